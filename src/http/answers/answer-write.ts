@@ -5,7 +5,8 @@ import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
 import { encloseResult } from './result-json.ts';
-import type { RequestIdentity, Submitter } from '../submit/submitter.ts';
+import type { RequestIdentity } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
 import { parseOrRefuse } from '../requests/validation.ts';
 import { setVersion } from '../requests/versions.ts';
 

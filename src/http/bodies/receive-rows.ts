@@ -7,7 +7,7 @@ import type { RowReader } from '../../formats/row-reader.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type Refuses, type StoredRows } from './body-blocks.ts';
 import { bodyChunks } from './request-body.ts';
-import type { RequestIdentity } from '../submit/submitter.ts';
+import type { RequestIdentity } from '../submit/request-identity.ts';
 import type { Turns } from './turns.ts';
 
 export interface RowReceiver extends BlockStore {

@@ -4,7 +4,7 @@ import { refuseRequest } from '../../../commands/refuse-request.ts';
 import type { EventOf, RowSource } from '../../events/event.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
-import { identify } from '../submit/submitter.ts';
+import { identify } from '../submit/request-identity.ts';
 
 /** The dependencies of writing a body of rows. */
 export interface RowWriteDependencies extends WriteDependencies {

@@ -25,7 +25,7 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { collectBody, isBodyWithin } from '../bodies/request-body.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
-import { identify, identifyWithBody } from '../submit/submitter.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';

@@ -12,7 +12,8 @@ import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
-import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
 
 const json = 'application/json; charset=utf-8';
 

@@ -12,7 +12,8 @@ import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { collectBody } from '../bodies/request-body.ts';
-import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 

@@ -20,7 +20,8 @@ import { pageQuery } from '../requests/page-query.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
-import { identify, identifyWithBody, type Submitter } from '../submit/submitter.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
 import type { UploadAnswers } from '../answers/upload-answers.ts';
 import { originOf } from '../requests/origin.ts';
 

@@ -1,7 +1,6 @@
 /** Submits commands: appends their events, and waits for their outcomes (ARCHITECTURE.md, "Invariants"). */
-import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import { commandIdOf } from '../../events/command-id.ts';
+import { randomUUIDv7 } from 'node:crypto';
+import type { FastifyBaseLogger } from 'fastify';
 import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
@@ -16,24 +15,14 @@ import { HttpError } from '../answers/http-error.ts';
 import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
-import { readIdempotencyKey } from './idempotency.ts';
-import { bodyChunks } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
-import { noTable, tableIdOf } from '../requests/table-path.ts';
+import type { RequestIdentity } from './request-identity.ts';
+import { pause, Waiting } from './waiting.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
 
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
-
-/** Identifies a command, and the request behind it. */
-export interface RequestIdentity {
-  readonly commandId: string;
-  /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
-  readonly digest: Hash | null;
-  /** What the list of jobs says of it; absent: it is listed nowhere. */
-  readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
-}
 
 /** The job of a request, and what the list of jobs says of it; null: nothing. */
 export interface RequestJob extends Job {
@@ -59,39 +48,6 @@ interface Sent {
   /** Rejects with HttpError when the command is refused, with NotAppended when it has no effect. */
   readonly applied: Promise<Applied>;
   readonly job: RequestJob;
-}
-
-/** The identity of a request: random or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
-export function identify(request: FastifyRequest): RequestIdentity {
-  const key = readIdempotencyKey(request);
-  const about = aboutOf(request);
-  if (key === undefined) return { commandId: randomUUIDv7(), digest: null, about };
-  const { method, url, headers } = request.raw;
-  const path = url!.split('?', 1)[0]!;
-  const { teamId, appId } = request.principal;
-  // Each app has its own keys: its token must not see answers given to others.
-  const commandId = commandIdOf(teamId, method!, path, key, ...(appId === null ? [] : [appId]));
-  const digest = createHash('sha256').update(
-    JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
-  );
-  return { commandId, digest, about };
-}
-
-function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']> {
-  const { operation } = request.routeOptions.config;
-  const tableId = 'tableID' in (request.params as object) ? tableIdOf(request) : noTable;
-  return { operation: operation!.operationId, appId: request.principal.appId, tableId: tableId === noTable ? null : tableId };
-}
-
-/**
- * The same for a request that needs no body. If it has one, it is read only to be hashed for the key: another body makes another
- * request. Throws HttpError as `bodyChunks` does.
- */
-export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
-  const identity = identify(request);
-  if (identity.digest === null) return identity;
-  for await (const chunk of bodyChunks(request, bodyBytesMax)) identity.digest.update(chunk);
-  return identity;
 }
 
 export interface SubmitterOptions {
@@ -120,10 +76,7 @@ export class Submitter {
   readonly #log: EventLog;
   readonly #keys: SecretKeys;
   readonly #options: SubmitterOptions;
-  /** Callbacks that stop the waiting of requests. */
-  readonly #waiting = new Set<() => void>();
-  /** Requests that begin to wait now are stopped at once. */
-  #hasGivenUp = false;
+  readonly #waiting = new Waiting();
 
   constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
     this.#log = log;
@@ -146,7 +99,7 @@ export class Submitter {
     if (data.type === 'RequestRefused' && identity.digest === null) throw this.#refusedWith(data.refusal);
     const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     try {
-      return await this.#untilGivenUp(applied);
+      return await this.#waiting.until(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
       throw outcomeUnknown(this.#tellOf(job), 'Nobody could tell in time whether the request took effect.', error);
@@ -167,7 +120,7 @@ export class Submitter {
     const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     const waited = pause(this.#options.asyncWaitMs);
     try {
-      const first = await this.#untilGivenUp(Promise.race([applied, waited.over]));
+      const first = await this.#waiting.until(Promise.race([applied, waited.over]));
       if (first !== 'over') return first;
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
@@ -207,8 +160,7 @@ export class Submitter {
 
   /** Ends the waiting of all requests: each is answered that its outcome is unknown, with its job. */
   giveUp(): void {
-    this.#hasGivenUp = true;
-    for (const giveUp of this.#waiting) giveUp();
+    this.#waiting.giveUp();
   }
 
   /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
@@ -269,16 +221,6 @@ export class Submitter {
     return new HttpError(refusal.type, refusal.message);
   }
 
-  /** Rejects with AppendUnknown if `giveUp` comes first. */
-  #untilGivenUp<T>(settled: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const giveUp = (): void => reject(new AppendUnknown('the service is stopping'));
-      if (this.#hasGivenUp) giveUp();
-      this.#waiting.add(giveUp);
-      settled.then(resolve, reject).finally(() => this.#waiting.delete(giveUp));
-    });
-  }
-
   /** A refusal is not logged: the job reports it. */
   #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
     if (error instanceof HttpError) return;
@@ -313,14 +255,6 @@ function beginsWrite(data: EventData): boolean {
 /** How many rows a command affects that names at most one row. */
 function rowsOf(data: EventData): number {
   return 'row' in data ? 1 : 0;
-}
-
-/** Resolves after this many milliseconds; 0: in the next turn of the event loop, so that immediate failures are seen. */
-function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
-  const { promise, resolve } = Promise.withResolvers<'over'>();
-  if (ms === 0) setImmediate(resolve, 'over');
-  const timer = ms === 0 ? undefined : setTimeout(resolve, ms, 'over');
-  return { over: promise, end: () => clearTimeout(timer) };
 }
 
 function outcomeUnknown(jobId: string, message: string, cause: Error): HttpError {
