@@ -16,6 +16,7 @@ import type { App } from '../http/server/app-type.ts';
 import { AddressLimit } from '../http/limits/address-limit.ts';
 import { openShares } from '../http/limits/shares.ts';
 import { FillProgress } from '../replay/fill-progress.ts';
+import { readReplay } from '../replay/replay-progress.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
 import { serveMetrics } from '../http/routes/metrics.ts';
 import { DiskFloor, foldersToWatch } from '../http/limits/disk-floor.ts';
@@ -93,6 +94,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
   if (files === null) return;
   resources.defer(() => files.close());
+  progress.follow(() => readReplay(service.database));
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   const { database, log } = service;
   const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });

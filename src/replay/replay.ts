@@ -6,6 +6,7 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { nameEmptyPartitions } from '../log/identity.ts';
 import { endsOf, Rebuild, type RebuildOptions } from './rebuild.ts';
+import { rebuildName } from './replay-progress.ts';
 import { dropInSteps, replacedName, takeOver } from './take-over.ts';
 
 export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
@@ -29,7 +30,7 @@ export interface Replayed {
  */
 export async function replay({ schema = readModelSchema, fromStart = false, ...options }: ReplayOptions): Promise<Replayed> {
   const { url, log } = options;
-  const rebuilt = `${schema}_rebuild`;
+  const rebuilt = rebuildName(schema);
   const owner = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   owner.on('error', () => undefined);
   try {

@@ -6,11 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
+import { advisoryLocks } from '../../src/database/advisory-locks.ts';
+import { rebuildName } from '../../src/replay/replay-progress.ts';
 import { survive } from '../faults/survive.ts';
 import { verify } from '../faults/verify.ts';
 import { scale } from '../scale.ts';
 import { useOwnApi } from '../support/api.ts';
 import { Client } from '../support/client.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { sleepUntil } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
@@ -40,6 +43,36 @@ async function readModels(): Promise<{ readonly id: unknown; readonly names: rea
 async function changedOver(): Promise<number[]> {
   return (await api().outputs()).map((output) => output.split('starts anew with the read model').length - 1);
 }
+
+/** The events that are left until a read model is filled, as each process says. */
+async function eventsLeft(): Promise<(number | undefined)[]> {
+  return Promise.all(api().processes.map(async ({ url }) => sumOf(parseMetrics(await (await fetch(`${url}/metrics`)).text()), 'tablog_fill_events_left')));
+}
+
+test('each process says in its metrics how far a replay is, as long as that runs', async () => {
+  const none = api().processes.map(() => 0);
+  expect(await eventsLeft()).toEqual(none);
+  const admin = new pg.Client({ connectionString: api().databaseUrl });
+  await admin.connect();
+  try {
+    // The replay waits for this lock before it takes over.
+    const lock = [advisoryLocks.maintenance, `hashtext('${readModelSchema}')`].join(', ');
+    await admin.query(`select pg_advisory_lock(${lock})`);
+    const replaying = runTablog(['replay'], api().operatorEnvironment);
+    const waiting = `select from pg_locks where locktype = 'advisory' and not granted and classid = ${advisoryLocks.maintenance}
+      and database = (select oid from pg_database where datname = current_database())`;
+    await sleepUntil(async () => (await admin.query(waiting)).rowCount === 1, 'the replay waits', 60_000);
+    expect(await eventsLeft()).toEqual(none);
+    for (const name of ['a', 'b', 'c']) expect((await client().post('/tables', { name, rows: [] })).status).toBe(201);
+    expect(await eventsLeft()).toEqual(none.map(() => 3));
+    replaying.child.kill('SIGKILL');
+    await replaying;
+    await sleepUntil(async () => (await eventsLeft()).every((left) => left === 0), 'no replay runs');
+    expect((await readModels()).names).toContain(rebuildName(readModelSchema));
+  } finally {
+    await admin.end();
+  }
+});
 
 test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
   const { operatorEnvironment: environment } = api();

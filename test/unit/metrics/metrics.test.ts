@@ -18,7 +18,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
   metrics.askQuotas(() => Promise.resolve([]));
   metrics.watchQueries({ starts: 0, use: () => Promise.resolve(null) });
-  metrics.watchFill({ eventsLeft: 0, secondsLeft: 0 });
+  metrics.watchFill({ eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
   metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const document = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8');
