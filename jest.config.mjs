@@ -70,7 +70,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: [
     project('unit'),
-    { ...project('integration'), testPathIgnorePatterns: [...(hasPromtool() ? [] : ['/watching\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
+    { ...project('integration'), testPathIgnorePatterns: [...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),

@@ -1,4 +1,4 @@
-/** Promtool, as the package `prometheus` of Debian installs it. */
+/** Promtool, as the package `prometheus` of Debian installs it; Prometheus itself comes with it. */
 import { spawnSync } from 'node:child_process';
 
 export function hasPromtool(): boolean {
