@@ -14,7 +14,7 @@ const onKafka = {
   log: ['copy-log', 'event-log', 'plans'],
   // In one process; what the log has a part in is tried where it is split into several.
   api: ['idempotency', 'imports', 'model', 'refused-bodies', 'versions'],
-  replay: isFull ? ['batches', 'compaction', 'mutations', 'read-model-use', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'written-before'] : ['replay', 'replay-beside-service', 'upgrade', 'written-before'],
+  replay: isFull ? ['batches', 'compaction', 'mutations', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'verify-by-digest', 'written-before'] : ['replay', 'replay-beside-service', 'upgrade', 'written-before'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 const onSplitKafka = [

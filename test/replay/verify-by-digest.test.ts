@@ -23,7 +23,7 @@ let row: RowAddress;
 
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), teams: 2, eventsOfTeam: 150, blocksOfTeam: 4, rowsOfBlock: 50 });
-  service = await openOperator(generated.environment);
+  service = await openOperator(generated.environment, { projects: true });
   client = new pg.Client({ connectionString: generated.url });
   await client.connect();
   team = await DrivenTeam.create(logOf(service), 5);
