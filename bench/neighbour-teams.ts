@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { createTeam, createToken } from '../commands/teams.ts';
-import { hashToken } from '../projections/teams/teams.queries.ts';
+import { hashToken } from '../projections/teams/hash-token.ts';
 import { readConfig } from '../src/app/config.ts';
 import { openService } from '../src/app/service.ts';
 import type { EventLog } from '../src/log/event-log.ts';

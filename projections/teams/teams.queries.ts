@@ -1,10 +1,10 @@
 /** What authentication and the command line read of teams and tokens. */
-import { createHash } from 'node:crypto';
 import type { Database } from '../../src/database/database.ts';
 import { columnName } from '../../src/database/rows-statement.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import { operatorTokens, revocationNotes, useNotes } from '../../src/security/token-notes.ts';
+import { hashToken } from './hash-token.ts';
 import { TeamEntity } from './team.entity.ts';
 
 /** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */
@@ -91,11 +91,6 @@ export interface TokenSummary extends KnownToken {
   /** The last use that was written so far, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
   readonly revoked: boolean;
-}
-
-/** SHA-256 of a token: the only form in which it is stored. */
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 export class TeamQueries {

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
 import { newAccessToken } from '../security/access-token.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';

@@ -1,6 +1,6 @@
 /** `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can (docs/operations.md). */
 import type { Command } from 'commander';
-import { readShownQuarantines, ReleaseFailed, releaseQuarantine, type ShownQuarantine } from '../administration/quarantines.ts';
+import type { ShownQuarantine } from '../administration/quarantines.ts';
 import { audited } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -25,7 +25,11 @@ export function addQuarantineCommands(program: Command): void {
     .option('--json', 'write the result as JSON').action(release);
 }
 
+/** Imported on demand, because it loads all models: other commands start faster. */
+const quarantines = (): Promise<typeof import('../administration/quarantines.ts')> => import('../administration/quarantines.ts');
+
 async function list(flags: Flags): Promise<void> {
+  const { readShownQuarantines } = await quarantines();
   const found = await withRecordLog((_log, { database, queries: { teams } }) => readShownQuarantines(database, teams));
   if (flags.json) {
     return writeOut(JSON.stringify(found.map(({ teamId, name, partition, failedOffset, since, reason, eventsSince }) => ({
@@ -42,6 +46,7 @@ async function list(flags: Flags): Promise<void> {
 async function release(idOrName: string | undefined, flags: ReleaseFlags): Promise<void> {
   if ((idOrName === undefined) !== (flags.all === true)) throw new UserError('Give either a team, by its ID or name, or --all.');
   const signal = interruption();
+  const { readShownQuarantines, ReleaseFailed, releaseQuarantine } = await quarantines();
   const results = await withRecordLog(async (log, { database, queries: { teams } }) => {
     const results: { readonly teamId: string; readonly released: boolean; readonly error: string | null }[] = [];
     for (const quarantine of chosen(await readShownQuarantines(database, teams), idOrName)) {

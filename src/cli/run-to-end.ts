@@ -9,7 +9,7 @@ import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
-import { UnsafeTopic } from '../log/kafka/topic.ts';
+import { UnsafeTopic } from '../log/kafka/unsafe-topic.ts';
 import { BackupError } from '../backup/backup-store.ts';
 import { CannotMove } from '../administration/move-log.ts';
 import { CannotResume } from '../administration/partitions.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createToken } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { appendRecord } from '../../src/log/postgres/append-record.ts';
 import { newAccessToken } from '../../src/security/access-token.ts';

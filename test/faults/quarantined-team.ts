@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import pg from 'pg';
 import { createTeam, createToken } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';

@@ -5,7 +5,7 @@ import { openBody } from '../../commands/receive-block.ts';
 import { createToken } from '../../commands/teams.ts';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
 import { teamOf } from '../../src/events/event.ts';
 import type { FileStore } from '../../src/files/file-store.ts';

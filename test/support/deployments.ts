@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import { createTeam, createToken, type TokenLimits } from '../../commands/teams.ts';
-import { hashToken } from '../../projections/teams/teams.queries.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
 import { newAccessToken } from '../../src/security/access-token.ts';
 import { newToken } from '../../src/administration/tokens.ts';
 import { addOperatorToken } from '../../src/security/operator-tokens.ts';

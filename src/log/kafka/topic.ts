@@ -1,13 +1,9 @@
 /** Creates the topic of the log if it does not exist, and refuses one that could lose events. */
 import kafkajs, { type Admin } from 'kafkajs';
 import type { KafkaSettings } from './kafka-client.ts';
+import { UnsafeTopic } from './unsafe-topic.ts';
 
 const { ConfigResourceTypes } = kafkajs;
-
-/** The topic is unfit to hold a log. The message lists every problem, and what to do. */
-export class UnsafeTopic extends Error {
-  override readonly name = 'UnsafeTopic';
-}
 
 /** Required settings of the topic. Only these values keep every event, with the time that the broker assigned. */
 const required = {
