@@ -1,12 +1,13 @@
 /** The packaged Postgres, with real processes: how it starts, what it survives, and that it leaves nothing behind. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
@@ -17,18 +18,38 @@ const MODULE = new URL('../../src/embedded/embedded-postgres.ts', import.meta.ur
 
 jest.setTimeout(120_000);
 
+/** What a first start leaves: tests copy it, because it takes most of the time of a start. */
+let prepared: string;
 let outer: string;
 let folder: string;
 let lines: string[];
 let parents: ChildProcess[];
 
+beforeAll(async () => {
+  prepared = await newFolder();
+  await (await startEmbeddedPostgres({ folder: join(prepared, 'postgres'), log: () => undefined })).stop();
+});
+
+afterAll(() => rm(prepared, { recursive: true, force: true }));
+
 beforeEach(async () => {
-  outer = await mkdtemp(join(tmpdir(), 'tablog-embedded-'));
-  await chmod(outer, 0o755);
+  outer = await newFolder();
   folder = join(outer, 'postgres');
+  await promisify(execFile)('cp', ['-a', join(prepared, 'postgres'), folder]);
   lines = [];
   parents = [];
 });
+
+async function newFolder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'tablog-embedded-'));
+  await chmod(made, 0o755);
+  return made;
+}
+
+/** Of a test of the first start. */
+function startsAnew(): void {
+  folder = join(outer, 'new');
+}
 
 afterEach(async () => {
   for (const parent of parents) parent.kill('SIGKILL');
@@ -98,6 +119,7 @@ describe('starting and stopping', () => {
   });
 
   test('it is durable, local, in C.UTF-8 and UTC; settings can be given', async () => {
+    startsAnew();
     const server = await start({ work_mem: '5MB' });
     const shown = await query(
       server.url,
@@ -120,6 +142,7 @@ describe('starting and stopping', () => {
   });
 
   test('only its password opens it, and only its owner reads that', async () => {
+    startsAnew();
     const server = await start();
     expect((await stat(join(folder, 'cluster', 'password'))).mode & 0o777).toBe(0o600);
     expect((await stat(join(folder, 'cluster'))).mode & 0o777).toBe(0o700);
@@ -130,6 +153,7 @@ describe('starting and stopping', () => {
   });
 
   test('it runs below a folder that others cannot enter', async () => {
+    startsAnew();
     await chmod(outer, 0o700);
     const server = await start();
     expect(await query(server.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
@@ -217,6 +241,7 @@ describe('what a crash leaves', () => {
   });
 
   test('what an interrupted first start left is removed', async () => {
+    startsAnew();
     const gone = spawn('true');
     await once(gone, 'exit');
     for (const pid of [gone.pid, process.pid]) {
@@ -229,6 +254,7 @@ describe('what a crash leaves', () => {
   });
 
   test.each(scale.firstStartKilledAfter)('a first start that is killed after %d ms can be repeated', async (delayMs) => {
+    startsAnew();
     const script = `await (await import(${JSON.stringify(MODULE)})).startEmbeddedPostgres({
       folder: ${JSON.stringify(folder)}, log: () => {} })`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
@@ -246,7 +272,7 @@ describe('what a crash leaves', () => {
 
 describe('several processes', () => {
   test.each(['first', 'second'])('of two that start at once, at the %s start, one adopts', async (when) => {
-    if (when === 'second') await (await start()).stop();
+    if (when === 'first') startsAnew();
     const [here, there] = await Promise.all([start(), startInAnotherProcess()]);
     expect([here.adopted, there.adopted].sort()).toEqual([false, true]);
     expect(here.pid).toBe(there.pid);
