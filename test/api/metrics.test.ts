@@ -28,8 +28,9 @@ function total(scraped: readonly Scraped[], name: string, labels?: Sample['label
   return scraped.reduce((sum, { samples }) => sum + (sumOf(samples, name, labels) ?? 0), 0);
 }
 
+const { api, client } = useOwnApi();
+
 describe('after some requests', () => {
-  const { api, client } = useOwnApi();
   const patches = 20;
   let before: Scraped[];
   let after: Scraped[];
@@ -109,8 +110,6 @@ describe('after some requests', () => {
 });
 
 describe('deploy/', () => {
-  const { api } = useOwnApi();
-
   test('alerts and dashboard name no metric that is not exposed', async () => {
     const texts = await Promise.all(api().processes.map(async ({ url }) => (await fetchChecked(url, '/metrics')).text));
     const exposed = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) => {
@@ -128,11 +127,11 @@ describe('deploy/', () => {
 });
 
 describe('with a port of its own', () => {
-  const { api } = useOwnApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
+  const { api: own } = useOwnApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
 
   test('/metrics is there and no longer among the routes of the service', async () => {
-    const outputs = await api().outputs();
-    for (const [at, { url }] of api().processes.entries()) {
+    const outputs = await own().outputs();
+    for (const [at, { url }] of own().processes.entries()) {
       expect((await fetchChecked(url, '/metrics')).status).toBe(404);
       const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(outputs[at]!)!;
       const response = await fetch(`http://127.0.0.1:${port}/metrics`);

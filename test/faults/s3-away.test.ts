@@ -1,14 +1,21 @@
 /** The S3 that files are in goes away and comes back: requests that need it are told to come later, and nothing is lost. */
 import { randomBytes } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { startS3 } from '../support/s3/seaweedfs.ts';
+import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { startServer } from '../support/server.ts';
 import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 import { createTable } from '../support/tables.ts';
 
+let s3: S3Server;
 const closers: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  s3 = await startS3();
+});
+
+afterAll(() => s3?.remove());
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
@@ -20,8 +27,8 @@ function expectLater(answer: Pick<Answer, 'status' | 'headers'>): void {
 }
 
 test('an S3 that is away makes requests wait that need it, and those alone', async () => {
-  const [s3, database] = await Promise.all([startS3(), createDatabase()]);
-  closers.push(() => s3.remove(), () => database.drop());
+  const database = await createDatabase();
+  closers.push(() => database.drop());
   const server = await startServer({ databaseUrl: database.url, environment: s3.settings });
   closers.push(() => server.stop());
   const client = new Client(server.url, await server.token());
@@ -58,8 +65,8 @@ test('an S3 that is away makes requests wait that need it, and those alone', asy
 });
 
 test('a service that is started while its S3 is away starts when that is back', async () => {
-  const [s3, database] = await Promise.all([startS3(), createDatabase()]);
-  closers.push(() => s3.remove(), () => database.drop());
+  const database = await createDatabase();
+  closers.push(() => database.drop());
   const options = { databaseUrl: database.url, environment: s3.settings };
   const first = await startServer(options);
   const token = await first.token();
