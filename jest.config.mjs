@@ -13,12 +13,12 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
 const onKafka = {
   log: ['copy-log', 'event-log', 'plans'],
   // In one process; what the log has a part in is tried where it is split into several.
-  api: ['idempotency', 'imports', 'model', 'refused-bodies', 'versions'],
+  api: ['idempotency', 'model', 'refused-bodies', 'versions'],
   replay: isFull ? ['batches', 'compaction', 'mutations', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'verify-by-digest', 'written-before'] : ['replay', 'replay-beside-service', 'upgrade', 'written-before'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 const onSplitKafka = [
-  'idempotency', 'imports', 'imports-at-once', 'job-list', 'jobs', 'metrics', 'model', 'operators', 'quotas', 'secret-keys', 'stashes', 'team', 'token-life', 'tokens', 'tracing', 'upload-list', 'versions',
+  'idempotency', 'imports', 'imports-at-once', 'jobs', 'metrics', 'model', 'operators', 'team', 'token-life', 'tokens', 'tracing', 'versions',
 ];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
