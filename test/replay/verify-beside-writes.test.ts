@@ -13,7 +13,7 @@ let service: Service;
 let watcher: pg.Client;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 4, eventsOfTeam: 300, blocksOfTeam: 4, rowsOfBlock: 100 });
+  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 150, blocksOfTeam: 4, rowsOfBlock: 50 });
   service = await openOperator(generated.environment);
   watcher = new pg.Client({ connectionString: generated.url });
   await watcher.connect();
