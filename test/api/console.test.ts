@@ -1,9 +1,9 @@
 /** `/` and `/console/*`: the files of the console. What people do with it is tested in a browser (test/console). */
 import { expect, test } from '@jest/globals';
-import { useOwnApi } from '../support/api.ts';
+import { useApi } from '../support/api.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 
-const { api } = useOwnApi();
+const { api } = useApi();
 
 const filesOf = (html: string): string[] => [...html.matchAll(/(?:src|href)="(console\/[^"]+)"/g)].map(([, path]) => `/${path}`);
 
