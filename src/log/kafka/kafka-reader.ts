@@ -8,6 +8,8 @@ import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';
 
 const bytesAtOnce = 4 * 1024 * 1024;
+/** Brokers give at least a whole batch, however large. */
+const oneRecordBytes = 1;
 const fetchWait = 500;
 
 /** Limits of one send of copies. Brokers accept batches of up to a megabyte by default; each record has a frame of some bytes. */
@@ -41,7 +43,7 @@ export class KafkaReader implements RecordLog, LedLog {
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     let time = 0;
     for (let next = from; next < to; ) {
-      const records = (await this.#fetch(partition, next)).filter(({ offset }) => offset < to);
+      const records = (await this.#fetch(partition, next, to - next === 1n ? oneRecordBytes : bytesAtOnce)).filter(({ offset }) => offset < to);
       yield records.map((record) => {
         time = Math.max(time, record.time);
         return record.time === time ? record : { ...record, time };
@@ -96,12 +98,12 @@ export class KafkaReader implements RecordLog, LedLog {
   }
 
   /** The records from this offset on, at least one. Rejects with WrongLog when the offset is missing. */
-  #fetch(partition: number, offset: bigint): Promise<readonly LogRecord[]> {
+  #fetch(partition: number, offset: bigint, bytesMax: number): Promise<readonly LogRecord[]> {
     return pRetry(async () => {
       const [leader] = (await this.#connection.leaders([partition])).keys();
       if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
       if (this.#leader !== undefined && leader !== this.#leader) throw new AbortError(new OtherLeader(partition));
-      const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax: bytesAtOnce });
+      const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax });
       const records = fetched.get(partition)?.records ?? [];
       if (records[0]?.offset === offset) return records;
       const missing = new WrongLog(`partition ${partition} has no record at offset ${offset}`);
