@@ -3,6 +3,7 @@
  * effect. A trigger refuses it, to processes of any version.
  */
 import type pg from 'pg';
+import { allowWrites, refuseWrites } from '../../../src/database/refusing-trigger.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
 /** Begins the reason that stands in the progress while the log moves. */
@@ -11,8 +12,12 @@ const closedReason = 'the log in Kafka is closed: it moves, or has moved, to Pos
 /** Fences off all owners, and takes no appends and no takeovers from then on. */
 export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await client.query('lock table progress in share row exclusive mode');
-  await client.query('drop trigger if exists log_is_closed on progress');
+  await allowWrites(client, 'progress');
   await client.query(`update progress set epoch = epoch + 1 + floor(random() * ${2 ** 40})::int8, halted = $1, contradicted = true`, [closedReason]);
+  await refuseTakeovers(client, 'progress');
+}
+
+async function refuseTakeovers(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(`create or replace function ${logSchema}.refuse_takeover() returns trigger language plpgsql as $$
     begin
       if current_setting('tablog.epochs', true) is distinct from 'on' then
@@ -20,12 +25,12 @@ export async function closeToKafka(client: pg.ClientBase): Promise<void> {
       end if;
       return null;
     end $$`);
-  await client.query(`create trigger log_is_closed before update of epoch on progress for each statement execute function ${logSchema}.refuse_takeover()`);
+  await refuseWrites(client, { writes: 'before update of epoch', table, each: 'for each statement', by: `${logSchema}.refuse_takeover` });
 }
 
 /** Lets partitions be taken over, and projected, again. */
 export async function openToKafka(client: pg.ClientBase): Promise<void> {
-  await client.query('drop trigger if exists log_is_closed on progress');
+  await allowWrites(client, 'progress');
   await client.query('update progress set halted = null, contradicted = false where halted = $1', [closedReason]);
 }
 

@@ -3,6 +3,7 @@
  * processes of any version, within the append's own transaction.
  */
 import type pg from 'pg';
+import { allowWrites, refuseWrites } from '../../database/refusing-trigger.ts';
 import { createLogTables, logSchema } from './log-tables.ts';
 
 export type LogKind = 'postgres' | 'kafka';
@@ -54,12 +55,11 @@ export const allowCopies = `set local tablog.copies = 'on'`;
 
 /** Closes the log in Postgres, once the appends under way have ended. From then on each append fails. */
 export async function closePostgresLog(client: pg.ClientBase): Promise<void> {
-  await client.query(`drop trigger if exists log_is_closed on ${logSchema}.records`);
-  await client.query(`create trigger log_is_closed before insert on ${logSchema}.records for each statement execute function ${logSchema}.refuse_append()`);
+  await refuseWrites(client, { writes: 'before insert', table: `${logSchema}.records`, each: 'for each statement', by: `${logSchema}.refuse_append` });
 }
 
 export async function openPostgresLog(client: pg.ClientBase): Promise<void> {
-  await client.query(`drop trigger if exists log_is_closed on ${logSchema}.records`);
+  await allowWrites(client, `${logSchema}.records`);
 }
 
 export async function noteLogPlace(client: pg.ClientBase, log: LogKind): Promise<void> {

@@ -1,0 +1,28 @@
+/**
+ * A trigger that refuses writes of a kind to a table, to processes of any version. Neither to set it nor to take it back waits for
+ * transactions that only read the table, as to drop it would: a backup or a verification reads for minutes.
+ */
+import type pg from 'pg';
+
+const name = 'log_is_closed';
+
+/**
+ * Once the writes under way have ended, each write of this kind runs the function, which throws. `writes`: what stands in `create trigger` between
+ * name and table, and `each`: behind the table.
+ */
+export async function refuseWrites(
+  client: pg.ClientBase, { writes, table, each, by }: { readonly writes: string; readonly table: string; readonly each: string; readonly by: string },
+): Promise<void> {
+  await client.query(`create or replace trigger ${name} ${writes} on ${table} ${each} execute function ${by}()`);
+  await client.query(`alter table ${table} enable trigger ${name}`);
+}
+
+/** Lets writes through again, if they were refused. */
+export async function allowWrites(client: pg.ClientBase, table: string): Promise<void> {
+  if (await areWritesRefused(client, table)) await client.query(`alter table ${table} disable trigger ${name}`);
+}
+
+async function areWritesRefused(client: pg.ClientBase, table: string): Promise<boolean> {
+  const { rowCount } = await client.query(`select from pg_trigger where tgrelid = $1::regclass and tgname = $2 and tgenabled <> 'D'`, [table, name]);
+  return rowCount !== 0;
+}
