@@ -22,7 +22,7 @@ export async function allowWrites(client: pg.ClientBase, table: string): Promise
   if (await areWritesRefused(client, table)) await client.query(`alter table ${table} disable trigger ${name}`);
 }
 
-async function areWritesRefused(client: pg.ClientBase, table: string): Promise<boolean> {
+export async function areWritesRefused(client: pg.ClientBase, table: string): Promise<boolean> {
   const { rowCount } = await client.query(`select from pg_trigger where tgrelid = $1::regclass and tgname = $2 and tgenabled <> 'D'`, [table, name]);
   return rowCount !== 0;
 }

@@ -2,7 +2,7 @@
  * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which nothing is stored, and
  * which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
  */
-import { allowNewEpochs } from '../../projections/engine/progress/closed.store.ts';
+import { allowNewEpochs, keepClosedToKafka } from '../../projections/engine/progress/closed.store.ts';
 import pg from 'pg';
 import { selectVersions } from '../../projections/engine/progress/progress.store.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
@@ -120,6 +120,7 @@ async function bringToAcknowledged(
   // Voids all epochs: that of the new one is none that anybody has, and the old one has another than its owners.
   await client.query(`update ${rebuilt}.progress rebuilt set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
     from ${schema}.progress old where old.partition = rebuilt.partition`);
+  await keepClosedToKafka(client, schema, rebuilt);
   await client.query(allowNewEpochs);
   await client.query(`update ${schema}.progress old set epoch = rebuilt.epoch from ${rebuilt}.progress rebuilt where old.partition = rebuilt.partition`);
   await client.query(`alter schema ${schema} rename to ${replacedName(schema)}`);

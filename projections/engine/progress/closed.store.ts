@@ -1,9 +1,9 @@
 /**
  * Closes a read model to the log in Kafka, when that moves to Postgres: nobody can take a partition over, so nothing that is appended there later has an
- * effect. A trigger refuses it, to processes of any version.
+ * effect; and nobody can mark one as contradicted, because it is projected further than the log in Kafka goes. A trigger refuses it, to processes of any version.
  */
 import type pg from 'pg';
-import { allowWrites, refuseWrites } from '../../../src/database/refusing-trigger.ts';
+import { allowWrites, areWritesRefused, refuseWrites } from '../../../src/database/refusing-trigger.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
 /** Begins the reason that stands in the progress while the log moves. */
@@ -17,15 +17,23 @@ export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await refuseTakeovers(client, 'progress');
 }
 
+/** Closes the read model in the schema `to` if that in `from` is closed, whose place it takes. */
+export async function keepClosedToKafka(client: pg.ClientBase, from: string, to: string): Promise<void> {
+  if (await areWritesRefused(client, `${from}.progress`)) await refuseTakeovers(client, `${to}.progress`);
+}
+
 async function refuseTakeovers(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(`create or replace function ${logSchema}.refuse_takeover() returns trigger language plpgsql as $$
     begin
       if current_setting('tablog.epochs', true) is distinct from 'on' then
         raise exception '${closedReason}' using errcode = 'TL001';
       end if;
-      return null;
+      return new;
     end $$`);
-  await refuseWrites(client, { writes: 'before update of epoch', table, each: 'for each statement', by: `${logSchema}.refuse_takeover` });
+  await refuseWrites(client, {
+    writes: 'before update of epoch, contradicted', table, by: `${logSchema}.refuse_takeover`,
+    each: 'for each row when (old.epoch <> new.epoch or (new.contradicted and not old.contradicted))',
+  });
 }
 
 /** Lets partitions be taken over, and projected, again. */
