@@ -9,8 +9,8 @@ import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
 import type { RecordLog } from '../log/event-log.ts';
-import { hashOf, proveIdentity } from '../log/identity.ts';
-import { allPartitions } from '../log/partition.ts';
+import { hashOf, proveIdentity, type RememberedLog } from '../log/identity.ts';
+import { allPartitions, partitionCount } from '../log/partition.ts';
 import { closePostgresLog, noteLogPlace, openPostgresLog, prepareMoves, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
 
 /** The log cannot be moved as it is. */
@@ -18,9 +18,13 @@ export class CannotMove extends Error {
   override readonly name = 'CannotMove';
 }
 
-/** So few records are left to copy when the log is closed, or so often it was tried. */
-const leftMax = 2000;
+/**
+ * What was appended while the log was copied is copied in the next round. The log is closed once a round took so little time: what is left then
+ * takes less. After the last round it may have taken longer, but not so long that nobody would wait for it. In milliseconds.
+ */
+const shortRound = 1000;
 const roundsMax = 20;
+const lastRoundMax = 10_000;
 
 /** How many partitions are copied at a time: each takes a few megabytes. */
 const copiedAtOnce = 4;
@@ -59,42 +63,20 @@ export async function moveLog(options: MoveOptions): Promise<Moved> {
 
 /** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
 async function moveAlone({ database: { pool }, source, target, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
-  await prepareMoves(pool, source.partitions);
+  await prepareMoves(pool, partitionCount);
   if (await readLogPlace(pool) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
   await reopen(client, to);
-  const partitions = allPartitions(source.partitions);
-  for (const [partition, progress] of (await readProgress(pool)).entries()) {
-    if (progress.halted !== null) throw new CannotMove(`partition ${partition} has halted: see \`tablog log status\``);
-    await proveIdentity(source, partition, progress);
-  }
-  const readEnds = (): Promise<bigint[]> => Promise.all(partitions.map(async (partition) => (await source.bounds(partition)).end));
-  let ends = await readEnds();
-  const places: CopyPlace[] = [];
-  let done = 0;
-  const onCopied = (records: number): void => {
-    done += records;
-    onProgress(done, Number(sum(ends)));
-  };
-  await eachOf(partitions, async (partition) => {
-    places[partition] = await proveCopied(source, target, partition, ends[partition]!, signal);
-    done += Number(places[partition].offset);
-  });
-  const copy = (abort?: AbortSignal): Promise<void> => eachOf(partitions, async (partition) => {
-    places[partition] = await copyPartition({ source, target, partition, from: places[partition]!, to: ends[partition]!, signal: abort, onCopied });
-  });
-  for (let round = 0; round < roundsMax; round += 1) {
-    await copy(signal);
-    ends = await readEnds();
-    if (sum(ends) - BigInt(done) <= leftMax) break;
-  }
+  await proveSource(source, pool);
+  const copy = new LogCopy(source, target, onProgress);
+  await copy.proveBegun(signal);
+  await copy.approachEnd(signal);
   signal.throwIfAborted();
   const began = performance.now();
   try {
     await within(client, () => close(client, to));
     // Copies the records that were appended before the log was closed. Records that a paused process appends to Kafka later have no effect.
-    ends = await readEnds();
-    await copy();
-    await prove({ pool, source, target, ends });
+    await copy.copyToEnd();
+    await copy.prove(await readProgress(pool));
     await within(client, () => open(client, to));
   } catch (error) {
     // If Postgres is away too, the next run opens it, or goes on.
@@ -102,7 +84,89 @@ async function moveAlone({ database: { pool }, source, target, to, signal, onPro
     if (failed === null) throw error;
     throw new AggregateError([error, failed], 'the log could not be moved, and is still closed: run the command again', { cause: error });
   }
-  return { records: Number(sum(ends)), pausedMs: performance.now() - began };
+  return { records: copy.records, pausedMs: performance.now() - began };
+}
+
+/** Proves that the log is the one that the read model was built from, and can be projected. */
+async function proveSource(source: RecordLog, pool: pg.Pool): Promise<void> {
+  for (const [partition, progress] of (await readProgress(pool)).entries()) {
+    if (progress.halted !== null) throw new CannotMove(`partition ${partition} has halted: see \`tablog log status\``);
+    await proveIdentity(source, partition, progress);
+  }
+}
+
+/** The copying of all partitions. */
+class LogCopy {
+  readonly #source: RecordLog;
+  readonly #target: RecordLog;
+  readonly #onProgress: MoveOptions['onProgress'];
+  readonly #partitions = allPartitions(partitionCount);
+  /** Where the source ended when that was last asked, and how far each partition is copied. */
+  #ends: readonly bigint[] = [];
+  readonly #places: CopyPlace[] = [];
+  #done = 0;
+
+  constructor(source: RecordLog, target: RecordLog, onProgress: MoveOptions['onProgress']) {
+    this.#source = source;
+    this.#target = target;
+    this.#onProgress = onProgress;
+  }
+
+  /** How many records the log had when its end was last asked. */
+  get records(): number {
+    return Number(this.#ends.reduce((all, one) => all + one, 0n));
+  }
+
+  /** Proves that what the target holds was copied from the source, before `copyToEnd` goes on behind it. */
+  async proveBegun(signal: AbortSignal): Promise<void> {
+    await this.#readEnds();
+    await eachOf(this.#partitions, async (partition) => {
+      this.#places[partition] = await proveCopied(this.#source, this.#target, partition, this.#ends[partition]!, signal);
+      this.#done += Number(this.#places[partition].offset);
+    });
+  }
+
+  /** Copies to where the source ends now. */
+  async copyToEnd(signal?: AbortSignal): Promise<void> {
+    await this.#readEnds();
+    await eachOf(this.#partitions, async (partition) => {
+      this.#places[partition] = await copyPartition({
+        source: this.#source, target: this.#target, partition, from: this.#places[partition]!, to: this.#ends[partition]!, signal,
+        onCopied: (records) => {
+          this.#done += records;
+          this.#onProgress(this.#done, this.records);
+        },
+      });
+    });
+  }
+
+  /** Copies until little is left to copy. Rejects with CannotMove if that does not become little. */
+  async approachEnd(signal: AbortSignal): Promise<void> {
+    for (let round = 1; ; round += 1) {
+      const began = performance.now();
+      await this.copyToEnd(signal);
+      const took = performance.now() - began;
+      if (took <= shortRound || (round === roundsMax && took <= lastRoundMax)) return;
+      if (round === roundsMax) throw new CannotMove('clients write as fast as the log is copied: run the command again when they write less; it goes on from here');
+    }
+  }
+
+  /** Proves that the copy ends where the log does, and is the log that the read model was built from. */
+  async prove(progress: readonly RememberedLog[]): Promise<void> {
+    await eachOf(this.#partitions, async (partition) => {
+      const end = this.#ends[partition]!;
+      const copied = (await this.#target.bounds(partition)).end;
+      if (copied !== end) throw new CannotMove(`partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`);
+      if (end > 0n && await lastHash(this.#source, partition, end) !== await lastHash(this.#target, partition, end)) {
+        throw new CannotMove(`partition ${partition} of the copy ends with another record`);
+      }
+      await proveIdentity(this.#target, partition, progress[partition]!);
+    });
+  }
+
+  async #readEnds(): Promise<void> {
+    this.#ends = await Promise.all(this.#partitions.map(async (partition) => (await this.#source.bounds(partition)).end));
+  }
 }
 
 /** Opens the log where it is, unless the move was complete: an earlier run was killed while the log was closed. */
@@ -143,20 +207,6 @@ async function open(client: pg.ClientBase, to: LogKind): Promise<void> {
   await noteLogPlace(client, to);
 }
 
-/** Proves that the copy ends where the log does, and is the log that the read model was built from. */
-async function prove({ pool, source, target, ends }: Pick<MoveOptions, 'source' | 'target'> & { readonly pool: pg.Pool; readonly ends: readonly bigint[] }): Promise<void> {
-  const progress = await readProgress(pool);
-  for (const partition of allPartitions(source.partitions)) {
-    const end = ends[partition]!;
-    const copied = (await target.bounds(partition)).end;
-    if (copied !== end) throw new CannotMove(`partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`);
-    if (end > 0n && await lastHash(source, partition, end) !== await lastHash(target, partition, end)) {
-      throw new CannotMove(`partition ${partition} of the copy ends with another record`);
-    }
-    await proveIdentity(target, partition, progress[partition]!);
-  }
-}
-
 async function lastHash(log: RecordLog, partition: number, end: bigint): Promise<string | undefined> {
   for await (const records of log.read(partition, end - 1n, end)) return hashOf(records[0]!).toString('hex');
   return undefined;
@@ -175,10 +225,6 @@ async function eachOf(partitions: readonly number[], work: (partition: number) =
   }));
   const failed = results.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
-}
-
-function sum(numbers: readonly bigint[]): bigint {
-  return numbers.reduce((all, one) => all + one, 0n);
 }
 
 function nameOf(log: LogKind): string {
