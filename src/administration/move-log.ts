@@ -31,8 +31,8 @@ const copiedAtOnce = 4;
 
 export interface MoveOptions {
   readonly database: Pick<Database, 'pool'>;
-  readonly source: RecordLog;
-  readonly target: RecordLog;
+  /** Opens the log in Postgres and that in Kafka. The caller closes them. */
+  readonly openLogs: () => Promise<Readonly<Record<LogKind, RecordLog>>>;
   readonly to: LogKind;
   readonly signal: AbortSignal;
   /** `done` and `of` count records. */
@@ -62,10 +62,13 @@ export async function moveLog(options: MoveOptions): Promise<Moved> {
 }
 
 /** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
-async function moveAlone({ database: { pool }, source, target, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
+async function moveAlone({ database: { pool }, openLogs, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
   await prepareMoves(pool, partitionCount);
   if (await readLogPlace(pool) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
+  // First, so that writes go on even if the brokers cannot be reached any more.
   await reopen(client, to);
+  const from: LogKind = to === 'kafka' ? 'postgres' : 'kafka';
+  const { [from]: source, [to]: target } = await openLogs();
   await proveSource(source, pool);
   const copy = new LogCopy(source, target, onProgress);
   await copy.proveBegun(signal);

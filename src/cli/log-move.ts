@@ -1,7 +1,8 @@
 /** `tablog log move` (docs/operations.md, "Moving the log"). */
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { ConfigError, readConfig } from '../app/config.ts';
+import type { MoveOptions } from '../administration/move-log.ts';
+import { ConfigError, readConfig, type Config } from '../app/config.ts';
 import type { LogKind } from '../log/postgres/log-place.ts';
 import { audited } from './audited.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
@@ -26,13 +27,9 @@ async function move({ to, json }: Flags): Promise<void> {
   if (config.KAFKA_BROKERS === undefined) throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to, or from']);
   const signal = interruption();
   const progress = new ProgressLine('records', writeWords);
-  const { records, pausedMs } = await audited('log.move', { to }, () => withBothLogs(config, async (logs) => {
+  const { records, pausedMs } = await audited('log.move', { to }, () => withReadModel(config, async ({ database, openLogs }) => {
     const { moveLog } = await import('../administration/move-log.ts');
-    const [source, target] = to === 'kafka' ? [logs.postgres, logs.kafka] : [logs.kafka, logs.postgres];
-    return moveLog({
-      database: logs.database, source, target, to, signal,
-      onProgress: (done, of) => progress.update(done, of),
-    });
+    return moveLog({ database, openLogs, to, signal, onProgress: (done, of) => progress.update(done, of) });
   }));
   if (json) writeOut(JSON.stringify({ to, records, pausedMs: Math.round(pausedMs) }));
   else {
@@ -41,19 +38,17 @@ async function move({ to, json }: Flags): Promise<void> {
   }
 }
 
-/** Opens the read model, and the log in Postgres and that in Kafka. */
-async function withBothLogs<T>(
-  config: ReturnType<typeof readConfig>,
-  work: (logs: Pick<Parameters<typeof import('../administration/move-log.ts').moveLog>[0], 'database'> & Record<LogKind, Awaited<ReturnType<typeof import('../app/open-log.ts').openCopyTarget>>>) => Promise<T>,
-): Promise<T> {
+/** Opens the read model, and lets `work` open the log in Postgres and that in Kafka. */
+async function withReadModel<T>(config: Config, work: (opened: Pick<MoveOptions, 'database' | 'openLogs'>) => Promise<T>): Promise<T> {
   const [{ openReadModel }, { openCopyTarget }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();
   const { url, database, close } = await openReadModel(config, logger);
   resources.defer(close);
-  const postgres = await openCopyTarget({ ...config, KAFKA_BROKERS: undefined }, url, logger);
-  resources.defer(() => postgres.close());
-  const kafka = await openCopyTarget(config, url, logger);
-  resources.defer(() => kafka.close());
-  return await work({ database, postgres, kafka });
+  const open = async (settings: Config): ReturnType<typeof openCopyTarget> => {
+    const log = await openCopyTarget(settings, url, logger);
+    resources.defer(() => log.close());
+    return log;
+  };
+  return await work({ database, openLogs: async () => ({ postgres: await open({ ...config, KAFKA_BROKERS: undefined }), kafka: await open(config) }) });
 }
