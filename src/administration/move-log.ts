@@ -11,7 +11,7 @@ import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { hashOf, proveIdentity, type RememberedLog } from '../log/identity.ts';
 import { allPartitions, partitionCount } from '../log/partition.ts';
-import { closePostgresLog, noteLogPlace, openPostgresLog, prepareMoves, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
+import { closePostgresLog, noteFirstPlace, noteLogPlace, openPostgresLog, prepareMoves, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
 
 /** The log cannot be moved as it is. */
 export class CannotMove extends Error {
@@ -70,6 +70,7 @@ async function moveAlone({ database: { pool }, openLogs, to, signal, onProgress 
   const from: LogKind = to === 'kafka' ? 'postgres' : 'kafka';
   const { [from]: source, [to]: target } = await openLogs();
   await proveSource(source, pool);
+  await noteFirstPlace(client, from);
   const copy = new LogCopy(source, target, onProgress);
   await copy.proveBegun(signal);
   await copy.approachEnd(signal);

@@ -82,14 +82,14 @@ test('a log moves to Kafka and back while clients write, and they notice nothing
     await sleepUntil(() => !isServing(), 'the process that serves ends', 30_000);
     await load;
     expect(serving.process.exitCode).toBe(1);
-    expect(serving.output()).toContain(to === 'kafka' ? 'the log has moved to Kafka: set KAFKA_BROKERS' : 'the log has moved to Postgres: remove the settings');
+    expect(serving.output()).toContain(to === 'kafka' ? 'the log is in Kafka: set KAFKA_BROKERS' : 'the log is in Postgres: remove the settings');
 
     // Its refusals are no failures.
     expect(serving.output()).not.toContain('"level":50');
     const late = await launchServer({ folder, environment: to === 'kafka' ? {} : kafka });
     server = await startServer(start);
     await sleepUntil(() => late.process.exitCode !== null, 'a process with the former settings ends', 60_000);
-    expect(late.output()).toContain(`the log has moved to ${to === 'kafka' ? 'Kafka' : 'Postgres'}`);
+    expect(late.output()).toContain(`the log is in ${to === 'kafka' ? 'Kafka' : 'Postgres'}`);
 
     const after = await client.get(path);
     expect([after.text, after.version]).toEqual([before.text, before.version]);

@@ -27,10 +27,10 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
   return rows[0]?.log ?? null;
 }
 
-/** What is to be set where the log is not the one that the settings name. */
+/** Where the log is, and what is to be set, for a process whose settings name the other one. */
 export function describeLogPlace(log: LogKind): string {
-  return log === 'kafka' ? 'the log has moved to Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
-    : 'the log has moved to Postgres: remove the settings that begin with KAFKA_, and ROLE, and start again';
+  return log === 'kafka' ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
+    : 'the log is in Postgres: remove the settings that begin with KAFKA_, and ROLE, and start again';
 }
 
 /** Prepares a database for moves. */
@@ -60,6 +60,11 @@ export async function closePostgresLog(client: pg.ClientBase): Promise<void> {
 
 export async function openPostgresLog(client: pg.ClientBase): Promise<void> {
   await allowWrites(client, `${logSchema}.records`);
+}
+
+/** Notes where the log is that was never moved, so that no process begins with the other one while it moves. */
+export async function noteFirstPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
+  await client.query(`insert into ${logSchema}.place (log) values ($1) on conflict do nothing`, [log]);
 }
 
 export async function noteLogPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
