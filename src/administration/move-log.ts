@@ -7,6 +7,7 @@ import { closeToKafka, openToKafka, openToPostgres } from '../../projections/eng
 import { readProgress } from '../../projections/engine/progress/progress.store.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
+import { isAnotherReadModelUsed } from '../database/held-locks.ts';
 import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { hashOf, proveIdentity, type RememberedLog } from '../log/identity.ts';
@@ -30,7 +31,7 @@ const lastRoundMax = 10_000;
 const copiedAtOnce = 4;
 
 export interface MoveOptions {
-  readonly database: Pick<Database, 'pool'>;
+  readonly database: Pick<Database, 'pool' | 'schema'>;
   /** Opens the log in Postgres and that in Kafka. The caller closes them. */
   readonly openLogs: () => Promise<Readonly<Record<LogKind, RecordLog>>>;
   readonly to: LogKind;
@@ -56,13 +57,14 @@ export async function moveLog(options: MoveOptions): Promise<Moved> {
     if (!lock!.taken) throw new CannotMove('another process moves the log already');
     return await moveAlone(options, client);
   } finally {
-    // With the connection ends the lock.
+    // At once, so that a command that follows has the locks; with a broken connection they end.
+    await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     client.release(true);
   }
 }
 
 /** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
-async function moveAlone({ database: { pool }, openLogs, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
+async function moveAlone({ database: { pool, schema }, openLogs, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
   await prepareMoves(pool, partitionCount);
   if (await readLogPlace(pool) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
   // First, so that writes go on even if the brokers cannot be reached any more.
@@ -75,6 +77,11 @@ async function moveAlone({ database: { pool }, openLogs, to, signal, onProgress 
   await copy.proveBegun(signal);
   await copy.approachEnd(signal);
   signal.throwIfAborted();
+  // The log in Kafka is closed by the read model: another one would go on with what is appended there.
+  if (to === 'postgres' && await isAnotherReadModelUsed(client, schema)) {
+    throw new CannotMove('processes of another version use another read model: upgrade or stop them, and run the command again; it goes on from here');
+  }
+  await forbidReplays(client);
   const began = performance.now();
   try {
     await within(client, () => close(client, to));
@@ -89,6 +96,12 @@ async function moveAlone({ database: { pool }, openLogs, to, signal, onProgress 
     throw new AggregateError([error, failed], 'the log could not be moved, and is still closed: run the command again', { cause: error });
   }
   return { records: copy.records, pausedMs: performance.now() - began };
+}
+
+/** A replay that took over while the log is closed would replace the progress with which it is closed. Forbidden until the connection ends. */
+async function forbidReplays(client: pg.ClientBase): Promise<void> {
+  const { rows: [lock] } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.replaceReadModel]);
+  if (!lock!.taken) throw new CannotMove('a replay is under way: wait for it, or end it, and run the command again; it goes on from here');
 }
 
 /** Proves that the log is the one that the read model was built from, and can be projected. */

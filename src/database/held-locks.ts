@@ -1,4 +1,5 @@
 /** Subqueries for the advisory locks that are held in this database now. `pid` is the backend of the connection that holds the lock. */
+import type pg from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
 
 const held = `from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`;
@@ -14,4 +15,17 @@ export function holdersOfOne(key: number): string {
 /** The holders of a lock of two keys, with the second one as `key`. */
 export function holdersOf(firstKey: number): string {
   return `(select pid, objid::int8 as key ${held} and objsubid = 2 and classid = ${firstKey})`;
+}
+
+/** Processes from before read models were named in a lock: they may use any. */
+export const unnamedUsers = `(select pid from ${readModelUsers} used where pid not in (select pid from ${holdersOf(advisoryLocks.usesReadModel)} named))`;
+
+/** Whether a process uses another read model than that of this schema, or may. */
+export async function isAnotherReadModelUsed(client: pg.ClientBase, schema: string): Promise<boolean> {
+  const { rows: [found] } = await client.query<{ used: boolean }>(
+    // A key is shown without its sign.
+    `select exists (select from ${holdersOf(advisoryLocks.usesReadModel)} named where key <> hashtext($1)::int8 & 4294967295) or exists (select from ${unnamedUsers} unnamed) as used`,
+    [schema],
+  );
+  return found!.used;
 }

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
-import { holdersOf, readModelUsers } from '../database/held-locks.ts';
+import { unnamedUsers } from '../database/held-locks.ts';
 import { inTransaction } from '../database/transaction.ts';
 
 const suffix = '_superseded';
@@ -14,9 +14,6 @@ const findSuperseded = `select nspname as name from pg_namespace
   where nspname ~ '^tablog_[0-9]+(_rebuild|_replaced)?(${suffix})?$'
     and substring(nspname from '^tablog_([0-9]+)')::int8 < substring($1::text from '^tablog_([0-9]+)$')::int8
   order by nspname like '%\\${suffix}' desc, nspname`;
-
-/** Processes from before read models were named in a lock: they may use any. */
-const findUnnamed = `select from ${readModelUsers} used where pid not in (select pid from ${holdersOf(advisoryLocks.usesReadModel)} named)`;
 
 /** For how long a step waits for a table: an autovacuum gives way after a second, a backup of Postgres does not. */
 const lockTimeout = "set local lock_timeout = '5s'";
@@ -43,7 +40,7 @@ async function dropOne(client: pg.ClientBase, schema: string): Promise<boolean> 
 async function retire(client: pg.ClientBase, schema: string): Promise<boolean> {
   const used = /^tablog_\d+/.exec(schema)![0];
   const { rows: [free] } = await client.query<{ unused: boolean; unbuilt: boolean; named: boolean }>(
-    `select pg_try_advisory_xact_lock($1, hashtext($2)) as unused, pg_try_advisory_xact_lock($3) as unbuilt, not exists (${findUnnamed}) as named`,
+    `select pg_try_advisory_xact_lock($1, hashtext($2)) as unused, pg_try_advisory_xact_lock($3) as unbuilt, not exists (select from ${unnamedUsers} unnamed) as named`,
     [advisoryLocks.usesReadModel, used, advisoryLocks.replaceReadModel],
   );
   if (!free!.unused || !free!.unbuilt || !free!.named) return false;
