@@ -83,7 +83,7 @@ export default {
     ...(hasKafka
       ? [
         onServers('log on kafka', 'log', 'kafka', onKafka.log),
-        onServers('move', 'move', 'kafka'),
+        onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'restore']),
         onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
         onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
         ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka')] : []),

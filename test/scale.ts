@@ -77,4 +77,6 @@ export const scale = {
   importKills: killsOf(1, 20),
   uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),
+  /** How often the command that moves a log is killed, each way. */
+  moveKills: killsOf(1, 20),
 };

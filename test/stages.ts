@@ -74,7 +74,8 @@ export const stages: readonly Stage[] = [
   killsOf('everything', 'everything', onKafka),
   kills('kafka-import-kills', 'imports are whole or not there in 20 kills of everything', 'faults on kafka', 'imports', 10, 2),
   kills('kafka-upload-kills', 'files are whole or not there in 4 kills of everything', 'faults on kafka', 'uploads', 2, 2),
-  { name: 'move', proves: 'a log moves to Kafka and back under load, with 20 kills', command: jest('move', 'move-log\\.test') },
+  { name: 'move', proves: 'a log moves to Kafka and back under load, with 20 kills each way', command: jest('move', 'move-log\\.test') },
+  { name: 'split-move', proves: 'the same of a log with two APIs and two projectors', command: jest('move', 'split-move\\.test') },
   { name: 'restore', proves: 'backups are restored to either kind of log, wherever they come from, with 20 kills of backups and restores', command: jest('move', 'move/restore\\.test') },
   { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },
 ];
