@@ -14,6 +14,8 @@ export interface Server {
   port: number;
   /** Ends it with a signal and waits for it. Rejects if it had ended before, or if SIGTERM did not end it cleanly. */
   end(signal: Ending): Promise<void>;
+  /** Waits until it has ended by itself. Rejects if it has not after a minute. */
+  untilEnded(): Promise<void>;
 }
 
 /** How a process is ended: gracefully, or killed. */
@@ -27,19 +29,22 @@ export interface ServerOptions {
   environment: Record<string, string>;
   /** Receives everything that the server prints. */
   logFile: string;
+  /** By default a free one. */
+  port?: number | undefined;
 }
 
 const readyWithinMs = 60_000;
 const stoppedWithinMs = 20_000;
+const endedWithinMs = 60_000;
 
 /**
  * Starts a server on a free port and waits until its `/readyz` answers 200. `resources` stops it.
  * Rejects with the end of the server's log if it ends or is not ready within a minute.
  */
 export async function startServer(
-  { name, nodeArguments, environment, logFile }: ServerOptions, resources: AsyncDisposableStack, signal: AbortSignal,
+  { name, nodeArguments, environment, logFile, port: given }: ServerOptions, resources: AsyncDisposableStack, signal: AbortSignal,
 ): Promise<Server> {
-  const port = await freePort();
+  const port = given ?? await freePort();
   signal.throwIfAborted();
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, nodeArguments, {
@@ -66,7 +71,11 @@ export async function startServer(
     await stop(child, name, ending);
     if (ending === 'SIGTERM' && child.exitCode !== 0) throw new Error(`${name} ended badly; ${await endOf(logFile)}`);
   };
-  return { pid: child.pid!, port, end };
+  const untilEnded = async (): Promise<void> => {
+    wasEnded = true;
+    if (!hasEnded(child)) await once(child, 'exit', { signal: AbortSignal.any([signal, AbortSignal.timeout(endedWithinMs)]) });
+  };
+  return { pid: child.pid!, port, end, untilEnded };
 }
 
 /** Runs a Node script to its end, as `runProgram` does. */

@@ -82,7 +82,7 @@ async function fillLog(rows: number, settings: ServiceSettings, signal: AbortSig
 }
 
 /** Reads every record of every partition and ignores its content; resolves to their number. */
-async function readLog({ environment }: ServiceSettings, databaseUrl: string, signal: AbortSignal): Promise<number> {
+export async function readLog({ environment }: ServiceSettings, databaseUrl: string, signal: AbortSignal): Promise<number> {
   const log = await openRecordLog(readConfig(environment), databaseUrl, newLogger());
   try {
     let events = 0;

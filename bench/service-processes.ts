@@ -14,6 +14,8 @@ export interface ServiceSettings {
   folder: string;
   /** If set, each process writes a CPU profile there. */
   profileFolder?: string | undefined;
+  /** The port of its process; by default a free one. */
+  port?: number | undefined;
 }
 
 export interface Service {
@@ -56,7 +58,7 @@ export async function startService(
 
 /** Starts one process of a service. `name` must be unique; it names the log file. */
 export async function startServiceProcess(
-  { environment, folder, profileFolder }: ServiceSettings, role: Role, name: string,
+  { environment, folder, profileFolder, port }: ServiceSettings, role: Role, name: string,
   resources: AsyncDisposableStack, signal: AbortSignal,
 ): Promise<Server> {
   await mkdir(folder, { recursive: true });
@@ -69,7 +71,7 @@ export async function startServiceProcess(
       join(source, 'main.ts'),
     ],
     environment: { ...environment, DATA_DIR: folder, ROLE: role, MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
-    logFile: join(folder, `${name}.log`),
+    logFile: join(folder, `${name}.log`), port,
   }, resources, signal);
 }
 
