@@ -66,7 +66,7 @@ describe('other delimiters become commas', () => {
     fc.assert(fc.property(fc.array(fc.tuple(cellText, cellText), { minLength: 1, maxLength: 8 }), fc.constantFrom<Delimiter>(';', '|', '\t'), (rows, delimiter) => {
       const written = [['a', 'b'], ...rows];
       const [chunk] = cutPieces('csv', [Papa.unparse(written, { delimiter, newline: '\n' })]);
-      expect(Papa.parse(bodyOf(chunk!).trimEnd(), { delimiter: ',', newline: '\n' }).data).toEqual(written);
+      expect(Papa.parse(bodyOf(chunk!).replace(/\n$/, ''), { delimiter: ',', newline: '\n' }).data).toEqual(written);
     }));
   });
 });
