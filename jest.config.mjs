@@ -85,7 +85,8 @@ export default {
         onServers('log on kafka', 'log', 'kafka', onKafka.log),
         onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'restore']),
         onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
-        onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka),
+        // Each API process has a query engine of its own, and these are about one.
+        { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka), testPathIgnorePatterns: ['/api/(copies|sql-attempts)\\.test\\.ts$'] },
         ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka')] : []),
         onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz']),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
