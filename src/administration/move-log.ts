@@ -20,8 +20,9 @@ export class CannotMove extends Error {
 }
 
 /**
- * What was appended while the log was copied is copied in the next round. The log is closed once a round took so little time: what is left then
- * takes less. After the last round it may have taken longer, but not so long that nobody would wait for it. In milliseconds.
+ * The log is copied in rounds. Each round copies the records that clients appended during the round before. After a round of at most `shortRound`
+ * the log is closed, because the next round, for which writes wait, is about as short. After `roundsMax` rounds, one of at most `lastRoundMax` is short
+ * enough; otherwise the move gives up. In milliseconds.
  */
 const shortRound = 1000;
 const roundsMax = 20;

@@ -7,8 +7,8 @@ import type { Rebuild } from './rebuild.ts';
 
 export interface DigestComparison {
   /**
-   * The parts of partitions whose digests differ. Digests are computed anew only for what has changed since the last comparison, so damage to older rows is
-   * not found.
+   * The parts of partitions whose digests differ. Only rows that were written since the last comparison get a new digest. If an older row is damaged, its
+   * old digest stays, and this comparison does not find the damage.
    */
   readonly differences: readonly Difference[];
   readonly partitions: number;

@@ -1,4 +1,4 @@
-/** What tells a request from others, and each try of it from the first. */
+/** The ID of a command, and the digest of its request. A repetition with the same Idempotency-Key has the same ID, so it is executed once. */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { commandIdOf } from '../../events/command-id.ts';
@@ -12,7 +12,7 @@ export interface RequestIdentity {
   readonly commandId: string;
   /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
   readonly digest: Hash | null;
-  /** What the list of jobs says of it; absent: it is listed nowhere. */
+  /** The entry for `GET /jobs`. Absent: the command is not listed there. */
   readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
 }
 

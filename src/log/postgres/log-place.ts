@@ -27,7 +27,7 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
   return rows[0]?.log ?? null;
 }
 
-/** Where the log is, and what is to be set, for a process whose settings name the other one. */
+/** The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round. `log`: the right one. */
 export function describeLogPlace(log: LogKind): string {
   return log === 'kafka' ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
     : 'the log is in Postgres: remove the settings that begin with KAFKA_, and ROLE, and start again';
