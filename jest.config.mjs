@@ -86,7 +86,7 @@ export default {
         onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'restore']),
         onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
         // Each API process has a query engine of its own, and these are about one.
-        { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka), testPathIgnorePatterns: ['/api/(copies|sql-attempts)\\.test\\.ts$'] },
+        { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka), testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'] },
         ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka')] : []),
         onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz']),
         onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),

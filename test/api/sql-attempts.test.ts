@@ -6,7 +6,8 @@ import { outcomeOf, type Answer } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 
-const { api } = useOwnApi({ QUERY_TIMEOUT_MS: '2000' });
+// Of its own: what takes too much memory is freed by a restart of the engine.
+const { api } = useOwnApi();
 
 let team: Team;
 
@@ -85,11 +86,8 @@ test.each([`SELECT "${'x'.repeat(60_000)}" FROM cars`, `SELECT * FROM "${'x'.rep
   expect((await ask(sql)).json.error.message.length).toBeLessThan(1100);
 });
 
-/** Queries that take too long, or too much memory. After each the engine answers again, if need be after a restart. */
+/** Queries that take too much memory, or are too large. After each the engine answers again, if need be after a restart. */
 const costly: [string, string][] = [
-  ['WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', '408 query_timeout'],
-  ['SELECT count(*) FROM range(1000000000000)', '408 query_timeout'],
-  ['SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c WHERE a.range + b.range = c.range - 1', '408 query_timeout'],
   ['SELECT length(repeat(\'x\', 3000000000)) AS n', '400 limit_exceeded'],
   ['SELECT repeat(\'x\', 10000000000)', '400 query_invalid'],
   ['SELECT list_sum(range(2000000000)) AS n', '400 limit_exceeded'],
@@ -124,15 +122,4 @@ test.each(costly.map(([sql, outcome]) => [sql.slice(0, 100), outcome, sql] as co
   }
   expect(outcomeOf(answer)).toBe(outcome);
   await sleepUntil(async () => (await ask('SELECT count(*) AS n FROM cars')).json.data?.[0].n === 2, 'the engine answers');
-});
-
-test.each([
-  'SELECT list_sum(list_transform(range(1000), a -> list_sum(list_transform(range(1000), b -> list_sum(list_transform(range(1000), c -> list_sum(range(1000))))))))',
-  'SELECT levenshtein(repeat(\'x\', 1000000), repeat(\'y\', 1000000))',
-])('%s cannot be interrupted: the engine ends itself, and the team has to wait', async (sql) => {
-  const { client } = await api().createTeam();
-  expect(outcomeOf(await client.post('/query', { sql }))).toBe('408 query_timeout');
-  await sleepUntil(async () => outcomeOf(await client.post('/query', { sql: 'SELECT 1' })) === '429 rate_limited', 'the team waits');
-  expect(Number((await client.post('/query', { sql: 'SELECT 1' })).headers.get('retry-after'))).toBeGreaterThan(500);
-  await sleepUntil(async () => (await ask('SELECT count(*) AS n FROM cars')).json.data?.[0].n === 2, 'others are answered');
 });

@@ -122,11 +122,11 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Polls until a condition holds; tests never wait for a fixed time. */
+/** Polls until a condition holds; tests never wait for a fixed time. The default is long, since machines differ, and only a failure takes it. */
 export async function sleepUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
