@@ -11,15 +11,12 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
  * wherever the service runs, and are tried once; with TEST_SCALE=full (`npm run test:all`) all that can be is tried everywhere.
  */
 const onKafka = {
-  log: ['copy-log', 'event-log', 'plans'],
-  // In one process; what the log has a part in is tried where it is split into several.
-  api: ['idempotency', 'model', 'refused-bodies', 'versions'],
-  replay: isFull ? ['batches', 'compaction', 'mutations', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'verify-by-digest', 'written-before'] : ['replay', 'replay-beside-service', 'upgrade', 'written-before'],
+  log: isFull ? ['copy-log', 'event-log', 'plans'] : ['event-log'],
+  // Where the service is split into several processes, which has more to it than one.
+  api: ['idempotency', 'imports-at-once', 'jobs', 'model', 'team', 'token-life', 'versions'],
+  replay: isFull ? ['batches', 'compaction', 'mutations', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'verify-by-digest', 'written-before'] : ['replay-beside-service', 'upgrade'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
-const onSplitKafka = [
-  'idempotency', 'imports', 'imports-at-once', 'jobs', 'metrics', 'model', 'operators', 'team', 'token-life', 'tokens', 'tracing', 'versions',
-];
 
 /** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
 const project = (name, folder = name, files = ['*']) => ({
@@ -64,38 +61,48 @@ const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await c
 if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
+/** What costs much, and tries in one more place or way what others try: it runs with TEST_SCALE=full alone. */
+const inFullAlone = isFull ? [] : [
+  'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
+].map((files) => `/test/${files}\\.test\\.ts$`);
+
+/** What each of `npm test`, `npm run test:console` and `npm run test:kafka` runs; without TEST_ON, as for one project by its name, it is all. */
+const groups = {
+  postgres: [
+    project('unit'),
+    { ...project('integration'), testPathIgnorePatterns: [...inFullAlone, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
+    project('simulation'),
+    onServers('engine', 'engine', 'postgres'),
+    onServers('log', 'log', 'postgres'),
+    { ...onServers('api', 'api', 'postgres'), testPathIgnorePatterns: inFullAlone },
+    onServers('hostile', 'hostile', 'postgres'),
+    onServers('fuzz', 'fuzz', 'postgres'),
+    { ...onServers('replay', 'replay', 'postgres'), testPathIgnorePatterns: inFullAlone },
+    { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: [...inFullAlone, '/test/faults/kafka/'] },
+  ],
+  console: hasBrowser ? [onServers('console', 'console', 'postgres')] : [],
+  kafka: hasKafka
+    ? [
+      onServers('log on kafka', 'log', 'kafka', onKafka.log),
+      onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log']),
+      ...(isFull ? [onServers('api on kafka', 'api', 'kafka')] : []),
+      // Each API process has a query engine of its own, and these are about one.
+      { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onKafka.api), testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'] },
+      ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka'), onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz'])] : []),
+      onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
+      // These kill their brokers, and so have their own.
+      {
+        ...project('faults on kafka', 'faults/kafka', onKafka.faults),
+        testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
+      },
+    ]
+    : [],
+};
+const chosen = process.env.TEST_ON?.split(',') ?? Object.keys(groups);
+
 export default {
   maxWorkers: 3,
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
-  projects: [
-    project('unit'),
-    { ...project('integration'), testPathIgnorePatterns: [...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
-    project('simulation'),
-    onServers('engine', 'engine', 'postgres'),
-    onServers('log', 'log', 'postgres'),
-    onServers('api', 'api', 'postgres'),
-    onServers('hostile', 'hostile', 'postgres'),
-    onServers('fuzz', 'fuzz', 'postgres'),
-    onServers('replay', 'replay', 'postgres'),
-    ...(hasBrowser ? [onServers('console', 'console', 'postgres')] : []),
-    { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: ['/test/faults/kafka/'] },
-    ...(hasKafka
-      ? [
-        onServers('log on kafka', 'log', 'kafka', onKafka.log),
-        onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'restore']),
-        onServers('api on kafka', 'api', 'kafka', isFull ? ['*'] : onKafka.api),
-        // Each API process has a query engine of its own, and these are about one.
-        { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onSplitKafka), testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'] },
-        ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka')] : []),
-        onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz']),
-        onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
-        // These kill their brokers, and so have their own.
-        {
-          ...project('faults on kafka', 'faults/kafka', onKafka.faults),
-          testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
-        },
-      ]
-      : []),
-  ],
+  projects: chosen.flatMap((name) => groups[name]),
 };

@@ -17,7 +17,7 @@ export const scale = {
   /** The time limit of a property test, in milliseconds. */
   propertyMs: scaled(500, 600_000),
   /** For how many seconds histories are simulated; the stage `simulation` of test:all simulates far more. */
-  simulationSeconds: scaled(20, 600),
+  simulationSeconds: scaled(10, 600),
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),
@@ -73,7 +73,9 @@ export const scale = {
   /** How often a broker that leads is killed or paused, of three. */
   leaderFaults: killsOf(1, 10),
   /** How many requests the fuzzer sends; the stage `fuzz` of test:all has many such runs. */
-  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(3000, 50_000)),
+  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(1500, 50_000)),
+  /** How often a back-up and a restore are killed, each. */
+  backupKills: scaled(1, 3),
   importKills: killsOf(1, 20),
   uploadKills: killsOf(1, 10),
   uploadKillsOnKafka: killsOf(1, 4),

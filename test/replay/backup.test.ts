@@ -11,6 +11,7 @@ import { changeTeam, newTeam } from '../../src/administration/teams.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import { dumpOf } from '../fixtures/dump.ts';
+import { scale } from '../scale.ts';
 import { newToken } from '../fixtures/writers/scripted-team.ts';
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -109,7 +110,7 @@ test('a backup that is taken beside writes, killed before it was complete and ta
     for (let n = 0; writing; n += 1) expect((await client.post(path, { rows: [{ name: String(n) }] })).status).toBe(201);
   })();
   try {
-    for (let n = 0; n < 2; n += 1) await killed(['backup', backups, '--key-file', keyFile], source, 3000);
+    for (let n = 0; n < scale.backupKills; n += 1) await killed(['backup', backups, '--key-file', keyFile], source, 3000);
     await take();
   } finally {
     writing = false;
@@ -141,7 +142,7 @@ test('restored, though killed on the way, all reads as it did, files and jobs to
   const place = await emptyPlace('restored');
   const restoring = ['restore', backups, '--set', dumped.set, '--key-file', keyFile, '--json'];
   let done = false;
-  for (let n = 0; n < 3 && !done; n += 1) done = await killed(restoring, place, 4000);
+  for (let n = 0; n < scale.backupKills && !done; n += 1) done = await killed(restoring, place, 4000);
   // Postgres may take a moment to notice that the last one is gone.
   if (!done) await sleepUntil(async () => (await runTablog(restoring, place)).code === 0, 'it is restored', 60_000);
   const restored = await startServer({ folder: place['DATA_DIR']!, environment: place });

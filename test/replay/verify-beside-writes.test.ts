@@ -1,4 +1,5 @@
 /** `verify` beside a service that goes on writing: it proves equality, and holds back no vacuum while it rebuilds. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { verify } from '../../src/replay/verify.ts';
@@ -25,7 +26,7 @@ afterAll(async () => {
   await generated?.drop();
 });
 
-/** Writes to tables in two partitions, so many times or until it is aborted. */
+/** Writes to tables in two partitions, so many times or until it is aborted. Without a pause it would decide how long `verify` takes. */
 async function write(signal: AbortSignal, times = Infinity): Promise<void> {
   await Promise.all([0, 7].map(async (partition) => {
     const team = await DrivenTeam.create(logOf(service), partition);
@@ -33,6 +34,7 @@ async function write(signal: AbortSignal, times = Infinity): Promise<void> {
       const tableId = await team.table('{"n":1}');
       const row = await team.add(tableId, 'block', '{"n":2,"a":"x"}', '{"n":3}');
       await team.patch(tableId, row, '{"a":"y"}');
+      await sleep(50);
     }
   }));
 }
@@ -69,7 +71,7 @@ test('the read model is what the log says while it moves on, and no snapshot is 
     const open = await snapshots();
     if (wasRebuilding && !rebuilt) during.push(open);
     else if (rebuilt) later.push(open);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await sleep(2);
   }
   const { differences, events, counts } = await verifying;
   stopping.abort();
