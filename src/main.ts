@@ -1,6 +1,8 @@
 /** The service as a process: `npm start`. */
-import { runToEnd } from './cli/run-to-end.ts';
-import { readConfig } from './app/config.ts';
-import { serve } from './app/serve.ts';
+import { keepCompiledModules } from './compile-cache.ts';
 
+keepCompiledModules();
+const [{ runToEnd }, { readConfig }, { serve }] = await Promise.all([
+  import('./cli/run-to-end.ts'), import('./app/config.ts'), import('./app/serve.ts'),
+]);
 await runToEnd(() => serve(readConfig()));

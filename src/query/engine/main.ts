@@ -1,6 +1,7 @@
 /** The process of the query engine. It ends with the service that started it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
@@ -45,7 +46,11 @@ const answerer = new Answerer({ id, copies, columnar, timeoutMs });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck: (teamId) => process.send!({ stuck: teamId } satisfies EngineStuck) });
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });
 const server = createServer((request, response) => void handle({ copies, answerer, sqlAnswerer, exporter, secret, logger }, request, response));
-server.listen(port, host, () => process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady));
+server.listen(port, host, () => {
+  process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady);
+  // At its end it would be too late: the service ends this process by SIGKILL.
+  flushCompileCache();
+});
 
 setInterval(() => {
   touchFolder(folder).then(() => Promise.all([removeAbandonedFolders(dirname(folder)), copies.dropDeleted()])).catch((error: unknown) => {

@@ -1,0 +1,45 @@
+/** The commands to run, administer and use the service. Settings come from the environment. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { readConfig } from '../app/config.ts';
+import { addBackupCommands } from './backup.ts';
+import { addClientCommands } from './client-commands.ts';
+import { addDigestCommand } from './digest.ts';
+import { addKeyCommands } from './keys.ts';
+import { addLogCommands } from './log.ts';
+import { addPlanCommands } from './plans.ts';
+import { addQuarantineCommands } from './quarantine.ts';
+import { addReplayCommands } from './replay.ts';
+import { addRestoreCommand } from './restore.ts';
+import { runToEnd } from './run-to-end.ts';
+import { addTeamCommands } from './teams.ts';
+import { addTokenCommands } from './tokens.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
+const program = new Command('tablog')
+  .version(version, '-V, --version', 'write the version')
+  .description('A service for tables of rows, built on an append-only log.')
+  // An option behind the name of a command is that command's, also where the one above it has the same (`tablog backup`).
+  .enablePositionalOptions()
+  .showHelpAfterError('(add --help for what there is)');
+program.command('serve').description('run the service; the same as `npm start`').action(async () => {
+  // Imported here, so that other commands start faster.
+  const { serve } = await import('../app/serve.ts');
+  await serve(readConfig());
+});
+addTeamCommands(program);
+addPlanCommands(program);
+addTokenCommands(program);
+addKeyCommands(program);
+addLogCommands(program);
+addQuarantineCommands(program);
+addReplayCommands(program);
+addDigestCommand(program);
+addBackupCommands(program);
+addRestoreCommand(program);
+addClientCommands(program);
+
+await runToEnd(async () => {
+  await program.parseAsync();
+});
