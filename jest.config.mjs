@@ -101,7 +101,8 @@ const groups = {
 const chosen = process.env.TEST_ON?.split(',') ?? Object.keys(groups);
 
 export default {
-  maxWorkers: 3,
+  // Each test has processes of its own at work beside it: more would only make them late.
+  maxWorkers: 2,
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: chosen.flatMap((name) => groups[name]),

@@ -73,7 +73,7 @@ export const scale = {
   /** How often a broker that leads is killed or paused, of three. */
   leaderFaults: killsOf(1, 10),
   /** How many requests the fuzzer sends; the stage `fuzz` of test:all has many such runs. */
-  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(1500, 50_000)),
+  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(3000, 50_000)),
   /** How often a back-up and a restore are killed, each. */
   backupKills: scaled(1, 3),
   importKills: killsOf(1, 20),

@@ -81,10 +81,13 @@ test.each([['SIGSEGV', 1, '429 rate_limited'], ['SIGSEGV', 2, '200'], ...(isFull
   await sleepUntil(async () => outcomeOf(await ask(client, 'SELECT 1')) === '200', 'the engine has started', 60_000);
   const clients = [client, other].slice(0, teams);
   const answers = clients.map((client) => ask(client, 'SELECT count(*) FROM range(1000000000000)'));
-  // By its answer those before are under way.
+  // By its answer those before are under way. On a busy machine they may leave no time for it at first.
   for (const client of clients) {
-    const { status, text } = await ask(client, 'SELECT 1');
-    expect([status, text]).toEqual([200, expect.any(String)]);
+    await sleepUntil(async () => {
+      const { status, text } = await ask(client, 'SELECT 1');
+      if (status !== 200) process.stderr.write(`beside SQL without end: ${status} ${text}\n`);
+      return status === 200;
+    }, 'others are answered meanwhile', 30_000);
   }
   process.kill((await engineOf(server))!, signal);
   for (const answer of answers) expect(outcomeOf(await answer)).toBe('503 service_unavailable');

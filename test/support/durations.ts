@@ -33,6 +33,6 @@ export default class Durations {
     });
     const head = `${'Project'.padEnd(22)} files   tests   seconds`;
     const total = ((Date.now() - startTime) / 1000).toFixed(0);
-    process.stderr.write(`\n${[head, ...lines].join('\n')}\nThree files run at a time: ${total} s together.\n`);
+    process.stderr.write(`\n${[head, ...lines].join('\n')}\nTwo files run at a time: ${total} s together.\n`);
   }
 }
