@@ -66,11 +66,10 @@ const inFullAlone = isFull ? [] : [
   'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
 ].map((files) => `/test/${files}\\.test\\.ts$`);
 
-/** What each of `npm test`, `npm run test:console` and `npm run test:kafka` runs; without TEST_ON, as for one project by its name, it is all. */
+/** What `npm test` (`core`) and `npm run test:processes`, `test:kafka` and `test:console` run; without TEST_ON, as for one project by its name, it is all. */
 const groups = {
-  postgres: [
+  core: [
     project('unit'),
-    { ...project('integration'), testPathIgnorePatterns: [...inFullAlone, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
@@ -78,6 +77,9 @@ const groups = {
     onServers('hostile', 'hostile', 'postgres'),
     onServers('fuzz', 'fuzz', 'postgres'),
     { ...onServers('replay', 'replay', 'postgres'), testPathIgnorePatterns: inFullAlone },
+  ],
+  processes: [
+    { ...project('integration'), testPathIgnorePatterns: [...inFullAlone, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: [...inFullAlone, '/test/faults/kafka/'] },
   ],
   console: hasBrowser ? [onServers('console', 'console', 'postgres')] : [],
