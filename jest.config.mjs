@@ -61,8 +61,8 @@ const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await c
 if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
-/** What costs much, and tries in one more place or way what others try: it runs with TEST_SCALE=full alone. */
-const inFullAlone = isFull ? [] : [
+/** Files that cost much, and try in one more place or way what others try: they run only with TEST_SCALE=full. */
+const onlyInFull = isFull ? [] : [
   'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
 ].map((files) => `/test/${files}\\.test\\.ts$`);
 
@@ -73,14 +73,14 @@ const groups = {
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),
-    { ...onServers('api', 'api', 'postgres'), testPathIgnorePatterns: inFullAlone },
+    { ...onServers('api', 'api', 'postgres'), testPathIgnorePatterns: onlyInFull },
     onServers('hostile', 'hostile', 'postgres'),
     onServers('fuzz', 'fuzz', 'postgres'),
-    { ...onServers('replay', 'replay', 'postgres'), testPathIgnorePatterns: inFullAlone },
+    { ...onServers('replay', 'replay', 'postgres'), testPathIgnorePatterns: onlyInFull },
   ],
   processes: [
-    { ...project('integration'), testPathIgnorePatterns: [...inFullAlone, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
-    { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: [...inFullAlone, '/test/faults/kafka/'] },
+    { ...project('integration'), testPathIgnorePatterns: [...onlyInFull, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
+    { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: [...onlyInFull, '/test/faults/kafka/'] },
   ],
   console: hasBrowser ? [onServers('console', 'console', 'postgres')] : [],
   kafka: hasKafka

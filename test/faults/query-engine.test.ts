@@ -81,7 +81,7 @@ test.each([['SIGSEGV', 1, '429 rate_limited'], ['SIGSEGV', 2, '200'], ...(isFull
   await sleepUntil(async () => outcomeOf(await ask(client, 'SELECT 1')) === '200', 'the engine has started', 60_000);
   const clients = [client, other].slice(0, teams);
   const answers = clients.map((client) => ask(client, 'SELECT count(*) FROM range(1000000000000)'));
-  // By its answer those before are under way. On a busy machine they may leave no time for it at first.
+  // By its answer those before are under way. On a busy machine it has been 503 at first; why is printed.
   for (const client of clients) {
     await sleepUntil(async () => {
       const { status, text } = await ask(client, 'SELECT 1');
