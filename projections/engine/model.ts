@@ -64,6 +64,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   openCommitted?(): Committed;
   /** An upper bound of the local keys that the event takes, known before anything is loaded. */
   keysAtMost?(data: EventData): number;
+  /**
+   * The write of what events carry and readers see only once they are decided, such as rows; null if they carry nothing. It runs in a transaction of its own
+   * before the events are loaded, passes over what is written already, and need not run at all.
+   */
+  writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
   /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**

@@ -12,7 +12,7 @@ import { BatchPipeline } from '../../src/log/batch-pipeline.ts';
 import type { Projector } from './projector.ts';
 import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 
-/** What the events of a batch may cost (src/events/cost.ts): about 500 simple ones, 50 ms of work. An event that costs more is a batch of its own. */
+/** What the events of a batch may cost (src/events/cost.ts) where somebody waits for their outcomes: about 500 simple ones, 50 ms of work. */
 const batchCostMax = 4_000_000;
 
 /** A batch in the making. */
@@ -35,6 +35,9 @@ export interface PartitionBatchesOptions<Item> {
   readonly epoch: bigint;
   /** What the event of an item costs (src/events/cost.ts). */
   readonly costOf: (item: Item) => number;
+  /** What the events of a batch may cost, and how many there may be; by default, so much that nobody waits long for an outcome. An event that costs more is a batch of its own. */
+  readonly costMax?: number;
+  readonly eventsMax?: number;
   /** Whose item it is, to share batches out fairly; without it, items keep their order. */
   readonly ownerOf?: (item: Item) => string;
   /** The time for the records of a batch that is opened now, in milliseconds. */
@@ -136,7 +139,8 @@ export class PartitionBatches<Item> {
 
   /** An empty batch takes any item. */
   #hasRoom({ items, cost }: Gathered<Item>, item: Item): boolean {
-    return items.length === 0 || cost + this.#options.costOf(item) <= batchCostMax;
+    const { costOf, costMax = batchCostMax, eventsMax = Infinity } = this.#options;
+    return items.length === 0 || (items.length < eventsMax && cost + costOf(item) <= costMax);
   }
 
   /** Decides items that were added to a batch. */

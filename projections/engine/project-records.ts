@@ -76,7 +76,7 @@ export function storing<T>(
 }
 
 /** What the events of a batch may cost (src/events/cost.ts) where nobody waits for their outcomes. */
-const batchCostMax = 16_000_000;
+export const batchCostMax = 16_000_000;
 
 /** Cuts records into batches. An event that costs more than a batch may is one of its own. */
 export function batchesOf(records: readonly LogRecord[]): LogRecord[][] {

@@ -4,9 +4,11 @@
  *
  * Both logs and replay call it. The resulting state does not depend on how the records are cut into batches.
  */
+import type { Database } from '../../src/database/database.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
+import { inPipelinedTransaction } from '../../src/database/transaction.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
-import { teamOf } from '../../src/events/event.ts';
+import { teamOf, type Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';
@@ -130,6 +132,18 @@ export class Projector {
     const { statement, values } = beginQuarantine(record, teamOf(data), reason, epoch);
     if ((await tx.query(statement, values)).rows.length === 0) throw new ProgressMoved(`partition ${partition} is not at offset ${offset}`);
     return true;
+  }
+
+  /**
+   * Writes what events carry, ahead of their batches (`Model.writeAhead`), in a transaction of its own. Rejects as its statements do; then nothing is written,
+   * and the batches write it.
+   */
+  async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
+    const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(events) ?? []);
+    if (writes.length === 0) return;
+    await fills.with((tx) => inPipelinedTransaction(tx, async () => {
+      for (const write of writes) await write(tx, this.#keys.open());
+    }));
   }
 
   /** Decides entries and sends their changes. `before`: the versions at the first one. */

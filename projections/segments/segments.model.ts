@@ -1,11 +1,13 @@
 /** Rows as received: immutable segments, and the blocks of large bodies that wait for their closing event. */
+import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { EventRows, Event } from '../../src/events/event.ts';
 import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
+import type { KeyReservation } from '../engine/local-keys.ts';
 import type { Loading, Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
 import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
-import { fillSegment } from './fill-segment.ts';
+import { fillSegment, type SegmentContent } from './fill-segment.ts';
 import { BodyBlockEntity, OpenBodyEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
@@ -29,6 +31,7 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
   open: () => new SegmentsState(),
   // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
+  writeAhead,
   load,
   loadMore,
   store: (state) => [
@@ -39,6 +42,21 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
   sections: segmentSections,
   garbage: segmentGarbage,
 };
+
+/** Fills the segments that events carry. */
+function writeAhead(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null {
+  const carrying = new Map<string, Event>();
+  for (const event of events) {
+    const found = segmentOfEvent(event.data);
+    if (found !== null) carrying.set(found.segmentId, event);
+  }
+  if (carrying.size === 0) return null;
+  return async (tx, keys) => {
+    const [written] = await Promise.all([findSegmentKeys(tx, [...carrying.keys()]), keys.reserve(tx, carrying.size)]);
+    const missing = [...carrying].filter(([segmentId]) => !written.has(segmentId));
+    await Promise.all(missing.map(([, event]) => fillSegment(tx, contentOf(event, keys.take()))));
+  };
+}
 
 async function load({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
   const segmentIds = new Set<string>();
@@ -88,13 +106,17 @@ function fillSegments({ events, states: { segments }, keys, writeFirst }: Loadin
   for (const event of events) {
     const found = segmentOfEvent(event.data);
     if (found === null || segments.has(found.segmentId)) continue;
-    const key = keys.take();
-    segments.put(found.segmentId, key);
-    const body = event.body();
-    const { segmentId: id, teamId, rows } = found;
-    const content = { key, id, teamId, rows: rows.profile.rows, body: rowTextOf(body, rows), ids: rowIdsOf(body, rows) };
+    const content = contentOf(event, keys.take());
+    segments.put(content.id, content.key);
     writeFirst((tx) => fillSegment(tx, content));
   }
+}
+
+/** The segment of an event that carries one. */
+function contentOf(event: Event, key: bigint): SegmentContent {
+  const { segmentId: id, teamId, rows } = segmentOfEvent(event.data)!;
+  const body = event.body();
+  return { key, id, teamId, rows: rows.profile.rows, body: rowTextOf(body, rows), ids: rowIdsOf(body, rows) };
 }
 
 /** The segment whose rows an event carries; null if it carries none. */

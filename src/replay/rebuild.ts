@@ -4,21 +4,19 @@
  */
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
-import { isConflict, projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
+import { isConflict, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
-import type { LogReader, LogRecord } from '../log/event-log.ts';
+import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
 import { pause } from '../pause.ts';
+import { rebuildPartition } from './partition-rebuild.ts';
 
 /** How many connections the partitions share: while one waits for Postgres, another is decided. */
 const connectionsMax = 4;
-
-/** How much of the log a batch holds at most, in bytes; a record that is larger is a batch of its own. */
-const batchBytesMax = 8 * 1024 * 1024;
 
 /** So many events are left to project at most, when the end of the log was approached. */
 export const leftMax = 500;
@@ -150,15 +148,16 @@ export class Rebuild {
     const { log, batchEvents, listener } = this.#options;
     const before = this.#nextOf(partition);
     if (end < before) throw new Error(`partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`);
-    const target = { database: this.#database, projector: this.#projector, partition, epoch: this.#epochs[partition]!, ...(listener && { listener }) };
+    const target = {
+      database: this.#database, projector: this.#projector, partition, epoch: this.#epochs[partition]!, log, batchEvents, ...(listener && { listener }),
+      onProjected: (next: bigint) => {
+        this.#next.set(partition, next);
+        onProjected();
+      },
+    };
     while (this.#nextOf(partition) < end) {
       try {
-        for await (const records of inBatches(log.read(partition, this.#nextOf(partition), end), batchEvents)) {
-          await projectRecords(target, records, (done) => {
-            this.#next.set(partition, done.at(-1)!.offset + 1n);
-            onProjected();
-          });
-        }
+        await rebuildPartition(target, this.#nextOf(partition), end);
       } catch (error) {
         // Garbage collection was in the way; or a batch that was given up, because its answer came late, was stored.
         if (!isConflict(error) && !(error instanceof ProgressMoved && await this.#hasMoved(partition))) throw error;
@@ -185,23 +184,6 @@ export class Rebuild {
       await pause(found ? garbagePauses.found : garbagePauses.none, signal);
     }
   }
-}
-
-/** Regroups records into batches of this size, and of bounded bytes. */
-async function* inBatches(read: AsyncIterable<readonly LogRecord[]>, size: number): AsyncGenerator<readonly LogRecord[]> {
-  let batch: LogRecord[] = [];
-  let bytes = 0;
-  for await (const records of read) {
-    for (const record of records) {
-      batch.push(record);
-      bytes += record.bytes.length;
-      if (batch.length < size && bytes < batchBytesMax) continue;
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Whether the read model exists, and is one of this log. */

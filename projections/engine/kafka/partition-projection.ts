@@ -5,11 +5,11 @@
  */
 import type { EncodedEvent } from '../../../src/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { combine, isGuardFailure, type BoundStatement } from '../../../src/database/combine.ts';
+import type { BoundStatement } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { withEndedBackend } from '../../../src/database/end-backend.ts';
-import type { PipelinedClient, Statement } from '../../../src/database/pipelined-client.ts';
+import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { isStatementTimeout } from '../../../src/database/statement-timeout.ts';
 import { costOfRecord } from '../../../src/events/cost.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
@@ -19,8 +19,9 @@ import { PartitionBatches } from '../partition-batches.ts';
 import type { Progress } from '../progress/progress.store.ts';
 import type { Decided } from '../decided.ts';
 import { ProjectionFailed, projectRecords, type ProjectionListener, type ProjectTarget } from '../project-records.ts';
-import { ProgressMoved, type Projector } from '../projector.ts';
+import type { Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
+import { storeSpeculative } from '../store-speculative.ts';
 
 /** How much may wait to be projected before fetching pauses. */
 const queueBytesMax = 16 * 1024 * 1024;
@@ -155,7 +156,7 @@ export class PartitionProjection {
       try {
         if (speculative && attempt === 1) {
           const isNotified = await withNotification(left, speculative, (notify) => {
-            return withEndedBackend(this.#options.database.writers, (tx) => this.#storeSpeculative(tx, speculative, notify));
+            return withEndedBackend(this.#options.database.writers, (tx) => storeSpeculative(tx, speculative, notify));
           });
           onProjected(left, speculative, isNotified);
           listener?.projected?.(left, began);
@@ -211,19 +212,6 @@ export class PartitionProjection {
     const done = records.filter(({ offset }) => offset < next);
     if (done.length > 0) onProjected(done, null, false);
     return records.slice(done.length);
-  }
-
-  async #storeSpeculative(tx: PipelinedClient, speculative: SpeculativeBatch, notify: BoundStatement | null): Promise<void> {
-    const [advancing, ...changing] = await speculative.statements();
-    // Postgres runs a part that changes nothing only if it is one of the guards.
-    const guards = notify === null ? [advancing!] : [advancing!, notify];
-    const { statement, values } = combine([...guards, ...changing], guards.length);
-    try {
-      await tx.query(statement, values);
-    } catch (error) {
-      if (isGuardFailure(error)) throw new ProgressMoved('the progress is elsewhere');
-      throw error;
-    }
   }
 
   #halt(offset: bigint, error: Error): void {

@@ -1,0 +1,155 @@
+/**
+ * Projects a partition of a log that is there already, as fast as it goes: while a batch is stored, the next one is decided speculatively, and the rows of
+ * those behind it are written on other connections.
+ */
+import { toEntry } from '../../projections/engine/entry.ts';
+import { isKeyTaken } from '../../projections/engine/local-keys.ts';
+import { PartitionBatches } from '../../projections/engine/partition-batches.ts';
+import { batchCostMax, projectRecords, type ProjectTarget } from '../../projections/engine/project-records.ts';
+import type { SpeculativeBatch } from '../../projections/engine/speculative-batch.ts';
+import { storeSpeculative } from '../../projections/engine/store-speculative.ts';
+import { isDatabaseAway } from '../database/database-away.ts';
+import type { Database } from '../database/database.ts';
+import { withEndedBackend } from '../database/end-backend.ts';
+import { costOfRecord } from '../events/cost.ts';
+import type { LogReader, LogRecord } from '../log/event-log.ts';
+
+/** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
+const writtenAtOnce = { records: 1000, bytes: 512 * 1024 };
+
+/** How many such transactions are under way at once. */
+const writesAhead = 2;
+
+/** How many bytes of records wait to be projected at most, before no more are read. */
+const waitingBytesMax = 8 * 1024 * 1024;
+
+export interface PartitionRebuildOptions extends ProjectTarget {
+  readonly database: Pick<Database, 'writers' | 'fills'>;
+  readonly log: LogReader;
+  /** How many events are projected per batch. The result does not depend on it. */
+  readonly batchEvents: number;
+  /** Called when all records before `next` are projected. If it throws, no more are. */
+  readonly onProjected: (next: bigint) => void;
+}
+
+/** Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then nothing is under way any more. */
+export async function rebuildPartition(options: PartitionRebuildOptions, from: bigint, end: bigint): Promise<void> {
+  const { partition, database, projector, epoch, log, batchEvents } = options;
+  const failed = new AbortController();
+  let waitingBytes = 0;
+  let onRoom: (() => void) | null = null;
+  const batches: PartitionBatches<LogRecord> = new PartitionBatches({
+    partition, database, projector, epoch,
+    costOf: ({ bytes }) => costOfRecord(bytes),
+    costMax: batchCostMax,
+    eventsMax: batchEvents,
+    // Records have their offsets and times already.
+    timeNow: () => 0,
+    place: (records) => records,
+    maySpeculate: () => !failed.signal.aborted,
+    store: async ({ items, speculative }) => {
+      try {
+        failed.signal.throwIfAborted();
+        return await store(options, batches, items, speculative);
+      } catch (error) {
+        failed.abort(error);
+        return false;
+      } finally {
+        for (const { bytes } of items) waitingBytes -= bytes.length;
+        onRoom?.();
+      }
+    },
+  });
+  try {
+    for await (const records of writtenAhead(options, log.read(partition, from, end))) {
+      for (const { bytes } of records) waitingBytes += bytes.length;
+      batches.push(records);
+      while (waitingBytes > waitingBytesMax) await new Promise<void>((resolve) => (onRoom = resolve));
+      failed.signal.throwIfAborted();
+    }
+  } finally {
+    await batches.idle();
+  }
+  failed.signal.throwIfAborted();
+}
+
+/** Stores a batch; resolves to whether it landed as it was decided ahead. */
+async function store(
+  options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[], speculative: SpeculativeBatch | null,
+): Promise<boolean> {
+  const { database, listener, onProjected } = options;
+  const began = Date.now();
+  const projected = (done: readonly LogRecord[]): void => {
+    listener?.projected?.(done, began);
+    onProjected(done.at(-1)!.offset + 1n);
+  };
+  if (speculative !== null && await storedAsDecided(options, speculative)) {
+    projected(records);
+    return true;
+  }
+  batches.lost();
+  await projectRecords(options, records, projected);
+  batches.landed(records.at(-1)!);
+  return false;
+}
+
+/** Stores what was decided ahead, if that is possible. Rejects with errors that `isDatabaseAway` recognizes. */
+async function storedAsDecided({ database }: PartitionRebuildOptions, speculative: SpeculativeBatch): Promise<boolean> {
+  try {
+    await withEndedBackend(database.writers, (tx) => storeSpeculative(tx, speculative));
+    return true;
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    // Garbage collection was in the way, or something is wrong with a record, which is found when it is projected alone.
+    return false;
+  }
+}
+
+/** Gives the records in their order, each after what it carries was written, if that was possible. */
+async function* writtenAhead(options: PartitionRebuildOptions, read: AsyncIterable<readonly LogRecord[]>): AsyncGenerator<readonly LogRecord[]> {
+  const underWay: Promise<readonly LogRecord[]>[] = [];
+  try {
+    for await (const records of read) {
+      for (const part of inParts(records)) {
+        underWay.push(writeAhead(options, part.map(decoded)));
+        if (underWay.length > writesAhead) yield await underWay.shift()!;
+      }
+    }
+    while (underWay.length > 0) yield await underWay.shift()!;
+  } finally {
+    await Promise.all(underWay);
+  }
+}
+
+function* inParts(records: readonly LogRecord[]): Generator<readonly LogRecord[]> {
+  let part: LogRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    part.push(record);
+    bytes += record.bytes.length;
+    if (part.length < writtenAtOnce.records && bytes < writtenAtOnce.bytes) continue;
+    yield part;
+    part = [];
+    bytes = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** With its event, so that it is decoded once; one that cannot be decoded fails when it is projected. */
+function decoded(record: LogRecord): LogRecord {
+  try {
+    return { ...record, event: toEntry(record).event };
+  } catch {
+    return record;
+  }
+}
+
+/** Resolves to the records. Never rejects: what is not written ahead is written with its batch, and if that fails too, it is told there. */
+async function writeAhead({ projector, database }: PartitionRebuildOptions, records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
+  try {
+    await projector.writeAhead(database, records.flatMap(({ event }) => event ?? []));
+  } catch (error) {
+    if (isKeyTaken(error)) projector.forget();
+  }
+  return records;
+}
