@@ -38,17 +38,20 @@ interface DueExtent {
   readonly works: boolean | null;
 }
 
-/** Erases bodies of one extent, and notes others that have none. Returns how many extents and bodies that were. */
+/** Erases bodies of a few extents, and notes others that have none. Returns how many extents and bodies that were. */
 export async function eraseReplacedBodies(database: Database, later: number): Promise<number> {
   const { rows: due } = await database.pool.query<DueExtent>(selectDue, [later]);
-  const idle = due.filter(({ works }) => works === false);
-  if (idle.length > 0) await noteErased(database, idle, later);
-  const extent = due.find(({ works }) => works !== false);
-  if (extent === undefined) return idle.length;
-  if (extent.findable === true) await makeUnfindable(database, extent);
-  const erased = await removeRows(database, eraseBodies, [extent.key, extent.segment]);
-  if (erased < rowsAtOnce) await noteErased(database, [extent], later);
-  return idle.length + Math.max(1, erased);
+  const [working, done] = [due.filter(({ works }) => works !== false), due.filter(({ works }) => works === false)];
+  await makeUnfindable(database, working.filter(({ findable }) => findable === true));
+  let erased = 0;
+  for (const extent of working) {
+    const bodies = await removeRows(database, eraseBodies, [extent.key, extent.segment]);
+    if (bodies < rowsAtOnce) done.push(extent);
+    erased += bodies;
+    if (erased >= rowsAtOnce) break;
+  }
+  if (done.length > 0) await noteErased(database, done, later);
+  return done.length + erased;
 }
 
 /** Others that show or may show a place of the segment, without a change of their own there. */
@@ -86,11 +89,13 @@ async function noteErased(database: Database, extents: readonly DueExtent[], lat
   );
 }
 
-/** After this no event finds the segment, and no batch that has found it is stored. */
-async function makeUnfindable(database: Database, { segment, partition }: DueExtent): Promise<void> {
-  await inTransaction(database.pool, async (client) => {
-    // Projectors lock this row first too, which prevents deadlocks.
-    await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
-    await client.query('update segments set id = null where key = $1', [segment]);
-  });
+/** After this no event finds the segments, and no batch that has found one is stored. All at once for a partition, because that makes its batches begin anew. */
+async function makeUnfindable(database: Database, extents: readonly DueExtent[]): Promise<void> {
+  for (const [partition, found] of Map.groupBy(extents, (extent) => extent.partition)) {
+    await inTransaction(database.pool, async (client) => {
+      // Projectors lock this row first too, which prevents deadlocks.
+      await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+      await client.query('update segments set id = null where key = any($1::int8[])', [found.map(({ segment }) => segment)]);
+    });
+  }
 }

@@ -12,6 +12,9 @@ import { resumeLog } from '../log/resume.ts';
 import { pause } from '../pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
 
+/** How long to wait until an autovacuum has ended: Postgres ends one that somebody waits for, but only after `deadlock_timeout`, 1 second by default. */
+const vacuumMs = 5000;
+
 /**
  * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
  * rolls back, and the service goes on.
@@ -70,7 +73,7 @@ async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: T
   const client = await connect(url);
   try {
     // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
-    await client.query(`begin; set local synchronous_commit = on; set local lock_timeout = ${lockMs}; set local idle_in_transaction_session_timeout = ${lockedMs}`);
+    await client.query(`begin; set local synchronous_commit = on; set local idle_in_transaction_session_timeout = ${lockedMs}`);
     const lost = await bringToAcknowledged(client, rebuilding, { log, schema, rebuilt });
     await client.query(`alter schema ${rebuilt} rename to ${schema}`);
     await client.query('commit');
@@ -108,7 +111,10 @@ async function bringToAcknowledged(
   if (rowCount === 0) return [];
   // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local keys are others.
   const { rows: tables } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [schema]);
-  await client.query(`lock table ${tables.map(({ name }) => `${schema}.${name}`).join(', ')} in access exclusive mode`);
+  const lockAll = `lock table ${tables.map(({ name }) => `${schema}.${name}`).join(', ')}`;
+  // First against vacuums alone: nobody who reads or writes waits behind this.
+  await client.query(`set local lock_timeout = ${vacuumMs}; ${lockAll} in share update exclusive mode`);
+  await client.query(`set local lock_timeout = ${lockMs}; ${lockAll} in access exclusive mode`);
   const before = await selectVersions(client, schema);
   await rebuilding.bringTo(new Map(Array.from(await endsOf(log), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
   const after = await selectVersions(client, rebuilt);

@@ -209,6 +209,21 @@ describe('replay and verify', () => {
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 
+  test('a vacuum delays the takeover, and nobody else', async () => {
+    const [vacuum, writer] = [new pg.Client({ connectionString: generated.url }), new pg.Client({ connectionString: generated.url })];
+    await Promise.all([vacuum.connect(), writer.connect()]);
+    // The lock of a vacuum. Postgres ends an automatic one once somebody has waited for it for a second.
+    await vacuum.query(`begin; lock table ${schema}.progress in share update exclusive mode`);
+    const replaying = replay({ url: generated.url, log: generated.log, ...quietly });
+    const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass and mode = 'ShareUpdateExclusiveLock'`;
+    await sleepUntil(async () => (await vacuum.query(waits)).rowCount === 1, 'the takeover waits for the vacuum', 30_000);
+    await writer.query(`begin; set local lock_timeout = 2000; lock table ${schema}.progress in row exclusive mode; rollback`);
+    await vacuum.query('rollback');
+    await replaying;
+    await Promise.all([vacuum.end(), writer.end()]);
+    expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
+  });
+
   test('a replay that is interrupted leaves the read model as it was, and the next one goes on, unless it is told to begin anew', async () => {
     /** Interrupts a replay when it has done so many events; resolves to how many were done when it first said so. */
     const interruptAt = async (events: number, fromStart = false): Promise<number> => {
