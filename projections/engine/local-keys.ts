@@ -67,8 +67,9 @@ export class LocalKeys {
 /** The keys reserved for one batch. Unused ones are lost; the sequence has plenty. */
 export class KeyReservation {
   readonly #give: (tx: Tx, count: number) => Promise<bigint[]>;
-  #keys: bigint[] = [];
-  /** How many of them are reserved and not taken yet. */
+  #keys: readonly bigint[] = [];
+  /** How many of the keys are taken, and how many more are reserved. */
+  #taken = 0;
   #promised = 0;
 
   constructor(give: (tx: Tx, count: number) => Promise<bigint[]>) {
@@ -78,17 +79,18 @@ export class KeyReservation {
   /** Reserves `count` more keys, which `take` then gives without waiting. */
   async reserve(tx: Tx, count: number): Promise<void> {
     this.#promised += count;
-    const missing = this.#promised - this.#keys.length;
+    const missing = this.#promised - (this.#keys.length - this.#taken);
     if (missing <= 0) return;
     const given = await this.#give(tx, missing);
     // Not `push(...given)`: an import reserves more keys than a call can take arguments.
     this.#keys = this.#keys.concat(given);
   }
 
-  /** Throws when every reserved key is taken. */
+  /** The keys rise, so that what is stored in their order is added at the end of an index. Throws when every reserved key is taken. */
   take(): bigint {
-    const key = this.#keys.pop();
+    const key = this.#keys[this.#taken];
     if (key === undefined) throw new Error('a local key was taken that nobody had reserved');
+    this.#taken += 1;
     this.#promised -= 1;
     return key;
   }

@@ -15,10 +15,10 @@ import { costOfRecord } from '../events/cost.ts';
 import type { LogReader, LogRecord } from '../log/event-log.ts';
 
 /** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
-const writtenAtOnce = { records: 1000, bytes: 512 * 1024 };
+const writtenAtOnce = { records: 1000, bytes: 1024 * 1024 };
 
 /** How many such transactions are under way at once. */
-const writesAhead = 2;
+const writesAhead = 3;
 
 /** How many bytes of records wait to be projected at most, before no more are read. */
 const waitingBytesMax = 8 * 1024 * 1024;
