@@ -153,12 +153,16 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
     });
     await indexes.putBack(signal, onProgress);
     await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
-    // Statistics, without which the first queries have bad plans.
-    for (const { name } of manifest.tables) await pool.query(`analyze "${name}"`);
+    const results = await Promise.allSettled([analyze(pool, manifest.tables), checkDigests(manifest, { url, signal, onProgress }, schema)]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   } finally {
     await database.close();
   }
-  await checkDigests(manifest, { url, signal, onProgress }, schema);
+}
+
+/** Makes statistics, without which the first queries have bad plans. */
+async function analyze(pool: pg.Pool, tables: readonly TableCopy[]): Promise<void> {
+  for (const { name } of tables) await pool.query(`analyze "${name}"`);
 }
 
 /** Rejects with BackupError unless the read model in this schema is what was backed up. */

@@ -1,8 +1,9 @@
 /** The rows of extents, as stored and as presented; for many extents at once. */
-import { isPresentedBy, presentersOf, type PresenterFor } from '../../../src/values/presentation.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isPresentedBy, presentersOf, type BodyForm, type PresenterFor } from '../../../src/values/presentation.ts';
 import { decodeSchema } from '../../../src/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
-import { changedForm, parseForm, selectRowsOf } from '../stored-body.ts';
+import { changedForm, parseForm } from '../stored-body.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
 
 /** Consecutive rows of an extent. */
@@ -15,14 +16,24 @@ export interface Window {
 /** The rows of a window. Each list has an entry per row, in order, or is null if all its entries would be null. */
 export interface StoredRows {
   readonly extent: ComparedExtent;
-  /** The bodies joined by line feeds; an empty one stands for a deleted row. */
+  readonly start: number;
+  /** The bodies in the segment, joined by line feeds, also those of rows that were patched or deleted. */
   readonly bodies: string;
-  readonly changeVersions: readonly (string | null)[] | null;
   readonly tailVersions: readonly (string | null)[] | null;
   /** Null if they are all indexes of the window, without a gap. */
   readonly indexes: readonly number[] | null;
+  /** The rows that were patched or deleted; null: none. */
+  readonly changes: StoredChanges | null;
   /** The number of rows that are not deleted. */
   readonly live: number;
+}
+
+/** Lists with an entry per change. */
+interface StoredChanges {
+  readonly indexes: readonly number[];
+  readonly versions: readonly string[];
+  /** The bodies, joined by line feeds; an empty one stands for a deleted row. */
+  readonly bodies: string;
 }
 
 /** A row as a client sees it. */
@@ -32,36 +43,59 @@ export interface PresentedRow {
   readonly body: string | null;
 }
 
-/** One result row per window: handling a value for each row would dominate the run time. */
+/**
+ * One result row per window: handling a value for each row would dominate the run time. The changes are beside the rows: joined to them, each row would be
+ * looked for among the changes.
+ */
 const selectRows = `
-  select coalesce(bodies, '') as bodies, change_versions as "changeVersions", tail_versions as "tailVersions", indexes, live
+  select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored - changed.deleted)::int4 as live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
   join extents on extents.key = windows.key
   cross join lateral (
-    select string_agg(coalesce(body, ''), E'\\n') as bodies, count(body)::int4 as live,
-      case when bool_or(change_version is not null) then array_agg(change_version) end as change_versions,
-      case when bool_or(tail_version is not null) then array_agg(tail_version) end as tail_versions,
-      case when count(*) <> windows.count then array_agg(index) end as indexes
-    from (${selectRowsOf('extents', 'windows.start', 'windows.start + windows.count')} order by place) stored
+    select string_agg(body, E'\\n') as bodies, count(*) as stored,
+      case when bool_or(version is not null) then array_agg(version) end as tail_versions,
+      case when count(*) <> windows.count then coalesce(array_agg(index - extents.first), '{}') end as indexes
+    from (
+      select index, version, body from segment_rows where segment = extents.segment
+        and index >= extents.first + windows.start and index < extents.first + windows.start + windows.count order by index
+    ) rows
   ) found
+  cross join lateral (
+    select count(*) filter (where body is null) as deleted, case when count(*) > 0 then json_build_object(
+      'indexes', array_agg(index), 'versions', array_agg(version::text), 'bodies', string_agg(coalesce(body, ''), E'\\n')
+    ) end as changes
+    from (
+      select index, version, body from changes where extents.changed and extent = extents.key
+        and index >= windows.start and index < windows.start + windows.count order by index
+    ) changes
+  ) changed
   order by place`;
 
 export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<StoredRows[]> {
-  const rows = await side.query<Omit<StoredRows, 'extent'>>(selectRows, [
+  const rows = await side.query<Omit<StoredRows, 'extent' | 'start'>>(selectRows, [
     windows.map(({ extent }) => String(extent.key)),
     windows.map(({ start }) => start),
     windows.map(({ count }) => count),
   ]);
-  return rows.map((stored, at) => ({ ...stored, extent: windows[at]!.extent }));
+  return rows.map((stored, at) => ({ ...stored, extent: windows[at]!.extent, start: windows[at]!.start }));
 }
 
 /** Whether two windows certainly read alike; false if they must be presented to find out. */
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
-    a.bodies === b.bodies && a.indexes === null && b.indexes === null
+    a.indexes === null && b.indexes === null
     && a.extent.readBy === b.extent.readBy && a.extent.widened === b.extent.widened && a.extent.form === b.extent.form
-    && haveSameEntries(a.changeVersions, b.changeVersions) && haveSameEntries(a.tailVersions, b.tailVersions)
+    && haveSameEntries(a.tailVersions, b.tailVersions) && isDeepStrictEqual(a.changes, b.changes) && haveSameBodies(a, b)
   );
+}
+
+/** The bodies of changed rows do not count: of one side they may have been erased. */
+function haveSameBodies(a: StoredRows, b: StoredRows): boolean {
+  if (a.bodies === b.bodies) return true;
+  if (a.changes === null || a.start !== b.start) return false;
+  const [ofA, ofB] = [a.bodies.split('\n'), b.bodies.split('\n')];
+  const changed = new Set(a.changes.indexes.map((index) => index - a.start));
+  return ofA.length === ofB.length && ofA.every((body, at) => body === ofB[at] || changed.has(at));
 }
 
 function haveSameEntries(a: StoredRows['tailVersions'], b: StoredRows['tailVersions']): boolean {
@@ -81,19 +115,26 @@ export class RowPresenter {
 
   /** The rows of a window by index; null if the schema for reading them is missing, or a body contains a line feed. */
   async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
-    const { extent, indexes, changeVersions, tailVersions } = stored;
+    const { extent, indexes, tailVersions, changes } = stored;
     const presenterFor = await this.#presentersFor(extent);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
-    if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count)) return null;
+    const changedBodies = changes?.bodies.split('\n') ?? [];
+    if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count) || changedBodies.length !== (changes?.indexes.length ?? 0)) return null;
+    const present = (text: string, form: BodyForm): string => (isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text));
+    const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
     const extentForm = parseForm(extent.form);
     const rows = new Map<number, PresentedRow>();
-    bodies.forEach((text, at) => {
-      const changed = toVersion(changeVersions?.[at]);
-      const form = changed === null ? extentForm : changedForm(changed);
-      const body = text === '' ? null : isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text);
-      const version = changed ?? toVersion(tailVersions?.[at]) ?? extent.version;
-      rows.set(indexes?.[at] ?? window.start + at, { version, body });
-    });
+    for (const [at, text] of bodies.entries()) {
+      const index = indexes?.[at] ?? window.start + at;
+      const change = changeAt.get(index);
+      if (change === undefined) {
+        rows.set(index, { version: toVersion(tailVersions?.[at]) ?? extent.version, body: present(text, extentForm) });
+      } else {
+        const version = BigInt(changes!.versions[change]!);
+        const changed = changedBodies[change]!;
+        rows.set(index, { version, body: changed === '' ? null : present(changed, changedForm(version)) });
+      }
+    }
     return rows;
   }
 
