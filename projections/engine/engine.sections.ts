@@ -22,5 +22,7 @@ export const engineSections: readonly Section[] = [
         case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end as replaced_time
       from outcomes join ${logTimes} using (partition)
       where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
+    // An outcome is only ever replaced by that of a later offset.
+    blocks: { number: 'log_offset / 50000', fingerprint: `concat_ws(' ', count(*), sum(log_offset))` },
   },
 ];

@@ -1,7 +1,11 @@
 /** Digests: equal for a read model and its rebuild, however it was compacted; made anew only of what has changed. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { sumBlocks, type BlockedSection } from '../../projections/engine/compare/digest-blocks.ts';
+import { DigestCache } from '../../projections/engine/compare/digest-cache.ts';
 import { digestReadModel, type ReadModelDigest } from '../../projections/engine/compare/digest.ts';
+import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
+import { engineSections } from '../../projections/engine/engine.sections.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';
@@ -82,6 +86,38 @@ test('only what has changed is read again', async () => {
   expect(third.rowsRead).toBe(40);
   expect(third.partitions[5]!.digest).not.toBe(after.partitions[5]!.digest);
   expect((await digestOfRebuilt()).partitions).toEqual(third.partitions);
+});
+
+test('the blocks of outcomes add up to all of them, and only those are read again that have changed', async () => {
+  const outcomes = engineSections.find(({ what }) => what === 'outcomes') as BlockedSection;
+  const inBlocks = (number: string): BlockedSection => ({ ...outcomes, blocks: { ...outcomes.blocks, number } });
+  const { url } = generated;
+  const read = (section: BlockedSection, cache: DigestCache | null): Promise<{ reads: number; sums: ReadonlyMap<number, string> | null }> => {
+    return Snapshot.with(url, readModelSchema, async (snapshot) => {
+      let reads = 0;
+      const sums = await sumBlocks(section, snapshot, cache, { mayRead: () => true, onRead: () => (reads += 1) });
+      return { reads, sums };
+    });
+  };
+  const [inOne, inMany] = [inBlocks('0::int8'), inBlocks('log_offset / 10')];
+  const cache = await DigestCache.open(url, readModelSchema);
+  try {
+    const { sums } = await read(inOne, null);
+    const first = await read(inMany, cache);
+    expect(first).toEqual({ sums, reads: expect.any(Number) });
+    expect(first.reads).toBeGreaterThan(1);
+    expect(await read(inMany, cache)).toEqual({ sums, reads: 0 });
+    await createTeam(1);
+    const after = await read(inMany, cache);
+    expect(after).toEqual({ sums: (await read(inOne, null)).sums, reads: 1 });
+    expect(after.sums).not.toEqual(sums);
+    const [kept] = (await service.database.pool.query(
+      `select (select count(*) from digests where digest like '% %')::int as kept, (select count(distinct (partition, log_offset / 10)) from outcomes)::int as blocks`,
+    )).rows;
+    expect(kept.kept).toBe(kept.blocks);
+  } finally {
+    await cache.close();
+  }
 });
 
 test('on the command line each partition has a line with its offset and its digest', async () => {

@@ -4,12 +4,12 @@ import { postgresTypes } from '../../../src/database/pipelined-client.ts';
 
 /** A digest, and the state for which it holds: while the fingerprint stays, so does the digest. */
 export interface KeptDigest {
-  /** The ID of the unit. */
+  /** A UUID: the ID of the unit. */
   readonly unit: string;
   /** Which part of the unit; empty: all of it. */
   readonly part: string;
   readonly fingerprint: string;
-  /** SHA-256, in hexadecimal digits. */
+  /** SHA-256, in hexadecimal digits; or sums of such (digest.ts). */
   readonly digest: string;
 }
 
@@ -55,9 +55,18 @@ export class DigestCache {
     );
   }
 
-  /** Removes the digests of units that the query, of the column `unit`, does not list. */
-  async removeOthers(units: string): Promise<void> {
-    await this.#client.query(`delete from digests where not exists (select from (${units}) units where units.unit = digests.unit)`);
+  /** Removes the digests of units that none of these queries, of the column `unit`, lists. */
+  async removeOtherUnits(units: readonly string[]): Promise<void> {
+    const listed = units.map((query) => `select unit from (${query}) units`).join(' union all ');
+    await this.#client.query(`delete from digests where not exists (select from (${listed}) listed where listed.unit = digests.unit)`);
+  }
+
+  /** Removes the digests of the parts of these units that are not in the list, as pairs. */
+  async removeOtherParts(units: readonly string[], parts: readonly string[]): Promise<void> {
+    await this.#client.query(
+      `delete from digests where unit = any($1::uuid[]) and not exists (
+        select from unnest($1::uuid[], $2::text[]) listed(unit, part) where listed.unit = digests.unit and listed.part = digests.part)`, [units, parts],
+    );
   }
 
   async close(): Promise<void> {

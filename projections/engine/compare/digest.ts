@@ -5,8 +5,10 @@
 import { createHash } from 'node:crypto';
 import { engineSections } from '../engine.sections.ts';
 import type { Models } from '../model.ts';
+import { sumBlocks, unitsOfBlocks, type BlockedSection } from './digest-blocks.ts';
 import { DigestCache, joinDigest, type KeptDigest } from './digest-cache.ts';
 import type { DigestedUnits } from './digested-units.ts';
+import { hashed, sum, type Sum } from './row-hashes.ts';
 import type { Section } from './section.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -61,7 +63,7 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
           onRowsRead?.(rowsRead);
         }).run();
         if (partitions === null) continue;
-        for (const { query } of unitsOf(models)) await cache.removeOthers(query);
+        await cache.removeOtherUnits([...unitsOf(models).map(({ query }) => query), ...blockedSectionsOf(models).map(unitsOfBlocks)]);
         return { partitions, rowsRead };
       } finally {
         await snapshot.close();
@@ -119,11 +121,14 @@ class Digesting {
     for (const units of allUnits) {
       if (!(await this.#digestUnits(units))) return null;
     }
+    for (const section of blockedSectionsOf(this.#models)) {
+      if (!(await this.#digestBlocks(section))) return null;
+    }
     // What is left is not cached, so it begins with a young snapshot. Little has changed by then.
     if (this.#cache !== null && this.#hasRead && this.#snapshot.isHalfOld) return null;
     const owned = new Set(allUnits.map(({ owner }) => owner));
     for (const section of sectionsOf(this.#models)) {
-      if (!owned.has(section.owner)) await this.#digestSection(section);
+      if (!owned.has(section.owner) && section.blocks === undefined) await this.#digestSection(section);
     }
     return this.#partitions();
   }
@@ -145,6 +150,18 @@ class Digesting {
       `with part as (${hashed(section.query)}) select ${sum}, ${inPartition} group by 2`,
     );
     for (const { sum, partition } of rows) this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
+  }
+
+  /** Resolves to whether all of them have been digested. */
+  async #digestBlocks(section: BlockedSection): Promise<boolean> {
+    const sums = await sumBlocks(section, this.#snapshot, this.#cache, {
+      mayRead: () => this.#cache === null || !this.#hasRead || !this.#snapshot.isOld,
+      onRead: () => {
+        this.#hasRead = true;
+      },
+    });
+    for (const [partition, sum] of sums ?? []) this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
+    return sums !== null;
   }
 
   #add(partition: number | null, part: string, digest: string): void {
@@ -192,23 +209,16 @@ class Digesting {
   }
 }
 
-/** The digest of a set of rows, computed by Postgres in one pass and without order: their number, and the sums of the quarters of their SHA-256. */
-interface Sum {
-  readonly sum: string;
-}
-
-const sum = `concat_ws(' ', count(*), ${[1, 9, 17, 25].map((from) => `sum(('x' || encode(substr(row_hash, ${from}, 8), 'hex'))::bit(64)::int8)`).join(', ')}) as sum`;
-
-function hashed(query: string): string {
-  return `select compared.*, sha256(convert_to((compared.*)::text, 'UTF8')) as row_hash from (${query}) compared`;
-}
-
 function sectionsOf(models: Models): readonly Section[] {
   return [...engineSections, ...Object.values(models).flatMap(({ sections }) => sections)];
 }
 
 function unitsOf(models: Models): readonly DigestedUnits[] {
   return Object.values(models).flatMap(({ units }) => units ?? []);
+}
+
+function blockedSectionsOf(models: Models): readonly BlockedSection[] {
+  return sectionsOf(models).filter((section): section is BlockedSection => section.blocks !== undefined);
 }
 
 async function* inBatches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {

@@ -15,6 +15,16 @@ export interface Section extends Labels {
   readonly owner: string;
   /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by their collation "C". */
   readonly query: string;
+  /** Where a partition has many rows, of which most stay as they are: each block of them has a digest of its own, and only those that have changed are read again. */
+  readonly blocks?: SectionBlocks;
+}
+
+/** In SQL, of the columns of the section's query, of which one is `partition`. */
+export interface SectionBlocks {
+  /** The number of the block that a row is in. */
+  readonly number: string;
+  /** An aggregate of the rows of a block: while it stays, none of them was added, replaced or removed. */
+  readonly fingerprint: string;
 }
 
 /** Join it on `partition` for the log time of each partition: for rows that are kept for a limited time. */
