@@ -63,8 +63,8 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
     writeOut(`By their digests, ${byDigest.partitions} partitions of the read model are what the log says: ${byDigest.newEvents} new events of ${events}, `
       + `${byDigest.rowsRead} rows read, ${seconds(started).seconds} s.`);
   } else if (equal) {
-    const compared = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-    writeOut(`The read model is what the log says: ${[`${events} events`, ...compared].join(', ')}, ${seconds(started).seconds} s.`);
+    const compared = Object.entries({ events, ...counts }).map(([plural, count]) => `${count} ${count === 1 ? plural.slice(0, -1) : plural}`);
+    writeOut(`The read model is what the log says: ${compared.join(', ')}, ${seconds(started).seconds} s.`);
   } else {
     writeOut('The read model is not what the log says. The first differences:');
     for (const difference of differences) writeOut(describeDifference(difference));

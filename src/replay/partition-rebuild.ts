@@ -20,7 +20,7 @@ const writtenAtOnce = { records: 1000, bytes: 1024 * 1024 };
 /** How many such transactions are under way at once. */
 const writesAhead = 3;
 
-/** How many bytes of records wait to be projected at most, before no more are read. */
+/** When so many bytes of records wait to be projected, no more are read. */
 const waitingBytesMax = 8 * 1024 * 1024;
 
 export interface PartitionRebuildOptions extends ProjectTarget {
@@ -36,8 +36,7 @@ export interface PartitionRebuildOptions extends ProjectTarget {
 export async function rebuildPartition(options: PartitionRebuildOptions, from: bigint, end: bigint): Promise<void> {
   const { partition, database, projector, epoch, log, batchEvents } = options;
   const failed = new AbortController();
-  let waitingBytes = 0;
-  let onRoom: (() => void) | null = null;
+  const waiting = new WaitingRecords();
   const batches: PartitionBatches<LogRecord> = new PartitionBatches({
     partition, database, projector, epoch,
     costOf: ({ bytes }) => costOfRecord(bytes),
@@ -55,16 +54,15 @@ export async function rebuildPartition(options: PartitionRebuildOptions, from: b
         failed.abort(error);
         return false;
       } finally {
-        for (const { bytes } of items) waitingBytes -= bytes.length;
-        onRoom?.();
+        waiting.remove(items);
       }
     },
   });
   try {
     for await (const records of writtenAhead(options, log.read(partition, from, end))) {
-      for (const { bytes } of records) waitingBytes += bytes.length;
+      waiting.add(records);
       batches.push(records);
-      while (waitingBytes > waitingBytesMax) await new Promise<void>((resolve) => (onRoom = resolve));
+      await waiting.room();
       failed.signal.throwIfAborted();
     }
   } finally {
@@ -77,7 +75,7 @@ export async function rebuildPartition(options: PartitionRebuildOptions, from: b
 async function store(
   options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[], speculative: SpeculativeBatch | null,
 ): Promise<boolean> {
-  const { database, listener, onProjected } = options;
+  const { listener, onProjected } = options;
   const began = Date.now();
   const projected = (done: readonly LogRecord[]): void => {
     listener?.projected?.(done, began);
@@ -152,4 +150,28 @@ async function writeAhead({ projector, database }: PartitionRebuildOptions, reco
     if (isKeyTaken(error)) projector.forget();
   }
   return records;
+}
+
+/** Counts the bytes of records that wait to be projected. */
+class WaitingRecords {
+  #bytes = 0;
+  #onRemoved: (() => void) | null = null;
+
+  add(records: readonly LogRecord[]): void {
+    for (const { bytes } of records) this.#bytes += bytes.length;
+  }
+
+  remove(records: readonly LogRecord[]): void {
+    for (const { bytes } of records) this.#bytes -= bytes.length;
+    this.#onRemoved?.();
+  }
+
+  /** Resolves when there is room for more. */
+  async room(): Promise<void> {
+    while (this.#bytes > waitingBytesMax) {
+      await new Promise<void>((resolve) => {
+        this.#onRemoved = resolve;
+      });
+    }
+  }
 }
