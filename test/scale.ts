@@ -22,7 +22,7 @@ export const scale = {
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),
   /** How long random queries are compared with an evaluator, in milliseconds. */
-  queriesMs: scaled(30_000, 3_600_000),
+  queriesMs: scaled(15_000, 3_600_000),
   /** How many forged values of each kind are sent. */
   forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */

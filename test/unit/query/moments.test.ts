@@ -2,9 +2,16 @@ import { expect, test } from '@jest/globals';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../src/values/moments.ts';
 
 test('the days of all years are those of JavaScript', () => {
-  for (let days = -719_528; days <= 2_932_896; days += 1) {
+  const check = (days: number): void => {
     const [date] = new Date(days * 86_400_000).toISOString().split('T') as [string];
     if (daysOf(date) !== days) throw new Error(`${date}: ${daysOf(date)}, not ${days}`);
+  };
+  // The calendar repeats every 400 years: all days of those from 1600 on, and of all others the days around each month's end.
+  for (let days = -135_140; days < 10_957; days += 1) check(days);
+  for (let month = 1; month <= 10_000 * 12; month += 1) {
+    const ends = Date.UTC(2000, month - 2000 * 12, 1) / 86_400_000;
+    check(ends - 1);
+    if (month < 10_000 * 12) check(ends);
   }
   expect([daysOf('0000-01-01'), daysOf('1970-01-01'), daysOf('9999-12-31')]).toEqual([-719_528, 0, 2_932_896]);
 });
