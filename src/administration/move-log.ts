@@ -28,6 +28,13 @@ const shortRound = 1000;
 const roundsMax = 20;
 const lastRoundMax = 10_000;
 
+/** What follows a round of the copy, counted from 1, that took so many milliseconds: another one, or the log is closed, or the move gives up. */
+export function afterRound(round: number, took: number): 'again' | 'close' | 'give up' {
+  if (took <= shortRound) return 'close';
+  if (round < roundsMax) return 'again';
+  return took <= lastRoundMax ? 'close' : 'give up';
+}
+
 /** How many partitions are copied at a time: each takes a few megabytes. */
 const copiedAtOnce = 4;
 
@@ -164,8 +171,9 @@ class LogCopy {
       const began = performance.now();
       await this.copyToEnd(signal);
       const took = performance.now() - began;
-      if (took <= shortRound || (round === roundsMax && took <= lastRoundMax)) return;
-      if (round === roundsMax) throw new CannotMove('clients write as fast as the log is copied: run the command again when they write less; it goes on from here');
+      const next = afterRound(round, took);
+      if (next === 'close') return;
+      if (next === 'give up') throw new CannotMove('clients write as fast as the log is copied: run the command again when they write less; it goes on from here');
     }
   }
 
