@@ -48,6 +48,9 @@ const queryThreadsMax = 4;
 /** Why everything is closed and opened anew. */
 const replaced = 'the read model was replaced';
 
+/** Why the process ends, so that it is started with the settings of the other kind of log. */
+const moved = 'the log has moved';
+
 /**
  * Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. When the read model is replaced,
  * closes everything, because what is remembered of the old one is void, and starts anew in this process.
@@ -134,12 +137,14 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
-  service.onFailure((reason) => {
-    logger.fatal(reason);
+  const fail = (told: string, reason: string): void => {
+    logger.fatal(told);
     // So that a supervisor restarts the process.
     process.exitCode = 1;
-    stopping.abort('failure');
-  });
+    stopping.abort(reason);
+  };
+  service.onFailure((told) => fail(told, 'failure'));
+  service.onMoved((told) => fail(told, moved));
   service.onReplaced(() => stopping.abort(replaced));
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
@@ -189,11 +194,11 @@ async function greetWhenReachable(
 
 /**
  * How long requests may wait for their outcomes while this process stops, in milliseconds. Once the read model was replaced, a process that projects can
- * come to none before it has started anew, and so can no other one.
+ * come to none before it has started anew, and so can no other one. Once the log has moved, all that was appended before is decided.
  */
 function answersMs({ DRAIN_TIMEOUT_MS, ROLE }: Config, reason: unknown): number {
   const left = Math.max(0, DRAIN_TIMEOUT_MS - lastAnswersMs);
-  return reason === replaced && ROLE === 'all' ? Math.min(left, lastAnswersMs) : left;
+  return reason === moved || (reason === replaced && ROLE === 'all') ? Math.min(left, lastAnswersMs) : left;
 }
 
 async function drain(app: App, submitter: Submitter, waitMs: number): Promise<void> {

@@ -58,6 +58,8 @@ export interface Service {
   takeBack(segmentIds: readonly string[]): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
   onFailure(listener: (reason: string) => void): void;
+  /** Calls the listener, with the reason, when the log has moved away: no request that waits gets an outcome any more. */
+  onMoved(listener: (reason: string) => void): void;
   /** As that of `ReadModel`. */
   onReplaced(listener: () => void): void;
   /** Closes everything. An embedded Postgres keeps running while other processes use it. */
@@ -157,8 +159,8 @@ export async function openService(
       onFailure: (listener) => {
         onFailure(listener);
         log.onFailure(listener);
-        place.onMoved(listener);
       },
+      onMoved: (listener) => place.onMoved(listener),
       writeAhead: (teamId, segmentId, { profile: { rows }, body, ids }) => {
         return withFreeKeys(() => localKeys.forget(), () => database.fills.with(async (tx) => {
           const reserved = localKeys.open();
