@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Page, Response } from 'playwright-core';
 import { Tablog } from '../../clients/typescript/src/index.ts';
@@ -61,23 +62,13 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await until(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
 
   for (const [button, kept] of [['Keep what is there now', 'theirs'], ['Write mine', 'mine again']] as const) {
-    let attempts = 0;
-    // On a busy machine there was no conflict in a few runs, and it is not known why: it is tried again, and printed.
-    await until(async () => {
-      attempts += 1;
-      if (attempts > 1) {
-        process.stderr.write('no conflict: it is tried again\n');
-        await page.keyboard.press('Escape');
-        await table.patch(rowID!, { name: 'mine' });
-      }
-      await cell(page, 1, 'name').getByText('mine', { exact: true }).waitFor();
-      await begin();
-      await table.patch(rowID!, { name: 'theirs' });
-      await page.keyboard.press('Control+A');
-      await page.keyboard.type('mine again');
-      await page.keyboard.press('Enter');
-      await page.getByRole('dialog').getByText('theirs').waitFor({ timeout: 10_000 });
-    });
+    await cell(page, 1, 'name').getByText('mine', { exact: true }).waitFor();
+    await begin();
+    await table.patch(rowID!, { name: 'theirs' });
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('mine again');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('theirs').waitFor();
     await look(page, 'conflict');
     await page.getByRole('button', { name: button }).click();
     await until(async () => expect(await now()).toMatchObject({ name: kept }));
@@ -105,6 +96,22 @@ test('what changes elsewhere waits while a cell is edited', async () => {
   await page.getByRole('button', { name: 'Write mine' }).click();
   await until(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
   await cell(page, 0, 'n').getByText('5').waitFor();
+});
+
+test('a space that is typed shows no cell in full, however soon Enter follows', async () => {
+  await tablog().createTable({ name: 'typed fast', rows: [{ name: 'a' }] });
+  const page = await signedIn(null);
+  await openTable(page, 'typed fast');
+  await edit(page, 0, 'name');
+  const editor = page.locator('.ag-cell-inline-editing input');
+  // Both in one turn of the page, as where somebody types faster than the page keeps up.
+  await page.evaluate(`for (const key of [' ', 'Enter']) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))`);
+  await editor.waitFor({ state: 'detached' });
+  // Until the grid has told of the keys.
+  await sleep(500);
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.keyboard.press('Space');
+  await page.getByRole('dialog', { name: 'name' }).waitFor();
 });
 
 test('a value that does not fit its column can widen it', async () => {

@@ -33,7 +33,9 @@ export function useWholeCell(canEdit: boolean): WholeCell {
     listeners: {
       onCellKeyDown: (event) => {
         const key = event.event as KeyboardEvent;
-        if (!('value' in event) || event.api.getEditingCells().length > 0 || (key.key !== ' ' && (key.key !== 'Enter' || canEdit))) return;
+        // The grid tells of a key some time after it was pressed. The editor that it was typed in may be closed by then, so what counts is where it was pressed.
+        const isOnCell = (key.target as Element).matches('.ag-cell, .ag-cell a');
+        if (!('value' in event) || !isOnCell || event.api.getEditingCells().length > 0 || (key.key !== ' ' && (key.key !== 'Enter' || canEdit))) return;
         key.preventDefault();
         show(event);
       },
