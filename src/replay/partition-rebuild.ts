@@ -110,7 +110,7 @@ async function* writtenAhead(options: PartitionRebuildOptions, read: AsyncIterab
     for await (const records of read) {
       for (const part of inParts(records)) {
         underWay.push(writeAhead(options, part.map(decoded)));
-        if (underWay.length > writesAhead) yield await underWay.shift()!;
+        if (underWay.length >= writesAhead) yield await underWay.shift()!;
       }
     }
     while (underWay.length > 0) yield await underWay.shift()!;
