@@ -38,7 +38,7 @@ export const scale = {
   ),
   replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
   /** How often a replay is killed before it takes over, and how often one takes over. */
-  replayKills: scaled(1, 10),
+  replayKills: scaled(1, 5),
   replayTakeovers: scaled(1, 10),
   /** How often a process is killed that fills the read model of a new version. */
   fillKills: scaled(0, 20),
