@@ -9,7 +9,7 @@ export interface KeptDigest {
   /** Which part of the unit; empty: all of it. */
   readonly part: string;
   readonly fingerprint: string;
-  /** SHA-256, in hexadecimal digits; or sums of such (digest.ts). */
+  /** SHA-256, in hexadecimal digits; or sums of such (row-hashes.ts). */
   readonly digest: string;
 }
 
