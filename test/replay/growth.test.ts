@@ -37,7 +37,8 @@ async function collect(days: number): Promise<void> {
   for (const remove of [bodies!, schemas!]) while (await remove(log().database, days * day));
 }
 
-const rows = (prefix: number): string[] => Array.from({ length: 5 }, (_, at) => `{"a":"${prefix} ${'x'.repeat(100)}","n":${at}}`);
+/** Equally long on all days, because bytes are counted. */
+const rows = (ofDay: number): string[] => Array.from({ length: 5 }, (_, at) => `{"a":"${String(ofDay).padStart(5, '0')} ${'x'.repeat(100)}","n":${at}}`);
 
 test('what a day leaves is gone after some more', async () => {
   const team = await DrivenTeam.create(log());
