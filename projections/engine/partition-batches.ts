@@ -12,8 +12,8 @@ import { BatchPipeline } from '../../src/log/batch-pipeline.ts';
 import type { Projector } from './projector.ts';
 import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 
-/** What the events of a batch may cost (src/events/cost.ts) where somebody waits for their outcomes: about 500 simple ones, 50 ms of work. */
-const batchCostMax = 4_000_000;
+/** The highest total cost (src/events/cost.ts) of a batch while clients wait for its outcomes: about 500 simple events, which take 50 ms. */
+const waitedForCostMax = 4_000_000;
 
 /** A batch in the making. */
 export interface Gathered<Item> {
@@ -35,8 +35,9 @@ export interface PartitionBatchesOptions<Item> {
   readonly epoch: bigint;
   /** What the event of an item costs (src/events/cost.ts). */
   readonly costOf: (item: Item) => number;
-  /** What the events of a batch may cost, and how many there may be; by default, so much that nobody waits long for an outcome. An event that costs more is a batch of its own. */
+  /** The highest total cost of a batch. An event that costs more is put into a batch alone. By default it is low, because clients wait for the outcomes. */
   readonly costMax?: number;
+  /** The most events of a batch. By default only the cost limits a batch. */
   readonly eventsMax?: number;
   /** Whose item it is, to share batches out fairly; without it, items keep their order. */
   readonly ownerOf?: (item: Item) => string;
@@ -139,7 +140,7 @@ export class PartitionBatches<Item> {
 
   /** An empty batch takes any item. */
   #hasRoom({ items, cost }: Gathered<Item>, item: Item): boolean {
-    const { costOf, costMax = batchCostMax, eventsMax = Infinity } = this.#options;
+    const { costOf, costMax = waitedForCostMax, eventsMax = Infinity } = this.#options;
     return items.length === 0 || (items.length < eventsMax && cost + costOf(item) <= costMax);
   }
 

@@ -28,7 +28,11 @@ const shortRound = 1000;
 const roundsMax = 20;
 const lastRoundMax = 10_000;
 
-/** What follows a round of the copy, counted from 1, that took so many milliseconds: another one, or the log is closed, or the move gives up. */
+/**
+ * Decides what to do after a round of the copy: copy another round, close the log, or give up.
+ * @param round the number of the round; the first is 1
+ * @param took how long the round took, in milliseconds
+ */
 export function afterRound(round: number, took: number): 'again' | 'close' | 'give up' {
   if (took <= shortRound) return 'close';
   if (round < roundsMax) return 'again';
