@@ -137,14 +137,14 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted: () => started,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
-  const fail = (told: string, reason: string): void => {
-    logger.fatal(told);
+  const fail = (message: string, reason: string): void => {
+    logger.fatal(message);
     // So that a supervisor restarts the process.
     process.exitCode = 1;
     stopping.abort(reason);
   };
-  service.onFailure((told) => fail(told, 'failure'));
-  service.onMoved((told) => fail(told, moved));
+  service.onFailure((message) => fail(message, 'failure'));
+  service.onMoved((message) => fail(message, moved));
   service.onReplaced(() => stopping.abort(replaced));
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
