@@ -19,7 +19,7 @@ import type { Target } from './requests.ts';
 import { startService, tablog, type ServiceSettings } from './service-processes.ts';
 
 const loadConnections = 8;
-const patches = 20_000;
+const patches = 100_000;
 const patchConnections = 32;
 
 export interface ReplayOptions {

@@ -12,7 +12,7 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
  * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the number: the read
  * model is never migrated, but filled from the log at the next start.
  */
-export const readModelSchema = 'tablog_16';
+export const readModelSchema = 'tablog_17';
 
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;

@@ -13,6 +13,8 @@ export class ModelSet {
   readonly list: readonly (readonly [name: string, model: AnyModel])[];
   readonly #decisions = new Map<string, AnyDecide>();
   readonly #changes = new Map<string, TakeChange[]>();
+  /** The models that have each of these, which are asked of every event. */
+  readonly #asked: { readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<AnyModel[Hook]>[] };
   readonly #readsStored: ReadonlySet<EventType>;
   readonly #loadsAhead: ReadonlySet<EventType>;
 
@@ -28,6 +30,13 @@ export class ModelSet {
         this.#changes.set(kind, [...(this.#changes.get(kind) ?? []), take]);
       }
     }
+    this.#asked = {
+      keysAtMost: all.flatMap(({ keysAtMost = [] }) => keysAtMost),
+      needs: all.flatMap(({ needs = [] }) => needs),
+      makes: all.flatMap(({ makes = [] }) => makes),
+      loadsMuch: all.flatMap(({ loadsMuch = [] }) => loadsMuch),
+      isRefused: all.flatMap(({ isRefused = [] }) => isRefused),
+    };
     this.#readsStored = new Set(all.flatMap(({ readsStored = [] }) => readsStored));
     this.#loadsAhead = new Set(all.flatMap(({ loadsAhead = [] }) => loadsAhead));
   }
@@ -65,23 +74,23 @@ export class ModelSet {
   }
 
   keysAtMost(data: EventData): number {
-    return this.list.reduce((sum, [, model]) => sum + (model.keysAtMost?.(data) ?? 0), 0);
+    return this.#asked.keysAtMost.reduce((sum, keysAtMost) => sum + keysAtMost(data), 0);
   }
 
   needs(data: EventData): string[] {
-    return this.list.flatMap(([, model]) => model.needs?.(data) ?? []);
+    return this.#asked.needs.flatMap((needs) => needs(data));
   }
 
   makes(data: EventData): string[] {
-    return this.list.flatMap(([, model]) => model.makes?.(data) ?? []);
+    return this.#asked.makes.flatMap((makes) => makes(data));
   }
 
   loadsMuch(data: EventData): boolean {
-    return this.list.some(([, model]) => model.loadsMuch?.(data) ?? false);
+    return this.#asked.loadsMuch.some((loadsMuch) => loadsMuch(data));
   }
 
   isRefused(states: States, data: EventData): boolean {
-    return this.list.some(([, model]) => model.isRefused?.(states, data) ?? false);
+    return this.#asked.isRefused.some((isRefused) => isRefused(states, data));
   }
 
   /** Whether everything before such an event must be stored before the event is loaded. */

@@ -2,7 +2,7 @@
  * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is committed; so the body in the
  * segment is overwritten in place, although other rows of the segment live on. The row itself stays, because its index and its version count.
  *
- * Each changed extent is looked at every six hours, if something has changed in its table since. A segment can also be shown by other extents, wait in a stash
+ * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table since. A segment can also be shown by other extents, wait in a stash
  * or in the blocks of a body, or be named by an event that comes again. So a body stays while anything else shows it or may, and the ID of the segment is
  * taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded before.
  */
@@ -10,9 +10,7 @@ import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
 import { isShownInSql } from '../segments/segments.garbage.ts';
-
-/** How long after a look at an extent the next one follows, in milliseconds by the clock of Postgres. */
-export const eraseInterval = 6 * 3_600_000;
+import { eraseInterval } from './table.entity.ts';
 
 /** What an erased body is: it reads as a row without values, in any form but that of cells. */
 export const erasedBody = '{}';

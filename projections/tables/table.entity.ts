@@ -51,6 +51,12 @@ export const TableSchemaEntity = defineEntity({
 
 export const storedSchemas = StoredTable.of(TableSchemaEntity, { without: ['lookAt', 'superseded'] });
 
+/**
+ * How long after an extent is stored, and after each look at it, the next look follows for bodies to erase, in milliseconds by the clock of Postgres. The
+ * first is not at once, because rows are patched most when they are new, and a look makes the batches in the making begin anew.
+ */
+export const eraseInterval = 6 * 3_600_000;
+
 /** The rows of a segment that a table shows, at a place in its order, since a version (ARCHITECTURE.md, "extent"). */
 export const ExtentEntity = defineEntity({
   name: 'Extent',
@@ -82,9 +88,9 @@ export const ExtentEntity = defineEntity({
     /** Whether any row of it was ever patched or deleted, and how many are deleted. */
     changed: p.boolean(),
     deleted: p.integer(),
-    /** The version of its table up to which bodies that changes replace are erased, and from when on to look again, by the clock of Postgres. */
+    /** The version of its table up to which bodies that changes replace are erased, and from when on to look at it, by the clock of Postgres. */
     erased: p.bigint().default('0'),
-    eraseAt: p.datetime().defaultRaw('now()'),
+    eraseAt: p.datetime().defaultRaw(`now() + interval '${eraseInterval} ms'`),
   },
   uniques: [{ properties: ['tableId', 'version', 'ordinal'] }],
   indexes: [{ properties: ['segment'] }],

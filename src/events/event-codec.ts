@@ -59,8 +59,10 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { codec, jsonCodec, jsonStart, bodyStart } = readHeader(buffer);
-  const { data, ...envelope } = JSON.parse(unpackJson(jsonCodec, buffer.subarray(jsonStart, bodyStart)).toString());
-  return { ...(envelope as Envelope), data: fromWire(data), body: () => unpackBody(codec, buffer.subarray(bodyStart)) };
+  const event = JSON.parse(unpackJson(jsonCodec, buffer.subarray(jsonStart, bodyStart)).toString());
+  event.data = fromWire(event.data);
+  event.body = () => unpackBody(codec, buffer.subarray(bodyStart));
+  return event as Event;
 }
 
 /** The event does not fit into a record: its JSON alone is too large, or what is left of JSON and body after compression. */

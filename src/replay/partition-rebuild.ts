@@ -21,7 +21,7 @@ const writtenAtOnce = { records: 1000, bytes: 1024 * 1024 };
 const writesAhead = 3;
 
 /** When so many bytes of records wait to be projected, no more are read. */
-const waitingBytesMax = 8 * 1024 * 1024;
+const waitingBytesMax = 2 * 1024 * 1024;
 
 export interface PartitionRebuildOptions extends ProjectTarget {
   readonly database: Pick<Database, 'writers' | 'fills'>;

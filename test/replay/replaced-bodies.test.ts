@@ -4,7 +4,7 @@ import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
-import { eraseInterval } from '../../projections/tables/replaced-bodies.garbage.ts';
+import { eraseInterval } from '../../projections/tables/table.entity.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';
@@ -124,4 +124,24 @@ test('an event that names the segment again writes it again', async () => {
   // After more than seven days of log time it counts as new.
   await team.project(1 + 8 * 86_400_000, [event, await team.adding(other, 'few', names('else'))]);
   expect(await values(team, tableId)).toEqual(['new', 'again 1', 'again 2', 'again 0', 'again 1', 'again 2']);
+});
+
+test('rows that are patched while bodies are erased read as their last patch', async () => {
+  const team = await DrivenTeam.create(log());
+  const tableId = await team.table();
+  const rows = 20;
+  const first = await team.add(tableId, 'block', ...Array.from({ length: rows }, (_, at) => `{"a":"raced ${at}"}`));
+  let patching = true;
+  const erasing = (async () => {
+    while (patching) await collect();
+  })();
+  try {
+    for (let at = 0; at < 10 * rows; at += 1) await team.patch(tableId, rowOf(first, at % rows), `{"a":"patch ${at}"}`);
+  } finally {
+    patching = false;
+    await erasing;
+  }
+  await collect();
+  expect(await held('raced ')).toBe(0);
+  expect(await values(team, tableId)).toEqual(Array.from({ length: rows }, (_, at) => `patch ${9 * rows + at}`));
 });
