@@ -5,6 +5,7 @@
  * Both logs and replay call it. The resulting state does not depend on how the records are cut into batches.
  */
 import type { Database } from '../../src/database/database.ts';
+import { withEndedBackend } from '../../src/database/end-backend.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import { inPipelinedTransaction } from '../../src/database/transaction.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
@@ -141,7 +142,7 @@ export class Projector {
   async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(events) ?? []);
     if (writes.length === 0) return;
-    await fills.with((tx) => inPipelinedTransaction(tx, async () => {
+    await withEndedBackend(fills, (tx) => inPipelinedTransaction(tx, async () => {
       for (const write of writes) await write(tx, this.#keys.open());
     }));
   }

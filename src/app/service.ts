@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { checkPostgres } from '../database/check-postgres.ts';
 import type { Database } from '../database/database.ts';
+import { withEndedBackend } from '../database/end-backend.ts';
 import { inPipelinedTransaction } from '../database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
 import { createEngineAddresses } from '../query/engine-addresses.ts';
@@ -162,7 +163,7 @@ export async function openService(
       },
       onMoved: (listener) => place.onMoved(listener),
       writeAhead: (teamId, segmentId, { profile: { rows }, body, ids }) => {
-        return withFreeKeys(() => localKeys.forget(), () => database.fills.with(async (tx) => {
+        return withFreeKeys(() => localKeys.forget(), () => withEndedBackend(database.fills, async (tx) => {
           const reserved = localKeys.open();
           await reserved.reserve(tx, 1);
           const segment = { key: reserved.take(), id: segmentId, teamId, rows, body, ids };

@@ -103,10 +103,9 @@ export class Database {
         throw error;
       }
     };
-    const connect = (flush?: Flush): Promise<PipelinedClient> => {
-      return checked(PipelinedClient.connect({ ...config, query_timeout: options.queryTimeout ?? queryTimeout }, flush));
-    };
-    const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect(configOf(options.url, [...settings, withoutFlush])));
+    const limit = { query_timeout: options.queryTimeout ?? queryTimeout };
+    const connect = (flush?: Flush): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...config, ...limit }, flush));
+    const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
     const orm = await MikroORM.init({
       entities: [...options.entities],
       clientUrl: options.url,

@@ -18,15 +18,15 @@ export const endBackend: Statement<{ ended: boolean }> = {
  * any more, so that it was no fault of the statement.
  */
 export async function withEndedBackend<T>(pool: PipelinedPool, use: (client: PipelinedClient) => Promise<T>): Promise<T> {
-  let used = null as PipelinedClient | null;
-  const began = performance.now();
+  // When it was lent: the connection, and so its backend, may have been made for this.
+  let lent = null as { readonly client: PipelinedClient; readonly at: number } | null;
   try {
     return await pool.with((client) => {
-      used = client;
+      lent = { client, at: performance.now() };
       return use(client);
     });
   } catch (error) {
-    if (used?.broken && isStatementTimeout(error)) await endGivenUp(pool, used.backendId, began);
+    if (lent?.client.broken && isStatementTimeout(error)) await endGivenUp(pool, lent.client.backendId, lent.at);
     throw error;
   }
 }

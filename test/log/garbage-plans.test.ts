@@ -35,8 +35,9 @@ const fill = `
   insert into segment_rows (segment, index, body) select n, 0, '{"old":1}' from generate_series(1, ${rows}) n;
   insert into retained_ids (segment, index, id) select n, 0, 'id' from generate_series(1, ${rows}) n;
   insert into file_references (team_id, file, segment, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
-  insert into extents (key, table_id, version, ordinal, generation, schema_version, wrap, rule, cells, retained, segment, first, rows, bytes, changed, deleted)
-    select n, ${id('n')}, n - n % 2, 0, n - n % 2, n, false, 1, false, '\\x0000000000000001', n, 0, 1, 2, true, 0 from generate_series(1, ${rows}) n;
+  insert into extents (key, table_id, version, ordinal, generation, schema_version, wrap, rule, cells, retained, segment, first, rows, bytes, changed, deleted, erase_at)
+    select n, ${id('n')}, n - n % 2, 0, n - n % 2, n, false, 1, false, '\\x0000000000000001', n, 0, 1, 2, true, 0,
+      now() + case when n < 1000 then '0' else interval '1 h' end from generate_series(1, ${rows}) n;
   insert into changes (extent, index, version, body) select n, 0, n, '{"a":1}' from generate_series(1, ${rows}) n;
   insert into change_references (team_id, file, extent, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
   insert into table_schemas (table_id, version, columns, look_at, superseded)

@@ -1,0 +1,39 @@
+/** Rows that are written ahead of their event, on a connection of their own. */
+import { afterEach, expect, test } from '@jest/globals';
+import { Projector } from '../../projections/engine/projector.ts';
+import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { DrivenLog, DrivenTeam } from './driven-team.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+test('a write that hangs is given up and ended, and the rows are written with their event', async () => {
+  const created = await createDatabase();
+  closers.push(() => created.drop());
+  const database = await openDatabase(models, { url: created.url, schema: readModelSchema, queryTimeout: 2000 });
+  closers.push(() => database.close());
+  await createReadModel(models, database, 1);
+  const log = new DrivenLog(database);
+  const team = await DrivenTeam.create(log);
+  const event = await team.adding(await team.table(), 'block', ['{"a":"one"}', '{"a":"two"}']);
+  // Only the first write hangs: a sequence counts those that are rolled back too.
+  await database.pool.query(`create sequence written;
+    create function sleep_long() returns trigger language plpgsql as $$ begin
+      if nextval('written') = 1 then perform pg_sleep(600); end if;
+      return new;
+    end $$;
+    create trigger slow before insert on segments for each row execute function sleep_long()`);
+
+  await expect(new Projector(models).writeAhead(database, [event.event])).rejects.toThrow('Query read timeout');
+  expect((await database.pool.query(`select query from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`)).rows).toEqual([]);
+
+  const [outcome] = await team.project(1, [event]);
+  expect(outcome).toMatchObject({ status: 'applied' });
+  const { rows } = await database.pool.query('select body from segment_rows order by index');
+  expect(rows).toEqual([{ body: '{"a":"one"}' }, { body: '{"a":"two"}' }]);
+}, 120_000);
