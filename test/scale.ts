@@ -22,7 +22,7 @@ export const scale = {
   modelMs: scaled(8000, 1_200_000),
   modelSequences: scaled(100, 200),
   /** How long random queries are compared with an evaluator, in milliseconds. */
-  queriesMs: scaled(15_000, 3_600_000),
+  queriesMs: scaled(10_000, 3_600_000),
   /** How many forged values of each kind are sent. */
   forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */
@@ -73,7 +73,7 @@ export const scale = {
   /** How often a broker that leads is killed or paused, of three. */
   leaderFaults: killsOf(1, 10),
   /** How many requests the fuzzer sends; the stage `fuzz` of test:all has many such runs. */
-  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(3000, 50_000)),
+  fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(2000, 50_000)),
   /** How often a back-up and a restore are killed, each. */
   backupKills: scaled(1, 3),
   importKills: killsOf(1, 20),
