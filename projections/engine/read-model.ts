@@ -2,8 +2,10 @@
  * Creates a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts), hence a Postgres
  * schema of its own, which is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
  */
+import type { EntitySchema } from '@mikro-orm/core';
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
-import { Database, type DatabaseOptions } from '../../src/database/database.ts';
+import { createTablesOf } from '../../src/database/create-tables.ts';
+import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeStorage } from './garbage.ts';
 import { createLocalKeys } from './local-keys.ts';
@@ -12,10 +14,9 @@ import { OutcomeEntity } from './outcomes/outcome.entity.ts';
 import { ProgressEntity } from './progress/progress.entity.ts';
 import { QuarantineEntity } from './quarantine/quarantine.entity.ts';
 
-/** Connects to a read model, which need not exist yet. Rejects when Postgres is away. */
-export async function openDatabase(models: Models, options: Omit<DatabaseOptions, 'entities'>): Promise<Database> {
-  const entities = [ProgressEntity, OutcomeEntity, QuarantineEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
-  return Database.open({ ...options, entities });
+/** The tables of a read model. */
+export function entitiesOf(models: Models): readonly EntitySchema[] {
+  return [ProgressEntity, OutcomeEntity, QuarantineEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
 }
 
 /** Creates the read model, empty and at offset 0 of every partition, unless it exists. Safe to call concurrently. */
@@ -25,7 +26,7 @@ export async function createReadModel(models: Models, database: Database, partit
     const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [database.schema]);
     if (rows.length > 0) return;
     await client.query(`create schema ${database.schema}`);
-    await client.query(await database.orm.schema.getCreateSchemaSQL({ wrap: false }));
+    await client.query(await createTablesOf(entitiesOf(models)));
     await client.query('alter table progress set (fillfactor = 50)');
     await client.query(outcomeStorage);
     await client.query(createLocalKeys);

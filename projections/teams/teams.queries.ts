@@ -5,6 +5,7 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import { operatorTokens, revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { hashToken } from './hash-token.ts';
+import { StoredTable } from '../../src/database/stored-table.ts';
 import { TeamEntity } from './team.entity.ts';
 
 /** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */
@@ -64,14 +65,18 @@ export interface TokenOfTeam extends KnownToken {
   readonly teamName: string;
 }
 
-export interface TeamSummary extends Usage, Undefinable<PlanLimits> {
+export interface TeamSummary extends Usage, PlanLimits {
   readonly id: string;
   readonly name: string;
   readonly suspended: boolean;
 }
 
-/** As MikroORM types nullable columns. */
-type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined };
+const teamSummaries = StoredTable.of(TeamEntity, { without: ['partition', 'created'] });
+
+/** The teams behind the ID $1 (null: all), at most $2 (null: all of them). */
+const selectTeams = `select ${teamSummaries.columns()} from teams where $1::uuid is null or id > $1 order by id limit $2`;
+
+const selectTeam: Statement<TeamSummary> = { name: 'read_team', text: `select ${teamSummaries.columns()} from teams where id = $1` };
 
 /** What teams use of a quota: all of them together, and the one that uses the most. */
 interface QuotaUse {
@@ -126,13 +131,12 @@ export class TeamQueries {
    * The teams behind this ID, or all, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are
    * not comparable.
    */
-  async teams(after: string | null = null, limit?: number): Promise<TeamSummary[]> {
-    const where = after === null ? {} : { id: { $gt: after } };
-    return this.#em().find(TeamEntity, where, { orderBy: { id: 'asc' }, ...(limit !== undefined && { limit }) });
+  async teams(after: string | null = null, limit: number | null = null): Promise<TeamSummary[]> {
+    return (await this.#database.pool.query<TeamSummary>(selectTeams, [after, limit])).rows;
   }
 
   async team(teamId: string): Promise<TeamSummary | null> {
-    return this.#em().findOne(TeamEntity, { id: teamId });
+    return (await this.#database.reader.query(selectTeam, [teamId])).rows[0] ?? null;
   }
 
   /** What teams use of each quota. Reads all teams. */
@@ -144,9 +148,5 @@ export class TeamQueries {
   /** A team's tokens behind this one, or all, in the order of their creation. */
   async tokens(teamId: string, after: string | null = null, limit: number | null = null): Promise<TokenSummary[]> {
     return (await this.#database.pool.query<TokenSummary>(selectTokens, [teamId, after, limit])).rows;
-  }
-
-  #em(): Database['orm']['em'] {
-    return this.#database.orm.em.fork({ disableTransactions: true });
   }
 }

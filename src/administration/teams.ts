@@ -24,6 +24,6 @@ export async function changeTeam({ log, teams }: TeamsService, event: EventData 
 }
 
 /** `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: sizes are in bytes, and a limit is null if there is none. */
-export function teamAsJson({ id, name, suspended, rows, rowsMax = null, uploadBytes, uploadBytesMax = null }: TeamSummary): object {
+export function teamAsJson({ id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax }: TeamSummary): object {
   return { id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax };
 }

@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
-import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { createLanguageNotes } from '../app/language-agreement.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
-import type { Database } from '../database/database.ts';
+import { Database } from '../database/database.ts';
 import { createJobNotes } from '../jobs/job-notes.ts';
 import type { LocalFileStore } from '../files/local-file-store.ts';
 import type { RecordLog } from '../log/event-log.ts';
@@ -135,7 +135,7 @@ async function checkEmpty(client: pg.ClientBase): Promise<void> {
 
 async function restoreReadModel(manifest: Manifest, { store, url, signal, onProgress }: RestoreOptions): Promise<void> {
   const schema = `${readModelSchema}${staged}`;
-  const database: Database = await openDatabase(models, { url, schema, synchronousCommit: false, queryTimeout: 0 });
+  const database: Database = await Database.open({ url, schema, synchronousCommit: false, queryTimeout: 0 });
   try {
     await dropReadModel(database);
     await createReadModel(models, database, manifest.partitions.length);

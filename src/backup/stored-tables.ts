@@ -1,6 +1,7 @@
 /** The tables that a set holds: those of the read model, as their entities declare them, and the notes beside it. */
+import type { EntitySchema } from '@mikro-orm/core';
 import type pg from 'pg';
-import type { Database } from '../database/database.ts';
+import { shapeOf } from '../database/stored-table.ts';
 import { languageNotes } from '../app/language-agreement.ts';
 import { jobNotes } from '../jobs/job-notes.ts';
 import { operatorTokens, revocationNotes, useNotes } from '../security/token-notes.ts';
@@ -25,13 +26,10 @@ export function columnList(columns: readonly string[]): string {
 }
 
 /** The tables of the read model in this schema, in the order of their names. */
-export function readModelTables({ orm }: Pick<Database, 'orm'>, schema: string): CopiedTable[] {
-  const tables = [...orm.getMetadata().getAll().values()].map(({ tableName: name, props, primaryKeys, properties }) => {
-    const columnOf = (property: string): string => properties[property]!.fieldNames[0]!;
-    return {
-      schema, name, columns: props.map((property) => property.fieldNames[0]!), key: primaryKeys.map(columnOf),
-      isCut: properties[primaryKeys[0]!]!.columnTypes[0] === 'bigint',
-    };
+export function readModelTables(entities: readonly EntitySchema[], schema: string): CopiedTable[] {
+  const tables = entities.map((entity): CopiedTable => {
+    const { isNumbered, ...shape } = shapeOf(entity);
+    return { ...shape, schema, isCut: isNumbered };
   });
   return tables.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 /** Takes a backup of a deployment while it runs (docs/decisions/0039-backups.md). */
 import { to as copyTo } from 'pg-copy-streams';
 import { digestOf, digestReadModel, digestSnapshot } from '../../projections/engine/compare/digest.ts';
+import { entitiesOf } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
 import type { FileStore } from '../files/file-store.ts';
@@ -55,7 +56,7 @@ export async function takeBackup({ store, url, database, log, withRecords, passp
     const keys = passphrase === null ? null : await backupKeys(client, store, passphrase);
     const noted = await noteTables(client);
     const [copies, digested] = await Promise.allSettled([
-      snapshot.copy(readModelTables(database, database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal, onProgress),
+      snapshot.copy(readModelTables(entitiesOf(models), database.schema), packs, before?.readModel === database.schema ? before.tables : [], signal, onProgress),
       digestSnapshot(models, snapshot.readModel),
     ]);
     if (copies.status === 'rejected') throw copies.reason;

@@ -1,9 +1,8 @@
 /**
- * The connections to one read model: MikroORM with its pool for scans, bulk writes and administration, and pipelined
- * connections for point reads and for the projector. The read model is the Postgres schema on their search path.
+ * The connections to one read model: a pool for scans, maintenance and administration, and pipelined connections for point reads and for
+ * the projector. The read model is the Postgres schema on their search path.
  */
-import { MikroORM, type EntitySchema } from '@mikro-orm/postgresql';
-import type pg from 'pg';
+import pg from 'pg';
 import { HistoryGuard } from './history.ts';
 import { Listener } from './listener.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
@@ -12,12 +11,11 @@ import { PipelinedReader } from './pipelined-reader.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** The Postgres schema of the read model, and its tables. */
+  /** The Postgres schema of the read model. */
   readonly schema: string;
-  readonly entities: readonly EntitySchema[];
   /** How many projector transactions may be open at once. */
   readonly writersMax?: number;
-  /** How many connections MikroORM's pool may hold. */
+  /** How many connections the pool may hold. */
   readonly poolMax?: number;
   /** Off where everything can be rebuilt from the log: a replay need not wait for the disk. */
   readonly synchronousCommit?: boolean;
@@ -56,7 +54,6 @@ function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
 
 export class Database {
   readonly schema: string;
-  readonly orm: MikroORM;
   readonly pool: pg.Pool;
   /**
    * Checks each connection, so that no process reads or writes on top of a history that it does not know. Those of the pool are not checked
@@ -76,10 +73,9 @@ export class Database {
   readonly fills: PipelinedPool;
   readonly #url: string;
 
-  private constructor(url: string, schema: string, orm: MikroORM, pool: pg.Pool, history: HistoryGuard, connections: Connections) {
+  private constructor(url: string, schema: string, pool: pg.Pool, history: HistoryGuard, connections: Connections) {
     this.#url = url;
     this.schema = schema;
-    this.orm = orm;
     this.pool = pool;
     this.history = history;
     this.reader = connections.reader;
@@ -106,15 +102,18 @@ export class Database {
     const limit = { query_timeout: options.queryTimeout ?? queryTimeout };
     const connect = (flush?: Flush): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...config, ...limit }, flush));
     const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
-    const orm = await MikroORM.init({
-      entities: [...options.entities],
-      clientUrl: options.url,
-      pool: { min: 0, max: options.poolMax ?? 8 },
-      driverOptions: { ...config, onConnect: (client: pg.ClientBase) => history.check(client) },
-      logger: () => undefined,
-    });
-    const pool = await orm.em.getConnection().getNativeClient();
-    return new Database(options.url, options.schema, orm, pool, history, {
+    // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it.
+    const pool = new pg.Pool({ ...config, max: options.poolMax ?? 8, onConnect: (client) => history.check(client) });
+    // A connection that breaks fails the query that runs on it; one that is idle is replaced.
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('error', () => undefined);
+    try {
+      (await pool.connect()).release();
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    return new Database(options.url, options.schema, pool, history, {
       reader: new PipelinedReader(() => connect('turn'), 4),
       writers: new PipelinedPool(connect, options.writersMax ?? 4),
       scans: new PipelinedPool(connect, scansAtOnce),
@@ -129,6 +128,6 @@ export class Database {
 
   async close(): Promise<void> {
     await Promise.all([this.reader.close(), this.writers.close(), this.scans.close(), this.fills.close()]);
-    await this.orm.close();
+    await this.pool.end();
   }
 }

@@ -140,6 +140,26 @@ export class StoredTable<Row extends object> {
   }
 }
 
+/** A table as its entity declares it: all of its columns, and those of its primary key. */
+export interface TableShape {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+  /** Whether the first column of the key is a 64-bit number. */
+  readonly isNumbered: boolean;
+}
+
+export function shapeOf({ meta }: EntitySchema): TableShape {
+  const properties = Object.entries(meta.properties as Readonly<Record<string, Property>>);
+  const key = properties.filter(([, { primary }]) => primary === true);
+  return {
+    name: meta.tableName!,
+    columns: properties.map(([property]) => columnName(property)),
+    key: key.map(([property]) => columnName(property)),
+    isNumbered: isOf(key[0]![1].type, BigIntType),
+  };
+}
+
 /** A property as an entity declares it. */
 interface Property {
   readonly type: unknown;
@@ -148,10 +168,14 @@ interface Property {
 }
 
 function columnOf(property: string, { type, primary = false, nullable = false }: Property): Column {
-  const isOf = (one: new () => unknown): boolean => type === one || type instanceof one;
-  const [, parameter] = parameterTypes.find(([one]) => isOf(one)) ?? [];
+  const [, parameter] = parameterTypes.find(([one]) => isOf(type, one)) ?? [];
   if (parameter === undefined) throw new Error(`no statement writes columns of the type of ${property}`);
   return { property, name: columnName(property), type, parameter, isPrimary: primary, isNullable: nullable };
+}
+
+/** A type is declared by its class, or by an instance of it. */
+function isOf(type: unknown, one: new () => unknown): boolean {
+  return type === one || type instanceof one;
 }
 
 function namesOf(columns: readonly Column[]): string {

@@ -6,9 +6,9 @@ import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
 import { isConflict, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, dropReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
 import { models } from '../../projections/models.ts';
-import type { Database } from '../database/database.ts';
+import { Database } from '../database/database.ts';
 import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
@@ -75,7 +75,7 @@ export class Rebuild {
 
   static async #open(options: RebuildOptions, prepare: (database: Database) => Promise<void>): Promise<Rebuild> {
     const { url, schema } = options;
-    const database = await openDatabase(models, { url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
+    const database = await Database.open({ url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
     try {
       await prepare(database);
       return new Rebuild(options, database, await readProgress(database.pool));

@@ -180,8 +180,7 @@ const selectKeys = {
 };
 
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
-  // A fresh object per query: the pg version of MikroORM writes into it.
-  const { rows } = await client.query<StoredKey>({ ...selectKeys });
+  const { rows } = await client.query<StoredKey>(selectKeys);
   return rows;
 }
 

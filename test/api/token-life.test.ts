@@ -1,9 +1,9 @@
 /** Decisions 1: tokens that expire, or that are revoked, and when they were used. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { openDatabase } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import { TeamQueries } from '../../projections/teams/teams.queries.ts';
+import { Database } from '../../src/database/database.ts';
 import { noteRevocation, noteUses, revocationNotes } from '../../src/security/token-notes.ts';
 import { rebuild } from '../support/rebuild.ts';
 import { recordRevocation, tellRevocations } from '../../src/maintenance/tell-revocations.ts';
@@ -68,7 +68,7 @@ describe('a token that is revoked', () => {
     const { databaseUrl: url } = api();
     const options = { url, schema: `${readModelSchema}_again` };
     await rebuild({ ...options, log: operator().log });
-    const rebuilt = await openDatabase(models, options);
+    const rebuilt = await Database.open(options);
     try {
       return (await new TeamQueries(rebuilt).token(client.token)) !== null;
     } finally {

@@ -8,8 +8,8 @@ import { listModels } from '../../projections/engine/model.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
 import { projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import type { Database } from '../../src/database/database.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
+import { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
@@ -44,7 +44,7 @@ export function useReadModels(): ReadModels {
   return {
     newReadModel: async (queryTimeout) => {
       schemas += 1;
-      const made = await openDatabase(models, { url, schema: `counted_${schemas}`, synchronousCommit: false, ...(queryTimeout === undefined ? {} : { queryTimeout }) });
+      const made = await Database.open({ url, schema: `counted_${schemas}`, synchronousCommit: false, ...(queryTimeout === undefined ? {} : { queryTimeout }) });
       closers.push(() => made.close());
       await createReadModel(models, made, 1);
       return made;

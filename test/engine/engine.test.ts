@@ -10,8 +10,8 @@ import { ModelSet } from '../../projections/engine/model-set.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { projectRecords } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
-import type { Database } from '../../src/database/database.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
+import { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/events/event.ts';
@@ -55,7 +55,7 @@ function recordsOf(steps: readonly Step[]): LogRecord[] {
 /** An empty read model in a schema of its own. */
 async function newReadModel(at = url): Promise<Database> {
   schemas += 1;
-  const made = await openDatabase(models, { url: at, schema: `engine_${schemas}`, synchronousCommit: false });
+  const made = await Database.open({ url: at, schema: `engine_${schemas}`, synchronousCommit: false });
   closers.push(() => made.close());
   await createReadModel(models, made, partitionCount);
   return made;

@@ -6,8 +6,9 @@ import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -25,7 +26,7 @@ afterEach(async () => {
 test('it alone is refused, and the others of its batch are stored', async () => {
   const created = await createDatabase();
   closers.push(() => created.drop());
-  const database = await openDatabase(models, { url: created.url, schema: readModelSchema, queryTimeout: 2000 });
+  const database = await Database.open({ url: created.url, schema: readModelSchema, queryTimeout: 2000 });
   closers.push(() => database.close());
   await createReadModel(models, database, 1);
   let timeouts = 0;

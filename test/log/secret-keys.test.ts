@@ -1,8 +1,7 @@
 /** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { openDatabase } from '../../projections/engine/read-model.ts';
-import { models } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
 import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/security/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
@@ -64,7 +63,7 @@ describe('the keys', () => {
   });
 
   test('can be opened again by a process that has read them again', async () => {
-    const service = await openDatabase(models, { url: database.url, schema: 'public' });
+    const service = await Database.open({ url: database.url, schema: 'public' });
     try {
       const keys = await open({ interval: often }, service.pool);
       await rotateSecretKey(pool);

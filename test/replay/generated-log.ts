@@ -1,9 +1,9 @@
 /** A database with a log generated from a seed, and the read model projected from it. */
 import { pino } from 'pino';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
@@ -61,5 +61,5 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
 }
 
 export function openReadModel(url: string): Promise<Database> {
-  return openDatabase(models, { url, schema: readModelSchema, synchronousCommit: false });
+  return Database.open({ url, schema: readModelSchema, synchronousCommit: false });
 }

@@ -2,7 +2,8 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { models } from '../../projections/models.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
+import { Database } from '../../src/database/database.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog, openRecordLog } from '../../src/app/open-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
@@ -30,7 +31,7 @@ test('a version that has another read model fills it beside the one that serves,
   // As the engine of another version would open it.
   const schema = 'tablog_other';
   const [config, logger, signal] = [readConfig(environment), pino({ level: 'silent' }), new AbortController().signal];
-  const database = await openDatabase(models, { url, schema });
+  const database = await Database.open({ url, schema });
   const log = await openRecordLog(config, url, logger);
   try {
     await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { openDatabase } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { RowAddress } from '../../src/events/event.ts';
 import { endsOf, Rebuild } from '../../src/replay/rebuild.ts';
@@ -63,7 +63,7 @@ test('the first run keeps the rebuilt read model, without garbage, and drops tha
   expect(byDigest).toEqual({ partitions: generated.log.partitions, newEvents: events, rowsRead: expect.any(Number) });
   expect(byDigest!.rowsRead).toBeGreaterThan(2 * 80);
   expect(await keptSchemas()).toEqual([`${readModelSchema}_verify`]);
-  const kept = await openDatabase(models, { url: generated.url, schema: `${readModelSchema}_verify` });
+  const kept = await Database.open({ url: generated.url, schema: `${readModelSchema}_verify` });
   try {
     expect(await removeGarbage(models, kept)).toBe(false);
   } finally {

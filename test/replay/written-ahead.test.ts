@@ -1,8 +1,9 @@
 /** Rows that are written ahead of their event, on a connection of their own. */
 import { afterEach, expect, test } from '@jest/globals';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { DrivenLog, DrivenTeam } from './driven-team.ts';
 
@@ -15,7 +16,7 @@ afterEach(async () => {
 test('a write that hangs is given up and ended, and the rows are written with their event', async () => {
   const created = await createDatabase();
   closers.push(() => created.drop());
-  const database = await openDatabase(models, { url: created.url, schema: readModelSchema, queryTimeout: 2000 });
+  const database = await Database.open({ url: created.url, schema: readModelSchema, queryTimeout: 2000 });
   closers.push(() => database.close());
   await createReadModel(models, database, 1);
   const log = new DrivenLog(database);

@@ -1,8 +1,8 @@
 /** A read model that tests use directly, in a database of its own. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { createReadModel, openDatabase } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/database/database.ts';
 import { createDatabase } from './postgres.ts';
 
 /** Call these within tests. */
@@ -23,7 +23,7 @@ export function useReadModel(partitions: number, scope: 'file' | 'test'): OwnRea
     const created = await createDatabase();
     closers.push(() => created.drop());
     ({ url } = created);
-    const opened = database = await openDatabase(models, { url, schema: readModelSchema });
+    const opened = database = await Database.open({ url, schema: readModelSchema });
     closers.push(() => opened.close());
     await createReadModel(models, opened, partitions);
   });

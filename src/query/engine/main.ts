@@ -5,9 +5,8 @@ import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
-import { models } from '../../../projections/models.ts';
-import { openDatabase } from '../../../projections/engine/read-model.ts';
 import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
+import { Database } from '../../database/database.ts';
 import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
 import type { EngineReady, EngineSettings, EngineStuck } from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
@@ -25,7 +24,7 @@ process.once('disconnect', () => process.exit());
 // A signal to the whole group of processes is for the service, which lets queries end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 
-const database = await openDatabase(models, { url: databaseUrl, schema });
+const database = await Database.open({ url: databaseUrl, schema });
 database.history.onChanged((reason) => {
   // The copies are of a history that is gone.
   logger.fatal(reason);
