@@ -13,7 +13,7 @@ export class ModelSet {
   readonly list: readonly (readonly [name: string, model: AnyModel])[];
   readonly #decisions = new Map<string, AnyDecide>();
   readonly #changes = new Map<string, TakeChange[]>();
-  /** The models that have each of these, which are asked of every event. */
+  /** What models define of these, which every event goes through. */
   readonly #asked: { readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<AnyModel[Hook]>[] };
   readonly #readsStored: ReadonlySet<EventType>;
   readonly #loadsAhead: ReadonlySet<EventType>;

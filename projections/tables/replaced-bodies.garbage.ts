@@ -2,9 +2,10 @@
  * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is committed; so the body in the
  * segment is overwritten in place, although other rows of the segment live on. The row itself stays, because its index and its version count.
  *
- * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table since. A segment can also be shown by other extents, wait in a stash
- * or in the blocks of a body, or be named by an event that comes again. So a body stays while anything else shows it or may, and the ID of the segment is
- * taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded before.
+ * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table since. A segment can also be shown by
+ * other extents, wait in a stash or in the blocks of a body, or be named by an event that comes again. So a body stays while anything else shows it or may, and
+ * the ID of the segment is taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded
+ * before.
  */
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';

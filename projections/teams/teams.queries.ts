@@ -2,10 +2,10 @@
 import type { Database } from '../../src/database/database.ts';
 import { columnName } from '../../src/database/rows-statement.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
+import { StoredTable } from '../../src/database/stored-table.ts';
 import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import { operatorTokens, revocationNotes, useNotes } from '../../src/security/token-notes.ts';
 import { hashToken } from './hash-token.ts';
-import { StoredTable } from '../../src/database/stored-table.ts';
 import { TeamEntity } from './team.entity.ts';
 
 /** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */

@@ -71,7 +71,7 @@ async function list(from: string, flags: Flags): Promise<void> {
     const sets: Summary[] = [];
     for (const id of await listSets(store)) sets.push(summaryOf(await readSet(store, id)));
     if (flags.json) return writeOut(JSON.stringify(sets));
-    writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'LOG', 'KEYS', 'FILES'], sets.map((set) => [
+    await writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'LOG', 'KEYS', 'FILES'], sets.map((set) => [
       set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), set.withLog ? 'records' : 'its end', set.withKeys ? 'yes' : 'no',
       `${set.files}${set.withFiles ? '' : ' names'}`,
     ]));

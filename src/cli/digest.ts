@@ -37,5 +37,5 @@ async function runDigest(flags: DigestFlags): Promise<void> {
     writeOut(JSON.stringify({ partitions: asJson, rowsRead }));
     return;
   }
-  writeTable(['PARTITION', 'OFFSET', 'DIGEST'], partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]));
+  await writeTable(['PARTITION', 'OFFSET', 'DIGEST'], partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]));
 }

@@ -26,7 +26,7 @@ export function addKeyCommands(program: Command): void {
 async function list(flags: Flags): Promise<void> {
   const keys = await withPool(listSecretKeys);
   if (flags.json) writeOut(JSON.stringify(keys));
-  else writeTable(['ID', 'STATE'], keys.map(({ id, state }) => [String(id), state]));
+  else await writeTable(['ID', 'STATE'], keys.map(({ id, state }) => [String(id), state]));
 }
 
 async function rotate(flags: Flags): Promise<void> {

@@ -28,7 +28,7 @@ async function status(flags: Flags): Promise<void> {
   const isBehind = ({ behind }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify(states.map(partitionAsJson)));
-  writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
+  await writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
     return [partition, bounds.end, next, base + next].map(String);
   }));
   for (const state of states) {

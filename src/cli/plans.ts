@@ -66,7 +66,7 @@ async function show(idOrName: string, flags: Flags): Promise<void> {
     return;
   }
   writeOut(`${team.id}  ${team.name}  ${team.suspended ? 'suspended' : 'active'}`);
-  writeQuotas(quotas);
+  await writeQuotas(quotas);
 }
 
 async function set(idOrName: string, flags: PlanFlags): Promise<void> {

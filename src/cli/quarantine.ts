@@ -37,7 +37,7 @@ async function list(flags: Flags): Promise<void> {
     }))));
   }
   if (found.length === 0) return writeOut('No team is in quarantine.');
-  writeTable(['TEAM', 'NAME', 'PARTITION', 'OFFSET', 'SINCE', 'EVENTS SINCE', 'REASON'], found.map((one) => [
+  await writeTable(['TEAM', 'NAME', 'PARTITION', 'OFFSET', 'SINCE', 'EVENTS SINCE', 'REASON'], found.map((one) => [
     one.teamId, one.name ?? '', String(one.partition), String(one.failedOffset), new Date(one.since).toISOString(), String(one.eventsSince),
     one.reason.replaceAll(/\s+/g, ' '),
   ]));

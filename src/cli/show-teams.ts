@@ -4,8 +4,8 @@ import { nounOf, planQuotas } from '../events/quota.ts';
 import type { quotasOf } from '../usage/team-quotas.ts';
 import { writeTable } from './console.ts';
 
-export function writeTeams(teams: readonly TeamSummary[]): void {
-  writeTable(
+export async function writeTeams(teams: readonly TeamSummary[]): Promise<void> {
+  await writeTable(
     ['ID', 'NAME', 'STATE', 'ROWS', 'ROWS AT MOST', 'UPLOAD BYTES', 'UPLOAD BYTES AT MOST'],
     teams.map(({ id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax }) => [
       id, name, suspended ? 'suspended' : 'active', String(rows), describeLimit(rowsMax), String(uploadBytes),
@@ -19,8 +19,8 @@ export function describeLimit(limit: number | null | undefined): string {
   return String(limit ?? 'unlimited');
 }
 
-export function writeQuotas(shown: ReturnType<typeof quotasOf>): void {
-  writeTable(['QUOTA', 'USED', 'AT MOST', 'SET BY'], planQuotas.map((quota) => {
+export async function writeQuotas(shown: ReturnType<typeof quotasOf>): Promise<void> {
+  await writeTable(['QUOTA', 'USED', 'AT MOST', 'SET BY'], planQuotas.map((quota) => {
     const { used, max, setBy } = shown[quota];
     return [nounOf(quota), String(used), describeLimit(max), setBy ?? ''];
   }));

@@ -39,5 +39,5 @@ async function create(name: string, flags: Flags): Promise<void> {
 async function list(flags: Flags): Promise<void> {
   const teams = await withService((service) => service.teams.teams());
   if (flags.json) writeOut(JSON.stringify(teams.map(teamAsJson)));
-  else writeTeams(teams);
+  else await writeTeams(teams);
 }

@@ -80,7 +80,7 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
   if (idOrName === undefined) {
     const tokens = await withReadModel(({ database }) => listOperatorTokens(database.pool));
     if (json) writeOut(JSON.stringify(tokens.map(operatorTokenAsJson)));
-    else writeTable(['ID', 'NAME', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+    else await writeTable(['ID', 'NAME', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
       token.id, token.name, stateOf(token, Date.now()), describeTime(token.expiresAt), describeTime(token.usedAt),
     ]));
     return;
@@ -93,7 +93,7 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
     writeOut(JSON.stringify(tokens.map(tokenAsJson)));
     return;
   }
-  writeTable(['ID', 'NAME', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+  await writeTable(['ID', 'NAME', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
     token.id, token.name, stateOf(token, now), token.readOnly ? 'read' : 'read and write', token.appId ?? 'all',
     describeTime(token.expiresAt), describeTime(token.usedAt),
   ]));
