@@ -12,6 +12,7 @@ export class ExtentMap {
   }
 
   set(extent: Extent): void {
+    if (this.#byKey.get(extent.key) === extent) return;
     this.#byKey.set(extent.key, extent);
     this.#byName.set(nameOf(extent.tableId, extent), extent);
   }
