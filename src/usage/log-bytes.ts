@@ -2,11 +2,11 @@
  * Counts the bytes that teams append to the log in a UTC day, and says which have had enough. Counted in the memory of each process, which
  * notes its counts every few seconds and reads those of all processes (docs/decisions/0029): no write waits for it.
  */
-import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Refusal } from '../events/outcome.ts';
 import { planRefusal, settingRefusal } from '../events/quota.ts';
+import { largeLruCache } from '../large-lru-cache.ts';
 import { dayOf, forgetLogBytes, noteLogBytes, readLogBytes, type NotedLogBytes } from './log-bytes-notes.ts';
 
 /** How often counts are noted and read, in milliseconds. */
@@ -41,7 +41,7 @@ export class LogBytes {
   readonly #timer: NodeJS.Timeout;
   #day: string;
   /** What all processes had noted, when it was last read. */
-  readonly #known = new LRUCache<string, Known>({ max: teamsMax });
+  readonly #known = largeLruCache<string, Known>(teamsMax);
   /** What is not noted yet, and what is being noted. */
   #pending = new Map<string, number>();
   #noting: ReadonlyMap<string, number> = new Map();

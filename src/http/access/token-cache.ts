@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../projections/teams/teams.queries.ts';
+import { largeLruCache } from '../../large-lru-cache.ts';
 import { isAccessToken } from '../../security/access-token.ts';
 import type { Authenticate, Identity } from './authenticate.ts';
 import type { DeferredLookUps } from './deferred-look-ups.ts';
@@ -37,7 +38,7 @@ export interface TokenCacheOptions {
 export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): Authenticate {
   // Every `get` reads the clock (`ttlResolution: 0`): a cached time grows stale while the thread is busy.
   const entries = new LRUCache<string, Entry>({ max: entriesMax, ttl: lifeMs, ttlResolution: 0 });
-  const remembered = new LRUCache<string, true>({ max: rememberedMax });
+  const remembered = largeLruCache<string, true>(rememberedMax);
 
   async function lookUp(token: string, found: Promise<KnownToken | null>): Promise<Identity | null> {
     const start = performance.now();

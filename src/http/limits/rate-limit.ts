@@ -1,5 +1,5 @@
 /** One rate limit: counts the units that each team, or each client address, uses in a time window (docs/rate-limits.md). */
-import { LRUCache } from 'lru-cache';
+import { largeLruCache } from '../../large-lru-cache.ts';
 import type { LimitName } from '../server/request-observer.ts';
 
 /** The current window of a team. */
@@ -25,7 +25,7 @@ export class RateLimit {
   readonly #max: number;
   readonly #windowMs: number;
   readonly #holder: string;
-  readonly #windows = new LRUCache<string, Window>({ max: teamsMax });
+  readonly #windows = largeLruCache<string, Window>(teamsMax);
 
   /**
    * @param max the most units in a window
