@@ -14,7 +14,7 @@ import type { Killed, MovedService } from './moved-service.ts';
 const mix: Mix = { patch: 10, add: 2, delete: 1, head: 2 };
 
 /** A move may end before it is killed so often: then the log moves back, and once more. */
-const movesMax = 20;
+const movesMax = 40;
 
 const isIn: Readonly<Record<LogKind, string>> = {
   kafka: 'the log is in Kafka: set KAFKA_BROKERS', postgres: 'the log is in Postgres: remove the settings',
