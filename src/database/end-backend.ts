@@ -31,8 +31,8 @@ export async function withEndedBackend<T>(pool: PipelinedPool, use: (client: Pip
   }
 }
 
-/** `sent`: when the statement was sent at the latest, by `performance.now`. */
-async function endGivenUp(pool: PipelinedPool, backendId: number, sent: number): Promise<void> {
-  const ended = await pool.with((tx) => tx.query(endBackend, [backendId, (performance.now() - sent) / 1000])).catch(() => null);
+/** `lentAt`: when the connection was lent, by `performance.now`. */
+async function endGivenUp(pool: PipelinedPool, backendId: number, lentAt: number): Promise<void> {
+  const ended = await pool.with((tx) => tx.query(endBackend, [backendId, (performance.now() - lentAt) / 1000])).catch(() => null);
   if (ended === null || ended.rows[0]?.ended === false) throw new Error('Connection terminated, and Postgres does not say whether its backend has ended');
 }

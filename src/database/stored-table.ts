@@ -140,7 +140,7 @@ export class StoredTable<Row extends object> {
   }
 }
 
-/** A table as its entity declares it: all of its columns, and those of its primary key. */
+/** All columns of a table, and those of its primary key. */
 export interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
@@ -149,6 +149,7 @@ export interface TableShape {
   readonly isNumbered: boolean;
 }
 
+/** The table as its entity declares it, with the names that it has in Postgres. */
 export function shapeOf({ meta }: EntitySchema): TableShape {
   const properties = Object.entries(meta.properties as Readonly<Record<string, Property>>);
   const key = properties.filter(([, { primary }]) => primary === true);

@@ -6,8 +6,9 @@ import { createTable, type MadeTable } from '../support/tables.ts';
 
 const { api } = useOwnApi({});
 
-/** More than there may be at once, in rounds. */
+/** More than there may be at once. */
 const many = 210;
+/** How many tables are made and counted at once. */
 const atOnce = 7;
 
 const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
