@@ -24,6 +24,8 @@ export interface FuzzOptions {
 const findingsMax = 20;
 /** How often a request with an Idempotency-Key is sent again. */
 const repeated = 0.2;
+/** How often each connection asks for an operation that no request before has succeeded with. */
+const attemptsMax = 20;
 
 export class Fuzz {
   /** How often each operation had each status and error type. */
@@ -51,6 +53,17 @@ export class Fuzz {
     await Promise.all(this.#clients.map(async (client) => {
       while (goesOn()) await client.step();
     }));
+  }
+
+  /** Asks for each operation that has not succeeded yet, which chance may have left out. Returns those that do not succeed then either. */
+  async askForMissing(operationIds: readonly string[]): Promise<readonly string[]> {
+    const isMissing = (operationId: string): boolean => ![...this.tally.keys()].some((key) => new RegExp(`^${operationId} (?:2|302)`).test(key));
+    for (const operationId of operationIds) {
+      for (let attempt = 0; attempt < attemptsMax && isMissing(operationId); attempt += 1) {
+        for (const client of this.#clients) await client.ask(operationId);
+      }
+    }
+    return operationIds.filter(isMissing);
   }
 
   close(): void {
@@ -100,13 +113,18 @@ class FuzzClient {
     if (isDone && request.headers.filter(([name]) => name === 'Idempotency-Key').length === 1 && this.#random.chance(repeated)) await this.#repeat(request, answers[0]!);
   }
 
+  /** One valid request for this operation. */
+  async ask(operationId: string): Promise<void> {
+    await this.#exchange(whole(this.#maker.makeValid(operationId)));
+  }
+
   close(): void {
     this.#connection.close();
   }
 
   /** The same request with the same key has the same answer. */
   async #repeat(request: FuzzRequest, first: RawAnswer): Promise<void> {
-    const [again] = await this.#exchange({ requests: [request], pieces: [framed(request)], pauseMs: 0, ending: 'wait', isFramed: true });
+    const [again] = await this.#exchange(whole(request));
     const textOf = (answer: RawAnswer | undefined): string => `${answer?.status} ${answer?.headers.get('etag')} ${answer?.body.toString()}`;
     if (textOf(again) !== textOf(first)) this.#report(request, 'another answer to the same Idempotency-Key', `${textOf(first)}\n${textOf(again)}`);
   }
@@ -138,6 +156,11 @@ class FuzzClient {
     const sent = `${method} ${target.slice(0, 500)}\n${headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join('\n')}\n\n${JSON.stringify(body?.toString('latin1', 0, 2000))}`;
     this.#fuzz.find(`${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`, `${sent}\n${problem}\n${details}`);
   }
+}
+
+/** The request alone and in one piece. */
+function whole(request: FuzzRequest): Delivery {
+  return { requests: [request], pieces: [framed(request)], pauseMs: 0, ending: 'wait', isFramed: true };
 }
 
 function shown(pieces: readonly Buffer[]): string {

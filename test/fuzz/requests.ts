@@ -79,8 +79,18 @@ export class RequestMaker {
     const random = this.#random;
     if (this.#mine.tables.length > tablesMax) return this.#deleteOldest();
     if (random.chance(0.03)) return this.#unknown();
-    const { method, template, object } = random.weighted(this.#operations);
-    const isHostile = random.chance(0.35);
+    const operation = random.weighted(this.#operations);
+    return this.#requestFor(operation, random.chance(0.35));
+  }
+
+  /** A request for this operation that nothing is wrong with, if the connection has the things that it names. */
+  makeValid(operationId: string): FuzzRequest {
+    const [, operation] = this.#operations.find(([, { object }]) => object.operationId === operationId)!;
+    return this.#requestFor(operation, false);
+  }
+
+  #requestFor({ method, template, object }: Operation, isHostile: boolean): FuzzRequest {
+    const random = this.#random;
     const subject = this.#subjectOf(isHostile);
     const isForOperators = object.security?.some((scheme) => 'operator' in scheme) === true;
     const authorization = this.#authorization(isHostile, isForOperators);
