@@ -1,20 +1,24 @@
 import type { RowAddress } from '../../src/events/event.ts';
+import { PairMap } from '../engine/pair-map.ts';
 import type { Extent } from './table.ts';
 
 /** Extents by key, and by table, version and ordinal, which row IDs name. */
 export class ExtentMap {
   readonly #byKey = new Map<bigint, Extent>();
-  /** The table is part of the key, because partitions may issue the same versions. */
-  readonly #byName = new Map<string, Extent>();
+  /** By table, because partitions may issue the same versions. Joining all three into a string key would cost more than the rest of a look-up. */
+  readonly #byName = new Map<string, PairMap<bigint, number, Extent>>();
 
   get size(): number {
     return this.#byKey.size;
   }
 
   set(extent: Extent): void {
-    if (this.#byKey.get(extent.key) === extent) return;
-    this.#byKey.set(extent.key, extent);
-    this.#byName.set(nameOf(extent.tableId, extent), extent);
+    const { key, tableId, version, ordinal } = extent;
+    if (this.#byKey.get(key) === extent) return;
+    this.#byKey.set(key, extent);
+    let ofTable = this.#byName.get(tableId);
+    if (ofTable === undefined) this.#byName.set(tableId, ofTable = new PairMap());
+    ofTable.set(version, ordinal, extent);
   }
 
   find(key: bigint): Extent | null {
@@ -22,15 +26,11 @@ export class ExtentMap {
   }
 
   /** The extent that the event of this version added to a table under this ordinal. */
-  extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
-    return this.#byName.get(nameOf(tableId, row)) ?? null;
+  extentOf(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
+    return this.#byName.get(tableId)?.get(version, ordinal) ?? null;
   }
 
   all(): Iterable<Extent> {
     return this.#byKey.values();
   }
-}
-
-function nameOf(tableId: string, { version, ordinal }: Pick<RowAddress, 'version' | 'ordinal'>): string {
-  return `${tableId} ${version} ${ordinal}`;
 }

@@ -1,7 +1,7 @@
 /** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and patched rows. */
-import { LRUCache } from 'lru-cache';
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
+import { PairMap } from '../engine/pair-map.ts';
 import { ExtentMap } from './extent-map.ts';
 import type { Extent, StoredRow, Table } from './table.ts';
 import type { TablesState } from './tables.state.ts';
@@ -10,14 +10,19 @@ import type { TablesState } from './tables.state.ts';
 const tablesMax = 1000;
 const extentsMax = 10_000;
 
-/** How many of the rows that were patched last are remembered, and the longest body of one, in characters. */
-const rowsMax = 1000;
+/** How many of the rows that were patched last are remembered at least, and the longest body of one, in characters. */
+const rowsMin = 1000;
 const bodyLengthMax = 2000;
+
+type RecentRows = PairMap<bigint, number, StoredRow | null>;
 
 export class RememberedTables {
   readonly #tables = new Map<string, { readonly table: Table; readonly schema: TableSchema }>();
   readonly #extents = new ExtentMap();
-  readonly #rows = new LRUCache<string, StoredRow>({ max: rowsMax });
+  #rows: RecentRows = new PairMap();
+  /** The rows before those: the oldest are dropped together, which costs less than to keep all in order. */
+  #olderRows: RecentRows = new PairMap();
+  #rowCount = 0;
 
   /** Remembers the state at the end of a batch. */
   take(state: TablesState): void {
@@ -28,9 +33,14 @@ export class RememberedTables {
     }
     for (const extent of state.allExtents()) this.#extents.set(extent);
     for (const row of state.changedRows()) {
-      const name = nameOf(row.extent.key, row.index);
-      if ((row.body?.length ?? 0) <= bodyLengthMax) this.#rows.set(name, row);
-      else this.#rows.delete(name);
+      // One that is not remembered hides an older state of it.
+      this.#rows.set(row.extent.key, row.index, (row.body?.length ?? 0) <= bodyLengthMax ? row : null);
+      this.#rowCount += 1;
+    }
+    if (this.#rowCount >= rowsMin) {
+      this.#olderRows = this.#rows;
+      this.#rows = new PairMap();
+      this.#rowCount = 0;
     }
   }
 
@@ -49,14 +59,11 @@ export class RememberedTables {
 
   /** The row at an index of an extent, if it was patched lately. */
   row(extent: bigint, index: number): StoredRow | null {
-    return this.#rows.get(nameOf(extent, index)) ?? null;
+    const row = this.#rows.get(extent, index);
+    return row === undefined ? this.#olderRows.get(extent, index) ?? null : row;
   }
 
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
   }
-}
-
-function nameOf(extent: bigint, index: number): string {
-  return `${extent} ${index}`;
 }

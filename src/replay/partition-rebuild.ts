@@ -15,13 +15,13 @@ import { costOfRecord } from '../events/cost.ts';
 import type { LogReader, LogRecord } from '../log/event-log.ts';
 
 /** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
-const writtenAtOnce = { records: 1000, bytes: 1024 * 1024 };
+const writtenAtOnce = { records: 500, bytes: 1024 * 1024 };
 
 /** How many such transactions are under way at once. */
 const writesAhead = 3;
 
-/** When so many bytes of records wait to be projected, no more are read. */
-const waitingBytesMax = 2 * 1024 * 1024;
+/** When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events that wait long. */
+const waitingMax = { records: 500, bytes: 2 * 1024 * 1024 };
 
 export interface PartitionRebuildOptions extends ProjectTarget {
   readonly database: Pick<Database, 'writers' | 'fills'>;
@@ -152,23 +152,26 @@ async function writeAhead({ projector, database }: PartitionRebuildOptions, reco
   return records;
 }
 
-/** Counts the bytes of records that wait to be projected. */
+/** Counts the records that wait to be projected. */
 class WaitingRecords {
+  #records = 0;
   #bytes = 0;
   #onRemoved: (() => void) | null = null;
 
   add(records: readonly LogRecord[]): void {
+    this.#records += records.length;
     for (const { bytes } of records) this.#bytes += bytes.length;
   }
 
   remove(records: readonly LogRecord[]): void {
+    this.#records -= records.length;
     for (const { bytes } of records) this.#bytes -= bytes.length;
     this.#onRemoved?.();
   }
 
   /** Resolves when there is room for more. */
   async room(): Promise<void> {
-    while (this.#bytes > waitingBytesMax) {
+    while (this.#records > waitingMax.records || this.#bytes > waitingMax.bytes) {
       await new Promise<void>((resolve) => {
         this.#onRemoved = resolve;
       });

@@ -10,7 +10,7 @@ import { createLogTables } from './log-tables.ts';
 import { insertCopies, moveHead, selectEnd, selectRecords } from './statements.ts';
 
 /** Limits of what is read, and of what is written, at once. */
-const recordsAtOnce = 5000;
+const recordsAtOnce = 1000;
 const bytesAtOnce = 4 * 1024 * 1024;
 
 /** A row of `records`. The driver returns bigint as text. */
