@@ -1,34 +1,24 @@
 /** The log in Postgres, where an event takes longer to store than a statement may. */
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
+import { models } from '../../projections/models.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { useReadModel } from '../support/read-model.ts';
 
 const slow = randomUUID();
 const others = [randomUUID(), randomUUID(), randomUUID()];
-const closers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
+const { database: ownDatabase, closers } = useReadModel(1, 'file', 2000);
 
 test('it alone is refused, and the others of its batch are stored', async () => {
-  const created = await createDatabase();
-  closers.push(() => created.drop());
-  const database = await Database.open({ url: created.url, schema: readModelSchema, queryTimeout: 2000 });
-  closers.push(() => database.close());
-  await createReadModel(models, database, 1);
+  const database = ownDatabase();
   let timeouts = 0;
   const log = await PostgresEngine.open({
     database, projector: new Projector(models), partitions: 1, logger: pino({ level: 'silent' }),

@@ -1,24 +1,14 @@
 /** Rows that are written ahead of their event, on a connection of their own. */
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
-import { models, readModelSchema } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { models } from '../../projections/models.ts';
+import { useReadModel } from '../support/read-model.ts';
 import { DrivenLog, DrivenTeam } from './driven-team.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
+const { database: ownDatabase } = useReadModel(1, 'file', 2000);
 
 test('a write that hangs is given up and ended, and the rows are written with their event', async () => {
-  const created = await createDatabase();
-  closers.push(() => created.drop());
-  const database = await Database.open({ url: created.url, schema: readModelSchema, queryTimeout: 2000 });
-  closers.push(() => database.close());
-  await createReadModel(models, database, 1);
+  const database = ownDatabase();
   const log = new DrivenLog(database);
   const team = await DrivenTeam.create(log);
   const event = await team.adding(await team.table(), 'block', ['{"a":"one"}', '{"a":"two"}']);

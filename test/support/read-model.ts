@@ -13,8 +13,11 @@ export interface OwnReadModel {
   readonly closers: (() => Promise<unknown>)[];
 }
 
-/** A read model at offset 0 of so many partitions: one for all tests of a file, or one for each. */
-export function useReadModel(partitions: number, scope: 'file' | 'test'): OwnReadModel {
+/**
+ * A read model at offset 0 of so many partitions: one for all tests of a file, or one for each.
+ * @param queryTimeout how long a statement may take, in milliseconds
+ */
+export function useReadModel(partitions: number, scope: 'file' | 'test', queryTimeout?: number): OwnReadModel {
   const closers: OwnReadModel['closers'] = [];
   let url: string | undefined;
   let database: Database | undefined;
@@ -23,7 +26,7 @@ export function useReadModel(partitions: number, scope: 'file' | 'test'): OwnRea
     const created = await createDatabase();
     closers.push(() => created.drop());
     ({ url } = created);
-    const opened = database = await Database.open({ url, schema: readModelSchema });
+    const opened = database = await Database.open({ url, schema: readModelSchema, ...(queryTimeout && { queryTimeout }) });
     closers.push(() => opened.close());
     await createReadModel(models, opened, partitions);
   });
