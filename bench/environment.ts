@@ -57,7 +57,7 @@ export async function describeEnvironment(databases: Readonly<Record<string, str
     { what: 'fastify', value: await versionOf('fastify') },
     { what: 'pg', value: await versionOf('pg') },
   ];
-  for (const setting of ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers']) {
+  for (const setting of ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'wal_buffers']) {
     const values = await Promise.all(Object.values(databases).map((url) => show(url, setting)));
     const named = Object.keys(databases).map((name, index) => `${values[index]} (${name})`);
     const value = new Set(values).size === 1 ? values[0]! : named.join(', ');

@@ -29,6 +29,8 @@ const SMALL_SERVER: Readonly<Record<string, string>> = {
   // New WAL files are filled with zeros first, which delays every commit: these are recycled.
   min_wal_size: '256MB',
   max_wal_size: '256MB',
+  // With the 2 MB that it has by default beside so small `shared_buffers`, writers of rows wait while older WAL goes to the disk.
+  wal_buffers: '16MB',
   log_checkpoints: 'off',
 };
 
