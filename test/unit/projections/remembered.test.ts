@@ -53,7 +53,7 @@ describe('of tables is remembered', () => {
 
   test('a thousand patched rows at least, whatever was patched before them', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
-    /** Remembers one more batch: rows from this index on with this body. */
+    /** What is remembered after one more batch, which patches so many rows from this index on to this body. */
     const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
       const state = openStates();
       for (let index = first; index < first + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
@@ -83,24 +83,6 @@ describe('of tables is remembered', () => {
     putExtents(10_001n);
     const none = remember(state, few);
     expect([none.table('table'), none.extentOf('table', { version: 2000n, ordinal: 0 })]).toEqual([null, null]);
-  });
-
-  test('a thousand patched rows at least, whatever was patched before them', () => {
-    const extent = given({ block: [one] }).tables.extent(1n);
-    /** Remembers one more batch: rows from this index on with this body. */
-    const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
-      const state = openStates();
-      for (let index = first; index < first + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
-      return remember(state, before);
-    };
-    const first = patched(0, 1000, one, null);
-    const second = patched(1000, 999, one, first);
-    expect(second.row(1n, 0)).not.toBeNull();
-    // One that is too long to be remembered hides what was remembered of it.
-    const third = patched(1, 1, `{"b":"${'x'.repeat(2000)}"}`, second);
-    expect(third.row(1n, 1)).toBeNull();
-    expect(third.row(1n, 0)).toBeNull();
-    expect(third.row(1n, 1000)).not.toBeNull();
   });
 
   test('nothing any more once it was too many tables', () => {
