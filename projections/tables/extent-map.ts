@@ -5,7 +5,7 @@ import type { Extent } from './table.ts';
 /** Extents by key, and by table, version and ordinal, which row IDs name. */
 export class ExtentMap {
   readonly #byKey = new Map<bigint, Extent>();
-  /** By table, because partitions may issue the same versions. Joining all three into a string key would cost more than the rest of a look-up. */
+  /** By table, version and ordinal. The table is needed, because partitions may issue the same versions. Nested maps, because a joined text would have to be made for each look-up. */
   readonly #byName = new Map<string, PairMap<bigint, number, Extent>>();
 
   get size(): number {
@@ -16,8 +16,8 @@ export class ExtentMap {
     const { key, tableId, version, ordinal } = extent;
     if (this.#byKey.get(key) === extent) return;
     this.#byKey.set(key, extent);
-    let ofTable = this.#byName.get(tableId);
-    if (ofTable === undefined) this.#byName.set(tableId, ofTable = new PairMap());
+    const ofTable = this.#byName.get(tableId) ?? new PairMap<bigint, number, Extent>();
+    this.#byName.set(tableId, ofTable);
     ofTable.set(version, ordinal, extent);
   }
 

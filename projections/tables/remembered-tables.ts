@@ -14,6 +14,7 @@ const extentsMax = 10_000;
 const rowsMin = 1000;
 const bodyLengthMax = 2000;
 
+/** By extent and index. Null: the row was patched, and its body is too long to be kept. */
 type RecentRows = PairMap<bigint, number, StoredRow | null>;
 
 export class RememberedTables {
@@ -33,7 +34,7 @@ export class RememberedTables {
     }
     for (const extent of state.allExtents()) this.#extents.set(extent);
     for (const row of state.changedRows()) {
-      // One that is not remembered hides an older state of it.
+      // The null matters: without it, an older body of the row would be taken for the present one.
       this.#rows.set(row.extent.key, row.index, (row.body?.length ?? 0) <= bodyLengthMax ? row : null);
       this.#rowCount += 1;
     }

@@ -17,23 +17,28 @@ export interface Delivery {
 
 /** Several requests only if `make` is asked for more of them. */
 export function deliver(first: FuzzRequest, make: () => FuzzRequest, random: Random): Delivery {
-  const whole = { requests: [first], pauseMs: 0, ending: 'wait', isFramed: true } as const;
+  const alone = whole(first);
   return random.weighted<() => Delivery>([
-    [800, () => ({ ...whole, pieces: [framed(first)] })],
-    [70, () => ({ ...whole, pieces: [chunked(first, random)] })],
+    [800, () => alone],
+    [70, () => ({ ...alone, pieces: [chunked(first, random)] })],
     [40, () => {
       // After one that is no valid HTTP the service may close the connection, with other answers outstanding.
       const requests = [first, ...Array.from({ length: 1 + random.below(5) }, make)].filter(isValid);
-      if (requests.length === 0) return { ...whole, pieces: [framed(first)] };
-      return { ...whole, requests, pieces: [Buffer.concat(requests.map(framed))] };
+      if (requests.length === 0) return alone;
+      return { ...alone, requests, pieces: [Buffer.concat(requests.map(framed))] };
     }],
-    [30, () => ({ ...whole, pieces: inPieces(framed(first), random), pauseMs: random.below(20) })],
-    [20, () => ({ ...whole, pieces: [someOf(framed(first), random)], ending: 'end', isFramed: false })],
+    [30, () => ({ ...alone, pieces: inPieces(framed(first), random), pauseMs: random.below(20) })],
+    [20, () => ({ ...alone, pieces: [someOf(framed(first), random)], ending: 'end', isFramed: false })],
     // The client sends no more, and the service gives it up.
-    [1, () => ({ ...whole, pieces: [someOf(framed(first), random)], isFramed: false })],
-    [15, () => ({ ...whole, pieces: [random.chance(0.5) ? framed(first) : someOf(framed(first), random)], ending: 'cut', isFramed: false })],
-    [25, () => ({ ...whole, pieces: [broken(first, random)], ending: 'end', isFramed: false })],
+    [1, () => ({ ...alone, pieces: [someOf(framed(first), random)], isFramed: false })],
+    [15, () => ({ ...alone, pieces: [random.chance(0.5) ? framed(first) : someOf(framed(first), random)], ending: 'cut', isFramed: false })],
+    [25, () => ({ ...alone, pieces: [broken(first, random)], ending: 'end', isFramed: false })],
   ])();
+}
+
+/** The request alone, in one piece. */
+export function whole(request: FuzzRequest): Delivery {
+  return { requests: [request], pieces: [framed(request)], pauseMs: 0, ending: 'wait', isFramed: true };
 }
 
 /** The request with the length of its body. */

@@ -4,7 +4,7 @@ import { Random } from '../support/random.ts';
 import type { RawAnswer } from './answers.ts';
 import { AnswerChecker } from './check.ts';
 import { Connection } from './connection.ts';
-import { deliver, framed, type Delivery } from './deliveries.ts';
+import { deliver, whole, type Delivery } from './deliveries.ts';
 import { learn } from './learn.ts';
 import { RequestMaker, type FuzzRequest } from './requests.ts';
 import { Things, type FuzzTeam } from './things.ts';
@@ -55,7 +55,10 @@ export class Fuzz {
     }));
   }
 
-  /** Asks for each operation that has not succeeded yet, which chance may have left out. Returns those that do not succeed then either. */
+  /**
+   * Random requests may leave an operation out, or never succeed with it. Sends valid requests for each such operation until one succeeds; resolves to the
+   * operations that never did.
+   */
   async askForMissing(operationIds: readonly string[]): Promise<readonly string[]> {
     const isMissing = (operationId: string): boolean => ![...this.tally.keys()].some((key) => new RegExp(`^${operationId} (?:2|302)`).test(key));
     for (const operationId of operationIds) {
@@ -156,11 +159,6 @@ class FuzzClient {
     const sent = `${method} ${target.slice(0, 500)}\n${headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join('\n')}\n\n${JSON.stringify(body?.toString('latin1', 0, 2000))}`;
     this.#fuzz.find(`${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`, `${sent}\n${problem}\n${details}`);
   }
-}
-
-/** The request alone and in one piece. */
-function whole(request: FuzzRequest): Delivery {
-  return { requests: [request], pieces: [framed(request)], pauseMs: 0, ending: 'wait', isFramed: true };
 }
 
 function shown(pieces: readonly Buffer[]): string {

@@ -53,7 +53,7 @@ describe('of tables is remembered', () => {
 
   test('a thousand patched rows at least, whatever was patched before them', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
-    /** What is remembered after one more batch, which patches so many rows from this index on to this body. */
+    /** Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is remembered after it. */
     const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
       const state = openStates();
       for (let index = first; index < first + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
@@ -62,7 +62,7 @@ describe('of tables is remembered', () => {
     const first = patched(0, 1000, one, null);
     const second = patched(1000, 999, one, first);
     expect(second.row(1n, 0)).not.toBeNull();
-    // One that is too long to be remembered hides what was remembered of it.
+    // The new body of row 1 is too long to be kept. Its old body, which is kept still, must not be taken for the present one.
     const third = patched(1, 1, `{"b":"${'x'.repeat(2000)}"}`, second);
     expect(third.row(1n, 1)).toBeNull();
     expect(third.row(1n, 0)).toBeNull();
