@@ -22,32 +22,41 @@ export const models = listModels(toyModels);
 export interface ReadModels {
   /** Creates an empty one, in a schema of its own. */
   newReadModel(queryTimeout?: number): Promise<Database>;
+  /** Removes read models before the file ends, with their connections: for those of each run of a property. */
+  remove(...made: readonly Database[]): Promise<void>;
   differencesBetween(...both: readonly [Database, Database]): Promise<readonly unknown[]>;
 }
 
 /** Read models of the test file that calls it. */
 export function useReadModels(): ReadModels {
-  const closers: (() => Promise<unknown>)[] = [];
+  const open = new Set<Database>();
+  let drop: () => Promise<unknown>;
   let url: string;
   let schemas = 0;
 
   beforeAll(async () => {
-    const created = await createDatabase();
-    closers.push(() => created.drop());
-    ({ url } = created);
+    ({ url, drop } = await createDatabase());
   });
 
   afterAll(async () => {
-    for (const close of closers.toReversed()) await close();
+    for (const each of open) await each.close();
+    await drop();
   });
 
   return {
     newReadModel: async (queryTimeout) => {
       schemas += 1;
       const made = await Database.open({ url, schema: `counted_${schemas}`, synchronousCommit: false, ...(queryTimeout === undefined ? {} : { queryTimeout }) });
-      closers.push(() => made.close());
+      open.add(made);
       await createReadModel(models, made, 1);
       return made;
+    },
+    remove: async (...made) => {
+      for (const each of made) {
+        await each.pool.query(`drop schema ${each.schema} cascade`);
+        open.delete(each);
+        await each.close();
+      }
     },
     differencesBetween: async (...both) => {
       const snapshots = await Promise.all(both.map(({ schema }) => Snapshot.open(url, schema)));

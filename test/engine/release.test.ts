@@ -9,7 +9,7 @@ import { fc, uncut } from '../support/property.ts';
 import { counts, models, project, recordsOf, steps, teams, useReadModels, type Step } from './counted-teams.ts';
 import { plantFault } from './planted-fault.ts';
 
-const { newReadModel, differencesBetween } = useReadModels();
+const { newReadModel, remove, differencesBetween } = useReadModels();
 const neverAborted = new AbortController().signal;
 
 /** A log of these records, which are read a few at a time. Some have a time of a broker whose clock is slow: the log's time never falls. */
@@ -80,7 +80,7 @@ test('what is held and released comes to what it would have come to at once, whe
 
       expect(await readQuarantines(cut.pool)).toEqual([]);
       expect(await differencesBetween(whole, cut)).toEqual([]);
-      for (const each of [whole, cut]) await each.pool.query(`drop schema ${each.schema} cascade`);
+      await remove(whole, cut);
     },
   ), { ...uncut, numRuns: 12 });
   expect(held).toBeGreaterThan(0);
