@@ -1,4 +1,6 @@
 /** The models of the read model, one per line. A model stands after those whose states it reads. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { listModels, type QueriesOf, type StatesOf } from './engine/model.ts';
 import { segments } from './segments/segments.model.ts';
 import { stashes } from './stashes/stashes.model.ts';
@@ -13,6 +15,13 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
  * model is never migrated, but filled from the log at the next start.
  */
 export const readModelSchema = 'tablog_17';
+
+/** The SQL that creates the tables of the read model: `npm run tables` writes it, so that no process needs to make it. */
+export const tablesFile = join(import.meta.dirname, 'tables.sql');
+
+export function createTables(): Promise<string> {
+  return readFile(tablesFile, 'utf8');
+}
 
 /** The state of a batch, by model. */
 export type States = StatesOf<typeof models>;

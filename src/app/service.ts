@@ -1,14 +1,11 @@
 /** Wires the service: Postgres, the log, the read model and its queries. Each resource is closed here. */
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { LocalKeys, withFreeKeys } from '../../projections/engine/local-keys.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { createReadModel } from '../../projections/engine/read-model.ts';
-import { models, type Queries, readModelSchema } from '../../projections/models.ts';
+import { createTables, models, type Queries, readModelSchema } from '../../projections/models.ts';
 import { fillSegment, takeBackSegments } from '../../projections/segments/fill-segment.ts';
 import type { Config } from './config.ts';
-import { inDataFolder, makeFolder } from './data-folder.ts';
-import { checkPostgres } from '../database/check-postgres.ts';
 import { Database } from '../database/database.ts';
 import { withEndedBackend } from '../database/end-backend.ts';
 import { inPipelinedTransaction } from '../database/transaction.ts';
@@ -18,13 +15,13 @@ import { createJobNotes } from '../jobs/job-notes.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
 import { untilClosed } from '../until-closed.ts';
 import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
 import { LogPlaceWatch } from './log-place-watch.ts';
 import { logKindOf, openLog, type Projects } from './open-log.ts';
+import { openPostgres } from './open-postgres.ts';
 import { ReadModelUse } from './read-model-use.ts';
 
 /** How many segments are taken back in one transaction. */
@@ -67,33 +64,6 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The Postgres of the settings, or an embedded one that was started or joined. */
-export interface OpenPostgres {
-  readonly url: string;
-  readonly embedded: EmbeddedPostgres | null;
-  /** To be called once all connections are closed. The last process to leave an embedded Postgres stops it. */
-  close(): Promise<void>;
-}
-
-/** Rejects with ConfigError for a wrong setting, and with EmbeddedPostgresError. */
-export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
-  if (config.DATABASE_URL !== undefined) {
-    await checkPostgres(config.DATABASE_URL);
-    return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
-  }
-  const folder = join(config.DATA_DIR, 'postgres');
-  const embedded = await inDataFolder(folder, async () => {
-    await makeFolder(folder);
-    return startEmbeddedPostgres({ folder, log: (line) => logger.debug({ postgres: line }, 'postgres') });
-  });
-  return {
-    url: embedded.url, embedded,
-    close: async () => {
-      await embedded.stop({ ifUnused: true });
-    },
-  };
-}
-
 export interface ServiceOptions {
   /** Whether this process projects a log in Kafka; by default its role decides. */
   readonly projects?: Projects;
@@ -115,7 +85,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     closers.push(() => use.end());
     const database = await Database.open({ url: postgres.url, schema: readModelSchema });
     closers.push(() => untilClosed('its connections to Postgres', database.close(), logger));
-    await createReadModel(models, database, partitionCount);
+    await createReadModel(createTables, database, partitionCount);
     await use.identify();
     await createTokenNotes(database.pool);
     await createLogBytesNotes(database.pool);

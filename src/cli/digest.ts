@@ -20,7 +20,7 @@ async function runDigest(flags: DigestFlags): Promise<void> {
   const signal = interruption();
   // Imported here, so that other commands start faster.
   const [{ openPostgres }, { digestReadModel }, { models, readModelSchema }, { ReadModelUse }] = await Promise.all([
-    import('../app/service.ts'), import('../../projections/engine/compare/digest.ts'), import('../../projections/models.ts'),
+    import('../app/open-postgres.ts'), import('../../projections/engine/compare/digest.ts'), import('../../projections/models.ts'),
     import('../app/read-model-use.ts'),
   ]);
   await using resources = new AsyncDisposableStack();

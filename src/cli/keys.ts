@@ -58,7 +58,7 @@ async function remove(id: number, flags: Flags): Promise<void> {
 
 /** Needs Postgres only: keys can be rotated and removed whatever the state of the log. */
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-  const { openPostgres } = await import('../app/service.ts');
+  const { openPostgres } = await import('../app/open-postgres.ts');
   await using resources = new AsyncDisposableStack();
   const postgres = await openPostgres(readConfig(), newLogger());
   resources.defer(() => postgres.close());

@@ -75,7 +75,7 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);
-  const [{ openPostgres }, { openRecordLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+  const [{ openPostgres }, { openRecordLog }] = await Promise.all([import('../app/open-postgres.ts'), import('../app/open-log.ts')]);
   const config = readConfig();
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();

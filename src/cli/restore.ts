@@ -33,7 +33,7 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const config = readConfig();
   const logger = newLogger();
   const [{ restore }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
-    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/service.ts'),
+    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
   ]);
   const began = performance.now();
   const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {

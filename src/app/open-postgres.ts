@@ -1,0 +1,34 @@
+/** The Postgres that a process uses. */
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { checkPostgres } from '../database/check-postgres.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import type { Config } from './config.ts';
+import { inDataFolder, makeFolder } from './data-folder.ts';
+
+/** The Postgres of the settings, or an embedded one that was started or joined. */
+export interface OpenPostgres {
+  readonly url: string;
+  readonly embedded: EmbeddedPostgres | null;
+  /** To be called once all connections are closed. The last process to leave an embedded Postgres stops it. */
+  close(): Promise<void>;
+}
+
+/** Rejects with ConfigError for a wrong setting, and with EmbeddedPostgresError. */
+export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
+  if (config.DATABASE_URL !== undefined) {
+    await checkPostgres(config.DATABASE_URL);
+    return { url: config.DATABASE_URL, embedded: null, close: async () => undefined };
+  }
+  const folder = join(config.DATA_DIR, 'postgres');
+  const embedded = await inDataFolder(folder, async () => {
+    await makeFolder(folder);
+    return startEmbeddedPostgres({ folder, log: (line) => logger.debug({ postgres: line }, 'postgres') });
+  });
+  return {
+    url: embedded.url, embedded,
+    close: async () => {
+      await embedded.stop({ ifUnused: true });
+    },
+  };
+}
