@@ -16,10 +16,11 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
  */
 export const readModelSchema = 'tablog_17';
 
-/** The SQL that creates the tables of the read model: `npm run tables` writes it, so that no process needs to make it. */
+/** `npm run tables` writes it, so that no process has to make the SQL. */
 export const tablesFile = join(import.meta.dirname, 'tables.sql');
 
-export function createTables(): Promise<string> {
+/** The SQL that creates the tables of the read model. */
+export function readTablesSql(): Promise<string> {
   return readFile(tablesFile, 'utf8');
 }
 

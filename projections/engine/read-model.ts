@@ -4,7 +4,7 @@
  */
 import type { EntitySchema } from '@mikro-orm/core';
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
-import { createTablesOfEntities } from '../../src/database/create-tables.ts';
+import { sqlOfEntities } from '../../src/database/entities-sql.ts';
 import type { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeStorage } from './garbage.ts';
@@ -20,26 +20,26 @@ export function entitiesOf(models: Models): readonly EntitySchema[] {
 }
 
 /** The SQL that creates the tables of a read model. To make it takes a fifth of a second. */
-export async function createTablesOf(models: Models): Promise<string> {
+export async function tablesSqlOf(models: Models): Promise<string> {
   const statements = [
     'alter table progress set (fillfactor = 50)', outcomeStorage, createLocalKeys,
     ...Object.values(models).flatMap(({ storage }) => storage),
   ];
-  const tables = await createTablesOfEntities(entitiesOf(models));
+  const tables = await sqlOfEntities(entitiesOf(models));
   return `-- Made from the entities and the storage of the models (projections/engine/read-model.ts).\n\n${tables}\n\n${statements.join(';\n')};\n`;
 }
 
 /**
  * Creates the read model, empty and at offset 0 of every partition, unless it exists. Safe to call concurrently.
- * @param createTables gives the SQL of its tables
+ * @param readTablesSql gives the SQL that creates its tables
  */
-export async function createReadModel(createTables: () => Promise<string>, database: Database, partitions: number): Promise<void> {
+export async function createReadModel(readTablesSql: () => Promise<string>, database: Database, partitions: number): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createReadModel]);
     const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [database.schema]);
     if (rows.length > 0) return;
     await client.query(`create schema ${database.schema}`);
-    await client.query(await createTables());
+    await client.query(await readTablesSql());
     await client.query(
       `insert into progress (partition, next, epoch, base, time) select n, 0, 0, 0, 0 from generate_series(0, $1 - 1) n`,
       [partitions],

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { LocalKeys, withFreeKeys } from '../../projections/engine/local-keys.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { createReadModel } from '../../projections/engine/read-model.ts';
-import { createTables, models, type Queries, readModelSchema } from '../../projections/models.ts';
+import { models, type Queries, readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { fillSegment, takeBackSegments } from '../../projections/segments/fill-segment.ts';
 import type { Config } from './config.ts';
 import { Database } from '../database/database.ts';
@@ -85,7 +85,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     closers.push(() => use.end());
     const database = await Database.open({ url: postgres.url, schema: readModelSchema });
     closers.push(() => untilClosed('its connections to Postgres', database.close(), logger));
-    await createReadModel(createTables, database, partitionCount);
+    await createReadModel(readTablesSql, database, partitionCount);
     await use.identify();
     await createTokenNotes(database.pool);
     await createLogBytesNotes(database.pool);

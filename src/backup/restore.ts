@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
 import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
-import { createTables, models, readModelSchema } from '../../projections/models.ts';
+import { models, readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { createLanguageNotes } from '../app/language-agreement.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
@@ -138,7 +138,7 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
   const database: Database = await Database.open({ url, schema, synchronousCommit: false, queryTimeout: 0 });
   try {
     await dropReadModel(database);
-    await createReadModel(createTables, database, manifest.partitions.length);
+    await createReadModel(readTablesSql, database, manifest.partitions.length);
     const { pool } = database;
     await pool.query('delete from progress');
     const indexes = await IndexesAside.take(pool, schema);

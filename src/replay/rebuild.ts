@@ -7,7 +7,7 @@ import { readProgress, type Progress } from '../../projections/engine/progress/p
 import { isConflict, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
 import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
-import { createTables, models } from '../../projections/models.ts';
+import { models, readTablesSql } from '../../projections/models.ts';
 import { Database } from '../database/database.ts';
 import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
@@ -64,7 +64,7 @@ export class Rebuild {
     const { log, goesOn = false } = options;
     return Rebuild.#open(options, async (database) => {
       if (!goesOn || !await isOfLog(database, log)) await dropReadModel(database);
-      await createReadModel(createTables, database, log.partitions);
+      await createReadModel(readTablesSql, database, log.partitions);
     });
   }
 

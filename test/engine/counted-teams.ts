@@ -8,7 +8,7 @@ import { listModels } from '../../projections/engine/model.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
 import { projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
 import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, createTablesOf } from '../../projections/engine/read-model.ts';
+import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
 import { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
@@ -48,7 +48,7 @@ export function useReadModels(): ReadModels {
       schemas += 1;
       const made = await Database.open({ url, schema: `counted_${schemas}`, synchronousCommit: false, ...(queryTimeout === undefined ? {} : { queryTimeout }) });
       open.add(made);
-      await createReadModel(() => createTablesOf(models), made, 1);
+      await createReadModel(() => tablesSqlOf(models), made, 1);
       return made;
     },
     remove: async (...made) => {

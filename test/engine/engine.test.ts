@@ -10,7 +10,7 @@ import { ModelSet } from '../../projections/engine/model-set.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
 import { projectRecords } from '../../projections/engine/project-records.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, createTablesOf } from '../../projections/engine/read-model.ts';
+import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
 import { Database } from '../../src/database/database.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
@@ -57,7 +57,7 @@ async function newReadModel(at = url): Promise<Database> {
   schemas += 1;
   const made = await Database.open({ url: at, schema: `engine_${schemas}`, synchronousCommit: false });
   closers.push(() => made.close());
-  await createReadModel(() => createTablesOf(models), made, partitionCount);
+  await createReadModel(() => tablesSqlOf(models), made, partitionCount);
   return made;
 }
 

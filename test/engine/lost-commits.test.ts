@@ -9,7 +9,7 @@ import { listModels } from '../../projections/engine/model.ts';
 import { PartitionWriter } from '../../projections/engine/postgres/partition-writer.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, createTablesOf } from '../../projections/engine/read-model.ts';
+import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
 import { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { EventData } from '../../src/events/event.ts';
@@ -30,7 +30,7 @@ beforeEach(async () => {
   closers.push(() => created.drop());
   database = await Database.open({ url: created.url, schema: 'counted' });
   closers.push(() => database.close());
-  await createReadModel(() => createTablesOf(models), database, 1);
+  await createReadModel(() => tablesSqlOf(models), database, 1);
   await createLogTables(database.pool, 1);
 });
 

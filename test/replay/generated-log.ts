@@ -1,7 +1,7 @@
 /** A database with a log generated from a seed, and the read model projected from it. */
 import { pino } from 'pino';
 import { createReadModel } from '../../projections/engine/read-model.ts';
-import { createTables, readModelSchema } from '../../projections/models.ts';
+import { readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { Database } from '../../src/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
@@ -40,7 +40,7 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
   const logger = pino({ level: 'silent' });
   const database = await openReadModel(url);
   try {
-    await createReadModel(createTables, database, partitionCount);
+    await createReadModel(readTablesSql, database, partitionCount);
     const log = await openLog(config, database, {
       logger, projects: true, observer: noLogObserver, signal: new AbortController().signal,
     });

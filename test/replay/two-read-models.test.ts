@@ -1,7 +1,7 @@
 /** Two read models of one log, as two versions of the service have them: the second is filled while clients write, and both are what the log says. */
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { createTables } from '../../projections/models.ts';
+import { readTablesSql } from '../../projections/models.ts';
 import { createReadModel } from '../../projections/engine/read-model.ts';
 import { Database } from '../../src/database/database.ts';
 import { readConfig } from '../../src/app/config.ts';
@@ -36,7 +36,7 @@ test('a version that has another read model fills it beside the one that serves,
   try {
     await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {
       await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
-      await createReadModel(createTables, database, partitionCount);
+      await createReadModel(readTablesSql, database, partitionCount);
       const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
       try {
         await other.caughtUp();

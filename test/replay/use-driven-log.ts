@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { createReadModel } from '../../projections/engine/read-model.ts';
-import { createTables } from '../../projections/models.ts';
+import { readTablesSql } from '../../projections/models.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { DrivenLog } from './driven-team.ts';
 import { openReadModel } from './generated-log.ts';
@@ -12,7 +12,7 @@ export function useDrivenLog(): () => DrivenLog {
   beforeAll(async () => {
     created = await createDatabase();
     log = new DrivenLog(await openReadModel(created.url));
-    await createReadModel(createTables, log.database, 12);
+    await createReadModel(readTablesSql, log.database, 12);
   });
   afterAll(async () => {
     await log?.database.close();

@@ -1,7 +1,7 @@
 /** A read model that tests use directly, in a database of its own. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { createReadModel } from '../../projections/engine/read-model.ts';
-import { createTables, readModelSchema } from '../../projections/models.ts';
+import { readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { Database } from '../../src/database/database.ts';
 import { createDatabase } from './postgres.ts';
 
@@ -28,7 +28,7 @@ export function useReadModel(partitions: number, scope: 'file' | 'test', queryTi
     ({ url } = created);
     const opened = database = await Database.open({ url, schema: readModelSchema, ...(queryTimeout && { queryTimeout }) });
     closers.push(() => opened.close());
-    await createReadModel(createTables, opened, partitions);
+    await createReadModel(readTablesSql, opened, partitions);
   });
   after(async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();

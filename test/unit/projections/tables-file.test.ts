@@ -1,8 +1,8 @@
 /** projections/tables.sql is made from the models. */
 import { expect, test } from '@jest/globals';
-import { createTablesOf } from '../../../projections/engine/read-model.ts';
-import { createTables, models } from '../../../projections/models.ts';
+import { tablesSqlOf } from '../../../projections/engine/read-model.ts';
+import { models, readTablesSql } from '../../../projections/models.ts';
 
 test('the SQL of the tables is what the models declare: if not, `npm run tables` writes it anew, and readModelSchema is to be raised', async () => {
-  expect(await createTables()).toBe(await createTablesOf(models));
+  expect(await readTablesSql()).toBe(await tablesSqlOf(models));
 });
