@@ -24,8 +24,18 @@ const rebuilt = `${readModelSchema}_verify`;
 let generated: GeneratedLog;
 let digests: readonly PartitionDigest[];
 
+/** How many logs are generated at most, until one has what each statement is to alter: chance may leave something out. */
+const logsMax = 5;
+
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.alteredLog });
+  const seed = chooseSeed();
+  for (let at = 0; ; at += 1) {
+    generated = await createGeneratedLog({ seed: seed + at, ...scale.alteredLog });
+    const missing = await withoutTarget(generated.url);
+    if (missing.length === 0) break;
+    if (at + 1 === logsMax) throw new Error(`there is nothing to alter by ${missing.join('\n')}`);
+    await generated.drop();
+  }
   await rebuild({ url: generated.url, log: generated.log, schema: rebuilt });
   digests = (await digestReadModel(models, { url: generated.url, schema: rebuilt, signal: new AbortController().signal })).partitions;
   await (await DigestCache.open(generated.url, readModelSchema)).close();
@@ -213,6 +223,23 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
     select team_id, 'nobody', segment, first + index from changes join extents on extents.key = changes.extent
       join tables on tables.id = table_id limit 1`],
 ];
+
+/** The statements that find nothing to alter. */
+async function withoutTarget(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
+  await client.connect();
+  try {
+    const missing: string[] = [];
+    for (const [, statement] of [...mutations, ...harmless]) {
+      await client.query('begin');
+      if ((await client.query(statement)).rowCount !== 1) missing.push(statement);
+      await client.query('rollback');
+    }
+    return missing;
+  } finally {
+    await client.end();
+  }
+}
 
 describe('what is not compared', () => {
   beforeAll(openSessions);
