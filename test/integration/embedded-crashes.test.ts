@@ -1,4 +1,4 @@
-/** The packaged Postgres, with real processes: what crashes of it, and of the processes that started it, leave to the next start. */
+/** The packaged Postgres starts again after it was killed, or the process that started it was. With real processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

@@ -53,10 +53,15 @@ interface Compared extends ComparedReadModels {
 let expected: Snapshot | undefined;
 let client: pg.Client | undefined;
 
+async function connect(url: string): Promise<pg.Client> {
+  const connected = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}`, types: postgresTypes });
+  await connected.connect();
+  return connected;
+}
+
 async function openSessions(): Promise<void> {
   expected = await Snapshot.open(generated.url, rebuilt, Infinity);
-  client = new pg.Client({ connectionString: generated.url, options: `-c search_path=${readModelSchema}`, types: postgresTypes });
-  await client.connect();
+  client = await connect(generated.url);
 }
 
 async function closeSessions(): Promise<void> {
@@ -226,8 +231,7 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
 
 /** The statements that find nothing to alter. */
 async function withoutTarget(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
-  await client.connect();
+  const client = await connect(url);
   try {
     const missing: string[] = [];
     for (const [, statement] of [...mutations, ...harmless]) {
@@ -258,8 +262,7 @@ const onlyProgress = /^(\d+ of \d+ events, \d+ a second(, \d+ \w+ left)?\n)*$/;
 test('on the command line a difference is told in a line and ends in exit code 1', async () => {
   const { url, drop } = await cloneDatabase(generated.url);
   try {
-    const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
-    await client.connect();
+    const client = await connect(url);
     await client.query(set('teams', 'rows = rows + 1'));
     await client.end();
     const verified = await runTablog(['verify'], { ...generated.environment, DATABASE_URL: url });

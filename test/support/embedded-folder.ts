@@ -32,7 +32,7 @@ export interface EmbeddedFolder {
   startInAnotherProcess(): Promise<{ process: ChildProcess; pid: number; adopted: boolean }>;
 }
 
-/** A folder for each test. What is left of it, and of its processes, is removed after the test. */
+/** Gives each test a folder with a stopped Postgres. After the test, kills the processes that still run, and removes the folder. */
 export function useEmbeddedFolder(): EmbeddedFolder {
   /** What a first start leaves: tests copy it, because it takes most of the time of a start. */
   let prepared: string;
