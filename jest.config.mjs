@@ -105,7 +105,8 @@ const chosen = process.env.TEST_ON?.split(',') ?? Object.keys(groups);
 export default {
   // Each test has processes of its own at work beside it: more would only make them late.
   maxWorkers: 2,
-  testTimeout: 120_000,
+  // A machine may be several times slower than another. Only a failure takes as long.
+  testTimeout: 300_000,
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: chosen.flatMap((name) => groups[name]),
 };

@@ -7,6 +7,7 @@ import { promptly, useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { useOperator } from '../support/operator.ts';
+import { sleepUntil } from '../support/server.ts';
 import { createTable, leavingUnchanged, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
 
 const { api, client } = useApi(promptly);
@@ -199,6 +200,7 @@ describe('a job', () => {
     const commandId = randomUUIDv7();
     expect(await statusOf({ commandId })).toBe('running');
     const lost = { commandId, notAfter: Date.now() - 2 * minute };
+    await sleepUntil(async () => (await statusOf(lost)) !== 'running', 'all is projected that was in the log');
     expect((await team.client.get(`/jobs/${idOf(lost)}`)).json.data).toEqual({
       status: 'failed', error: { message: expect.stringContaining('nothing was changed') },
     });

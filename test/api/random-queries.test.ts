@@ -117,8 +117,8 @@ test('random queries', async () => {
         await compare(reader, path, seed + n);
       }
     },
-  ), { numRuns: 1_000_000, interruptAfterTimeLimit: scale.queriesMs });
-}, scale.queriesMs + 120_000);
+  ), { numRuns: 1_000_000, timeLimit: scale.queriesMs });
+}, scale.queriesMs + 600_000);
 
 async function apply(reader: Client, path: string, write: Write): Promise<void> {
   const rows = await allRows(reader, path);
@@ -171,7 +171,8 @@ async function checkVersions(reader: Client, path: string, filter: unknown): Pro
   }
 }
 
-/** Sums differ in their last digits by the order of what is added. */
+/** Sums differ in their last digits by the order of what is added, also where what is added cancels out. */
 function rounded(group: Readonly<Record<string, Json>>): Record<string, Json> {
-  return Object.fromEntries(Object.entries(group).map(([name, value]) => [name, typeof value === 'number' ? Number(value.toPrecision(12)) : value]));
+  const round = (value: number): number => (Math.abs(value) < 1e-6 ? 0 : Number(value.toPrecision(12)));
+  return Object.fromEntries(Object.entries(group).map(([name, value]) => [name, typeof value === 'number' ? round(value) : value]));
 }

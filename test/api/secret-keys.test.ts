@@ -26,7 +26,7 @@ test('what a removed key signed is refused by every process, and what the next o
 
   const { pool } = operator().database;
   expect([await rotateSecretKey(pool, 0), await removeSecretKey(pool, 1, 0)]).toEqual([{ id: 2, state: 'current' }, 'removed']);
-  await sleepUntil(async () => (await uploads()).every((outcome) => outcome === '403 forbidden'), 'the URL is refused', 30_000);
+  await sleepUntil(async () => (await uploads()).every((outcome) => outcome === '403 forbidden'), 'the URL is refused');
   expect([await uploads(), await jobs()]).toEqual([all('403 forbidden'), all('404 job_not_found')]);
 
   for (const url of urls) {

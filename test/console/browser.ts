@@ -43,7 +43,7 @@ export function useBrowser(): Open {
   return async (options = {}) => {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(90_000);
     pages.push(page);
     page.on('pageerror', ({ message, stack }) => problems.push(stack ?? message));
     page.on('console', (message) => {
@@ -105,9 +105,9 @@ export async function type(page: Page, row: number, column: string, text: string
   await page.keyboard.press('Enter');
 }
 
-/** Tries until it does not throw, for thirty seconds. */
+/** Tries until it does not throw, for ninety seconds. */
 export async function until(attempt: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + 30_000; ; await sleep(50)) {
+  for (const end = performance.now() + 90_000; ; await sleep(50)) {
     try {
       await attempt();
       return;

@@ -7,6 +7,7 @@ const { tablog, signedIn } = useConsole();
 test('SQL is completed, answered as a table and as a chart, and kept in the address', async () => {
   await tablog().createTable({ name: 'sales', rows: [{ region: 'north', amount: 1 }, { region: 'north', amount: 2 }, { region: 'south', amount: 5 }] });
   const page = await signedIn(null);
+  await page.getByRole('link', { name: 'sales' }).waitFor();
   await page.getByRole('link', { name: 'Query' }).click();
   await page.getByLabel('SQL').click();
   await page.keyboard.type('SELECT region, sum(amo');
@@ -70,6 +71,7 @@ test('the way back to the tables leads to what was searched for', async () => {
 
 test('all can be reached by the keyboard', async () => {
   const page = await signedIn(null);
+  await page.getByRole('link', { name: 'sales' }).waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   expect(await page.evaluate('document.activeElement.id')).toBe('main');

@@ -70,7 +70,7 @@ export function useReadModels(): ReadModels {
 export const teams = Array.from({ length: 3 }, () => randomUUID()).toSorted();
 
 /** The number is that of a team, or, in thousands, the base of a LogResumed; a command that comes again has a number of its own. */
-export type Step = readonly [type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed', number: number, repeated?: number];
+export type Step = readonly [type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed', number: number, repeated?: number | undefined];
 
 const repeated = Array.from({ length: 3 }, () => randomUUID());
 

@@ -215,7 +215,7 @@ describe('appended through the log in Postgres', () => {
     await sleepUntil(async () => {
       const { rows: [found] } = await other.pool.query('select next, time from progress where partition = $1', [partition]);
       return found.next === wanted.next && found.time === wanted.time;
-    }, 'the other read model has it', 10_000);
+    }, 'the other read model has it');
   });
 
   test('a partition that has halted keeps no other from being brought to the head', async () => {
@@ -227,13 +227,13 @@ describe('appended through the log in Postgres', () => {
     const halted = 0;
     const unknown = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, { type: 'TeamPlanSet', teamId: teams[0]! });
     await inTransaction(mine.pool, (client) => appendRecord(client, halted, unknown.bytes));
-    await sleepUntil(async () => there.status().halts[halted] !== null, 'it has halted', 10_000);
+    await sleepUntil(async () => there.status().halts[halted] !== null, 'it has halted');
     const { end } = await there.bounds(halted + 1);
     await here.append(halted + 1, event(['TeamCreated', 1]));
     await sleepUntil(async () => {
       const { rows: [found] } = await other.pool.query('select next from progress where partition = $1', [halted + 1]);
       return BigInt(found.next) === end + 1n;
-    }, 'the other read model has it', 10_000);
+    }, 'the other read model has it');
     expect(there.status().halts[halted]).toBe('not_projectable');
   });
 

@@ -15,7 +15,7 @@ import { useReadModel } from '../support/read-model.ts';
 
 const slow = randomUUID();
 const others = [randomUUID(), randomUUID(), randomUUID()];
-const { database: ownDatabase, closers } = useReadModel(1, 'file', 2000);
+const { database: ownDatabase, closers } = useReadModel(1, 'file', 5000);
 
 test('it alone is refused, and the others of its batch are stored', async () => {
   const database = ownDatabase();
@@ -38,7 +38,7 @@ test('it alone is refused, and the others of its batch are stored', async () => 
   expect(timeouts).toBeGreaterThanOrEqual(2);
   const { rows } = await database.pool.query('select count(*)::int as count from teams where rows_max = 5');
   expect(rows).toEqual([{ count: 3 }]);
-}, 120_000);
+});
 
 function append(log: EventLog, data: EventData): ReturnType<EventLog['append']> {
   return log.append(0, encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));

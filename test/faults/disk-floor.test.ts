@@ -87,4 +87,4 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect((await client.put('/stashes/stash/1', [{ n: 1 }])).status).toBe(200);
   expect(outcomeOf(await complete(client, open))).toBe('200');
   expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
-}, 120_000);
+});

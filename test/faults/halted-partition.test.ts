@@ -11,7 +11,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 60_000);
+});
 
 interface Team {
   readonly partition: number;
@@ -81,4 +81,4 @@ test('a partition halts at an event that cannot be projected, and goes on when i
   expect(await problemsOf(server)).toEqual([]);
   expect(await patch(unlucky, 'third')).toBe('200');
   expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
-}, 180_000);
+});

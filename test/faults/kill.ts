@@ -38,7 +38,7 @@ export async function kill(pids: readonly number[]): Promise<void> {
 
 export async function untilGone(pids: readonly number[]): Promise<void> {
   const areGone = async (): Promise<boolean> => !(await Promise.all(pids.map(isAlive))).includes(true);
-  await sleepUntil(areGone, `the processes ${pids.join(', ')} are gone`, 30_000);
+  await sleepUntil(areGone, `the processes ${pids.join(', ')} are gone`);
 }
 
 /** Kills a server with all that belongs to it. */

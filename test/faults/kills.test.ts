@@ -110,7 +110,8 @@ test(`nothing is lost in ${kills} kills`, async () => {
   expect(findProblems(history)).toEqual([]);
   expect(await findCreationProblems(recorder, client)).toEqual([]);
   const outcomes = recorder.calls.flatMap(({ operation }) => ('outcome' in operation ? [operation.outcome.status] : []));
-  expect(new Set(outcomes)).toEqual(new Set(['applied', 'refused', 'unknown']));
+  // Two kills may meet no write.
+  expect(new Set(outcomes)).toEqual(new Set(['applied', 'refused', ...(kills > 2 || outcomes.includes('unknown') ? ['unknown'] : [])]));
 
   const processes = await processesOf(server);
   expect(await server.stop()).toBe(0);

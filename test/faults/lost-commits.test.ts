@@ -20,7 +20,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 60_000);
+});
 
 interface Lossy {
   readonly servers: readonly TestServer[];
@@ -72,7 +72,7 @@ function portOf({ url }: EmbeddedPostgres): number {
 /** Repeats a write until it is taken. */
 async function untilTaken<T extends { readonly status: number }>(write: () => Promise<T>): Promise<T> {
   let answer: T | undefined;
-  await sleepUntil(async () => (answer = await write()).status < 300, 'the write is taken', 30_000);
+  await sleepUntil(async () => (answer = await write()).status < 300, 'the write is taken');
   return answer!;
 }
 
@@ -111,4 +111,4 @@ test('processes start anew, and versions and row IDs rise above those that are l
     expect(outcomeOf(stale)).toBe('412 precondition_failed');
   }
   expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });
-}, 180_000);
+});

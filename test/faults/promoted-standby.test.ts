@@ -23,7 +23,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 120_000);
+});
 
 interface Replicated {
   readonly places: readonly SupervisedPlace[];
@@ -87,7 +87,7 @@ test.each(rounds)('nothing is lost when a synchronous standby is promoted (round
     replicated.cutReplication();
     await sleep(300);
     await replicated.failOver();
-    await sleepUntil(() => supervisor.endings.length === places.length, 'the processes have ended', 60_000);
+    await sleepUntil(() => supervisor.endings.length === places.length, 'the processes have ended');
     await replicated.untilReady();
     await sleep(500 + random() * 500);
   });
@@ -98,7 +98,7 @@ test.each(rounds)('nothing is lost when a synchronous standby is promoted (round
 async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
   const patches = (): number => calls.filter(({ operation }) => operation.kind === 'patch' && operation.outcome.status === 'applied').length;
   const enough = patches() + count;
-  await sleepUntil(() => patches() >= enough, `${count} patches are applied`, 120_000);
+  await sleepUntil(() => patches() >= enough, `${count} patches are applied`);
 }
 
 test.each(rounds)('no version and no row ID means two things when a standby without the last commits is promoted (round %i)', async () => {
@@ -113,7 +113,7 @@ test.each(rounds)('no version and no row ID means two things when a standby with
     replicated.cutReplication();
     await untilPatched(recorder, 50);
     await replicated.failOver();
-    await sleepUntil(() => places.every(({ server }) => server.process.exitCode !== null), 'the processes have ended', 60_000);
+    await sleepUntil(() => places.every(({ server }) => server.process.exitCode !== null), 'the processes have ended');
   } finally {
     goesOn = false;
     await working;

@@ -73,7 +73,7 @@ export class Tenant {
   }
 
   async makeTable(): Promise<void> {
-    await sleepUntil(async () => (await this.client.get('/tables')).status === 200, 'the token is known', 60_000);
+    await sleepUntil(async () => (await this.client.get('/tables')).status === 200, 'the token is known');
     const { json } = await this.client.post('/tables', { name: 'table', rows: [{ value: 'first' }] });
     this.#table = `/tables/${json.data.tableID}`;
     this.#row = `${this.rows}/${json.data.rowIDs[0]}`;
@@ -97,7 +97,7 @@ export class Tenant {
 
   /** Waits until every process refuses its requests, and says why. */
   async untilRefused(): Promise<void> {
-    await sleepUntil(async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'), 'all processes refuse its requests', 60_000);
+    await sleepUntil(async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'), 'all processes refuse its requests');
     const { json, headers } = await this.client.get('/tables');
     expect(json.error.message).toMatch(/^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed\.$/);
     expect(headers.get('retry-after')).toBe('60');

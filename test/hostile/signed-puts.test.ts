@@ -10,7 +10,7 @@ import { sleepUntil } from '../support/server.ts';
 import { complete, createUpload, picture, sendBytes, withdraw } from '../support/uploads.ts';
 import { metric, Neighbour, neighbourOf } from './neighbours.ts';
 
-const { api } = useOwnApi({ OUTCOME_WAIT_MS: '2000' });
+const { api } = useOwnApi({ OUTCOME_WAIT_MS: '5000' });
 const whole = Buffer.alloc(4 * 1024 * 1024, 'x');
 const part = whole.subarray(0, whole.length / 2);
 const sockets: Socket[] = [];
@@ -50,7 +50,7 @@ test('has two of them read, and its neighbours notice nothing', async () => {
   const [attacked, other] = [await createUpload(team.client), await createUpload(team.client)];
   const puts = await Promise.all(Array.from({ length: 20 }, () => beginPut(attacked.location)));
   const refused = (): OpenPut[] => puts.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'));
-  await sleepUntil(() => refused().length === 18, 'all but two are refused', 60_000);
+  await sleepUntil(() => refused().length === 18, 'all but two are refused');
   for (const put of refused()) expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has so many requests/is);
   await sleepUntil(async () => (await temporaries()).every((size) => size === part.length), 'what was sent has arrived');
   expect(await temporaries()).toHaveLength(2);

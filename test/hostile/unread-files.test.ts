@@ -13,7 +13,7 @@ const budget = 4 * 1024 * 1024;
 /** More than the systems of both sides keep of what is not read. */
 const size = 12 * 1024 * 1024;
 const bytes = Buffer.alloc(size, 'x');
-const { api } = useOwnApi({ RESPONSE_BYTES_MAX: String(budget), OUTCOME_WAIT_MS: '3000' });
+const { api } = useOwnApi({ RESPONSE_BYTES_MAX: String(budget), OUTCOME_WAIT_MS: '6000', MAINTENANCE_INTERVAL_MS: '3600000' });
 const sockets: Socket[] = [];
 const share = { share: 'outgoing_bytes' };
 
@@ -41,7 +41,7 @@ test('hold a half of what there is, are told to wait, and files of others are se
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
   const other = await upload((await api().createTeam()).client, bytes);
   await readersOf(team, file, 10);
-  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { ...share, by: 'team' })) >= 6, 'readers are refused', 60_000);
+  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { ...share, by: 'team' })) >= 6, 'readers are refused');
   expect(await used(team)).toBe(budget / 2);
   expect(await outcomeOfGet(file)).toBe('429 rate_limited');
   expect(await outcomeOfGet(other)).toBe(`200 ${size}`);
@@ -59,11 +59,10 @@ test('a file that is withdrawn while its reader waits is 404', async () => {
   const team = await api().createTeam();
   const [file, withdrawn] = [await upload(team.client, bytes), await upload(team.client, 'bytes')];
   await readersOf(team, file, 4);
-  await sleepUntil(async () => (await used(team)) === budget / 2, 'there is room for no more', 60_000);
+  await sleepUntil(async () => (await used(team)) === budget / 2, 'there is room for no more');
   const asked = outcomeOfGet(withdrawn);
   expect(outcomeOf(await withdraw(team.client, withdrawn))).toBe('200');
   const name = Buffer.from(new URL(withdrawn.url).pathname.split('/')[2]!, 'base64url').toString('hex');
-  // As maintenance does.
   await rm(join(api().filesFolder, 'files', name.slice(0, 2), name));
   for (const socket of sockets.splice(0)) socket.destroy();
   expect(await asked).toBe('404 not_found');

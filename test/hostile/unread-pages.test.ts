@@ -29,7 +29,7 @@ test('hold a half of what there is, are told to wait, and others read and write 
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
   const other = await teamWithPages();
   for (let count = 0; count < 10; count += 1) sockets.push(await askAndReadNothing(team.client, path));
-  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { share: 'outgoing_bytes', by: 'team' })) >= 8, 'readers are refused', 60_000);
+  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { share: 'outgoing_bytes', by: 'team' })) >= 8, 'readers are refused');
   expect(await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })).toBeLessThanOrEqual(budget / 2 + 2 * 1024 * 1024);
   // Small pages of the same team wait too, whatever they take of the rest.
   const refused = await team.client.get(path);

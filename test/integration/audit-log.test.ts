@@ -86,7 +86,7 @@ test('who administers what, and whether it was done', async () => {
   expect(await readFile(file, 'utf8')).not.toContain(made.token);
   // What changes nothing has no line.
   expect(await linesOf(() => tablog('teams', 'list'))).toEqual([]);
-}, 300_000);
+});
 
 test('nothing is changed where no line can be written', async () => {
   const environment = { DATA_DIR: join(folder, 'data'), AUDIT_LOG_FILE: join(folder, 'missing', 'audit.log') };
@@ -129,4 +129,4 @@ test('withdrawals and refused tokens have the address of the client', async () =
 test('what is done to a log, and to what is made of it', async () => {
   expect(await linesOf(() => tablog('log', 'resume'))).toEqual([{ action: 'log.resume', result: 'done', user }]);
   expect(await linesOf(() => tablog('replay'))).toEqual([{ action: 'readmodel.replay', result: 'done', user }]);
-}, 300_000);
+});

@@ -15,7 +15,7 @@ let s3: S3Server;
 
 beforeAll(async () => {
   s3 = await startS3();
-}, 180_000);
+});
 
 afterAll(async () => {
   await s3?.remove();
@@ -60,4 +60,4 @@ test('what was backed up to an S3 is restored from it', async () => {
   }
   const missing = await runTablog(['backup', 'list', place.replace(s3.bucket, 'no-such-bucket')], source);
   expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no bucket no-such-bucket') });
-}, 180_000);
+});

@@ -11,13 +11,13 @@ const { folder, tablog, output } = useDataFolder();
 
 test('`tablog serve` is the service', async () => {
   const serving = runTablog(['serve'], { DATA_DIR: folder(), PORT: '0' });
-  await sleepUntil(() => access(join(folder(), 'token')).then(() => true, () => false), 'the first token is there', 60_000);
+  await sleepUntil(() => access(join(folder(), 'token')).then(() => true, () => false), 'the first token is there');
   expect(JSON.parse(await output('teams', 'list', '--json'))).toMatchObject([{ name: 'default' }]);
   serving.child.kill('SIGTERM');
   const ended = await serving;
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain('Tablog is ready at http://127.0.0.1:');
-}, 90_000);
+});
 
 describe('beside a running service', () => {
   let server: TestServer;
@@ -60,7 +60,7 @@ describe('beside a running service', () => {
       await sleepUntil(async () => {
         const answers = await Promise.all(clients.map((client) => client.get('/tables')));
         return answers.every(({ status }) => status === 404);
-      }, 'both refuse it', 5000);
+      }, 'both refuse it');
       // A process writes when its tokens were used before it ends.
       expect(await other.stop()).toBe(0);
       const tokens = JSON.parse(await output('tokens', 'list', '--team', 'default', '--json'));
@@ -102,7 +102,7 @@ describe('beside a running service', () => {
     expect(await output('replay')).toMatch(/^The read model was built anew from \d+ events in [\d.]+ s\.$/);
     const path = `/tables/${json.data.tableID}/rows`;
     // The process closes what it has and opens the new read model; connections are refused for a moment.
-    await sleepUntil(async () => (await client.post(path, [{ a: 2 }]).catch(() => null))?.status === 201, 'a row can be added', 60_000);
+    await sleepUntil(async () => (await client.post(path, [{ a: 2 }]).catch(() => null))?.status === 201, 'a row can be added');
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
   });
 

@@ -86,7 +86,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const running = tablog(['import', '-', '--format', 'ndjson', '--table', 'killed', '--json'], input);
     const lines = numbers(20_000).map((n) => `{"n":${n}}\n`);
     input.write(lines.slice(0, 12_500).join(''));
-    await sleepUntil(() => relay().passed.filter(({ method }) => method === 'PUT').length >= 3, 'chunks have come', 30_000);
+    await sleepUntil(() => relay().passed.filter(({ method }) => method === 'PUT').length >= 3, 'chunks have come');
     await killServer(() => input.end(lines.slice(12_500).join('')));
     const { code, stdout } = await running;
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const input = new PassThrough();
     const running = tablog(['import', '-', '--format', 'csv', '--table', 'interrupted'], input);
     input.write(`n\n${numbers(2_500).join('\n')}\n`);
-    await sleepUntil(() => relay().passed.filter(({ method }) => method === 'PUT').length === 2, 'two chunks have come', 30_000);
+    await sleepUntil(() => relay().passed.filter(({ method }) => method === 'PUT').length === 2, 'two chunks have come');
     running.child.kill('SIGINT');
     expect(await running).toEqual({ code: 1, stdout: '', stderr: `The stash ${stashId()} has been deleted.\nInterrupted.\n` });
     expect(await stateOfStash()).toMatch(/was deleted$/);
@@ -108,7 +108,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
   test('Ctrl-C while the import is asked for: that it may have taken effect is said', async () => {
     relay().faultFor = (method, path) => (isImport(method, path) ? 'hold' : 'pass');
     const running = tablog(['import', await fileOf('held.csv', ['n', '1']), '--table', 'held']);
-    await sleepUntil(() => relay().passed.some(({ method }) => method === 'PUT'), 'the chunk has come', 30_000);
+    await sleepUntil(() => relay().passed.some(({ method }) => method === 'PUT'), 'the chunk has come');
     await sleepUntil(() => relay().held > 0, 'the import is asked for');
     running.child.kill('SIGINT');
     const { code, stderr } = await running;

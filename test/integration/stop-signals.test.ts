@@ -74,7 +74,7 @@ describe('a service with a request under way', () => {
     started.push(server.process);
     const underWay = await beginRequest(server);
     server.process.kill('SIGINT');
-    await sleep(1500);
+    await sleep(3000);
     expect(server.process.exitCode).toBeNull();
     expect(await server.stop(signal)).toBe(code);
     underWay.cut();

@@ -65,7 +65,7 @@ export async function expectMoves(service: MovedService, kills: number): Promise
     }
     const late = await service.launch(service.endings.at(-1)!.role, await freePort(), from);
     await service.serve();
-    await sleepUntil(() => late.process.exitCode !== null, 'a process with the former settings ends', 60_000);
+    await sleepUntil(() => late.process.exitCode !== null, 'a process with the former settings ends');
     expect(late.output()).toContain(isIn[to]);
 
     const after = await client.get(path);

@@ -7,4 +7,4 @@ import { MovedService } from './moved-service.ts';
 test('a log moves to Kafka and back while clients write, and they notice nothing but a pause', async () => {
   await using service = await MovedService.start(['all'], 'postgres');
   await expectMoves(service, scale.moveKills);
-}, isFull ? 1_800_000 : 240_000);
+}, isFull ? 1_800_000 : 900_000);

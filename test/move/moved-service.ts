@@ -1,5 +1,4 @@
 /** A service whose log moves while it serves, and while it and the command that moves the log are killed. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { readModelSchema } from '../../projections/models.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { createTopic } from '../support/kafka/topics.ts';
+import { killChild } from '../support/kill-child.ts';
 import { freePort, launchServer, sleepUntil, untilReady, type TestServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
@@ -37,7 +37,7 @@ export interface MoveOptions {
 }
 
 /** How long a process may take to notice that the log has moved, and to end, in milliseconds. */
-const endMs = 30_000;
+const endMs = 120_000;
 
 export class MovedService {
   readonly #roles: readonly Role[];
@@ -176,14 +176,14 @@ export class MovedService {
     if (killed.command < kills) {
       if (random() < 0.5) {
         // If the one before was killed while the log was closed, it opens it first.
-        await sleepUntil(async () => hasEnded() || !await isClosed(), 'the log is open', 60_000);
-        await sleepUntil(async () => hasEnded() || await isClosed(), 'the log is closed', 60_000);
+        await sleepUntil(async () => hasEnded() || !await isClosed(), 'the log is open');
+        await sleepUntil(async () => hasEnded() || await isClosed(), 'the log is closed');
       } else await Promise.race([running, sleep(random() * 2500)]);
       await sleep(random() * 50);
       if (random() < 0.4) {
         const place = this.#places[Math.floor(random() * this.#places.length)]!;
-        place.server.process.kill('SIGKILL');
-        if (place.server.process.signalCode === null) await once(place.server.process, 'exit');
+        // It may have ended by itself, because the log has moved.
+        await killChild(place.server.process);
         place.server = await this.launch(place.role, place.port, this.#log);
         killed.serving += 1;
       }

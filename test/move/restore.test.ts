@@ -13,9 +13,10 @@ import { createLog, type DeploymentKind } from '../support/deployment-kind.ts';
 import { untilDone } from '../support/jobs.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
-import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { startServer, type TestServer } from '../support/server.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
+import { untilRestored } from '../support/until-restored.ts';
 import { upload } from '../support/uploads.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -49,7 +50,7 @@ beforeAll(async () => {
   source = await emptyPlace('source', 'kafka');
   server = await startServer({ folder: source['DATA_DIR']!, environment: source });
   client = new Client(server.url, await server.token());
-}, 120_000);
+});
 
 afterAll(async () => {
   await server?.stop('SIGKILL');
@@ -119,8 +120,7 @@ async function restore(set: string, place: Environment): Promise<void> {
   const args = ['restore', backups, '--set', set, '--key-file', keyFile];
   for (let n = 0; n < kills; n += 1) if (await kill(args, place)) return;
   if (kills === 0) await outputOf(args, place);
-  // Postgres may take a moment to notice that the one that was killed is gone.
-  else await sleepUntil(async () => (await runTablog(args, place)).code === 0, 'it is restored', 60_000);
+  else await untilRestored(args, place);
 }
 
 /** What `work` resolves to while a service runs there. */
@@ -202,4 +202,4 @@ test('a set without records is not restored where its log is not, nor is any set
   const [first] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   const other = await runTablog(['restore', backups, '--set', first.id, '--key-file', keyFile], { ...empty, DATABASE_URL: (await emptyPlace('other', 'postgres'))['DATABASE_URL']! });
   expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/the log is|is no copy of this log/) });
-}, 120_000);
+});

@@ -34,11 +34,11 @@ test('a process that was paused while the log moved changes nothing, however lon
     expect((await client.post(path, [{ name: 'while it ends' }])).status).toBe(201);
     writes += 1;
     return paused.process.exitCode !== null;
-  }, 'the paused process ends', 60_000);
+  }, 'the paused process ends');
   expect([paused.process.exitCode, paused.output()]).toEqual([1, expect.stringContaining('the log is in Postgres: remove the settings')]);
   process.stderr.write(`${writes} writes were done while it ended\n`);
   pending.destroy();
   expect(await client.rows(created.json.data.tableID)).toHaveLength(6 + writes);
   await service.stop();
   expect(await runTablog(['log', 'status', '--json'], service.environment)).toMatchObject({ code: 0 });
-}, 240_000);
+});

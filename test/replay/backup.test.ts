@@ -16,9 +16,10 @@ import { newToken } from '../fixtures/writers/scripted-team.ts';
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
-import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { startServer, type TestServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
+import { untilRestored } from '../support/until-restored.ts';
 import { upload } from '../support/uploads.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
@@ -57,7 +58,7 @@ beforeAll(async () => {
   } finally {
     await service.close();
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await server?.stop();
@@ -119,7 +120,7 @@ test('a backup that is taken beside writes, killed before it was complete and ta
   const place = await emptyPlace('beside-writes');
   await outputOf(['restore', backups, '--key-file', keyFile], place);
   await expectVerified(place);
-}, 180_000);
+});
 
 test('a second backup stores what is new, and shares the rest with the first', async () => {
   const content = Buffer.alloc(100_000, 'tablog');
@@ -136,15 +137,14 @@ test('a second backup stores what is new, and shares the rest with the first', a
   const listed = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   expect(listed.slice(-2).map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
   expect(listed.at(-1)).toMatchObject({ withKeys: true, withLog: true, withFiles: true, files: 1 });
-}, 120_000);
+});
 
 test('restored, though killed on the way, all reads as it did, files and jobs too; versions go on above all that were given out', async () => {
   const place = await emptyPlace('restored');
   const restoring = ['restore', backups, '--set', dumped.set, '--key-file', keyFile, '--json'];
   let done = false;
   for (let n = 0; n < scale.backupKills && !done; n += 1) done = await killed(restoring, place, 4000);
-  // Postgres may take a moment to notice that the last one is gone.
-  if (!done) await sleepUntil(async () => (await runTablog(restoring, place)).code === 0, 'it is restored', 60_000);
+  if (!done) await untilRestored(restoring, place);
   const restored = await startServer({ folder: place['DATA_DIR']!, environment: place });
   try {
     expect(await dump(place, restored.url)).toBe(dumped.text);
@@ -161,13 +161,13 @@ test('restored, though killed on the way, all reads as it did, files and jobs to
   await expectVerified(place);
   const again = await runTablog(restoring, place);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database has data of Tablog already') });
-}, 180_000);
+});
 
 test('it is restored to an embedded Postgres too', async () => {
   const place = { DATABASE_URL: '', DATA_DIR: join(folder, 'embedded') };
   await outputOf(['restore', backups, '--set', dumped.set, '--key-file', keyFile], place);
   await expectVerified(place);
-}, 120_000);
+});
 
 test('a set has every table that no log can give back', async () => {
   const asked = new pg.Client({ connectionString: generated.url });
@@ -206,7 +206,7 @@ test('rows that are not those of the digests are not put in place; the log has t
   } finally {
     await rm(name);
   }
-}, 120_000);
+});
 
 test('another passphrase is refused, and nothing is restored', async () => {
   const other = join(folder, 'other');
@@ -217,7 +217,7 @@ test('another passphrase is refused, and nothing is restored', async () => {
   expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({ code: 1, stdout: expect.stringContaining('the passphrase is another one') });
   expect(await runTablog(['backup', backups], source)).toMatchObject({ code: 1, stderr: expect.stringContaining('--without-keys') });
   expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 test('removal leaves the kept sets whole; a damaged pack is found, and is not restored', async () => {
   const verify = ['backup', 'verify', backups, '--key-file', keyFile];
@@ -232,4 +232,4 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
   expect(await runTablog(verify, {})).toMatchObject({ code: 1, stdout: expect.stringContaining(`Pack ${damaged.name} is damaged`) });
   const place = await emptyPlace('damaged');
   expect(await runTablog(['restore', backups, '--key-file', keyFile], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
-}, 120_000);
+});

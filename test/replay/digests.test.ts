@@ -23,7 +23,7 @@ let service: Service;
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 300, blocksOfTeam: 20, rowsOfBlock: 50 });
   service = await openOperator(generated.environment);
-}, 300_000);
+});
 
 afterAll(async () => {
   await service?.close();

@@ -226,7 +226,8 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['whether the bytes of a file are gone', set('uploads', 'cleared = not cleared')],
   ['a file that a row named which was patched or deleted', `insert into file_references (team_id, file, segment, index)
     select team_id, 'nobody', segment, first + index from changes join extents on extents.key = changes.extent
-      join tables on tables.id = table_id limit 1`],
+      join tables on tables.id = table_id
+      where not exists (select from extents other where other.segment = extents.segment and other.key <> extents.key) limit 1`],
 ];
 
 /** The statements that find nothing to alter. */

@@ -74,7 +74,7 @@ describe('the use of a read model', () => {
     await rival.connect();
     const { rows } = await admin.query(`select (classid::int8 << 32 | objid::int8) as key ${locks}`);
     const taken = rival.query('select pg_advisory_lock($1)', [rows[0].key]);
-    await sleepUntil(async () => (await admin.query('select from pg_locks where not granted')).rowCount === 1, 'the rival waits');
+    await sleepUntil(async () => (await admin.query('select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())')).rowCount === 1, 'the rival waits');
     await breakConnections();
     await taken;
     await sleepUntil(() => lost.length > 0, 'the process is told');
@@ -200,7 +200,7 @@ describe('replay and verify', () => {
     });
     const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass`;
     for (const isWaiting of [true, false, true, false]) {
-      await sleepUntil(async () => ((await holder.query(waits)).rowCount === 1) === isWaiting, `the takeover ${isWaiting ? 'waits for' : 'leaves'} the lock`, 30_000);
+      await sleepUntil(async () => ((await holder.query(waits)).rowCount === 1) === isWaiting, `the takeover ${isWaiting ? 'waits for' : 'leaves'} the lock`);
     }
     expect(isDone).toBe(false);
     await holder.query('rollback');
@@ -216,7 +216,7 @@ describe('replay and verify', () => {
     await vacuum.query(`begin; lock table ${schema}.progress in share update exclusive mode`);
     const replaying = replay({ url: generated.url, log: generated.log, ...quietly });
     const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass and mode = 'ShareUpdateExclusiveLock'`;
-    await sleepUntil(async () => (await vacuum.query(waits)).rowCount === 1, 'the takeover waits for the vacuum', 30_000);
+    await sleepUntil(async () => (await vacuum.query(waits)).rowCount === 1, 'the takeover waits for the vacuum');
     await writer.query(`begin; set local lock_timeout = 2000; lock table ${schema}.progress in row exclusive mode; rollback`);
     await vacuum.query('rollback');
     await replaying;

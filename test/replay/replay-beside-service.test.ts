@@ -61,7 +61,7 @@ test('each process says in its metrics how far a replay is, as long as that runs
     const replaying = runTablog(['replay'], api().operatorEnvironment);
     const waiting = `select from pg_locks where locktype = 'advisory' and not granted and classid = ${advisoryLocks.maintenance}
       and database = (select oid from pg_database where datname = current_database())`;
-    await sleepUntil(async () => (await admin.query(waiting)).rowCount === 1, 'the replay waits', 60_000);
+    await sleepUntil(async () => (await admin.query(waiting)).rowCount === 1, 'the replay waits');
     expect(await eventsLeft()).toEqual(none);
     for (const name of ['a', 'b', 'c']) expect((await client().post('/tables', { name, rows: [] })).status).toBe(201);
     expect(await eventsLeft()).toEqual(none.map(() => 3));
@@ -77,7 +77,7 @@ test('each process says in its metrics how far a replay is, as long as that runs
 test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
   const { operatorEnvironment: environment } = api();
   await survive({ clients: clientsOfEach(), pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
-    await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
+    await sleepUntil(() => acknowledged() > 100, 'clients write');
     for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
       for (let kill = 0; kill < scale.replayKills; kill += 1) {
         const killed = runTablog(['replay', '--batch-events', '5'], environment);
@@ -92,9 +92,9 @@ test(`a replay takes over under load, after ${scale.replayKills} kills of it`, a
       const after = await readModels();
       expect(after.id).not.toBe(before.id);
       expect(after.names).toEqual([readModelSchema]);
-      await sleepUntil(async () => (await changedOver()).every((times) => times >= takeover), 'all processes have changed over', 60_000);
+      await sleepUntil(async () => (await changedOver()).every((times) => times >= takeover), 'all processes have changed over');
       const reached = acknowledged();
-      await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again', 60_000);
+      await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again');
     }
   });
 }, 600_000);

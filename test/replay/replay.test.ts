@@ -11,7 +11,7 @@ let generated: GeneratedLog;
 
 beforeAll(async () => {
   generated = await createGeneratedLog({ seed: chooseSeed(), ...scale.replayedLog });
-}, 300_000);
+});
 
 afterAll(async () => {
   await generated?.drop();
@@ -49,7 +49,7 @@ test('in batches of 7, another year, time zone and locale, replay gives what was
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('The read model is what the log says') });
   // It may print progress if it takes long.
   expect(verified.stderr).toMatch(/^(\d+ of \d+ events, \d+ a second(, \d+ (s|min|h) left)?\n)*$/);
-}, 300_000);
+});
 
 test('replay puts an equal read model in the place of one that was damaged, and leaves nothing else behind', async () => {
   await ask(`truncate ${readModelSchema}.changes, ${readModelSchema}.outcomes`);
@@ -61,7 +61,7 @@ test('replay puts an equal read model in the place of one that was damaged, and 
   const verified = await runTablog(['verify', '--json'], generated.environment);
   expect(verified).toMatchObject({ code: 0 });
   expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true, differences: [] });
-}, 300_000);
+});
 
 test('where the log was found to lack events, replay resumes it, although it has as many as before by now', async () => {
   await ask(`update ${readModelSchema}.progress set halted = 'the log lacks records', contradicted = true where partition = 3`);
@@ -70,4 +70,4 @@ test('where the log was found to lack events, replay resumes it, although it has
   const { end } = await generated.log.bounds(3);
   const last = await Array.fromAsync(generated.log.read(3, end - 1n, end));
   expect(last.flat().map(({ bytes }) => decodeEvent(bytes).data)).toEqual([{ type: 'LogResumed', base: expect.any(BigInt) }]);
-}, 300_000);
+});

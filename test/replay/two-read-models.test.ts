@@ -35,13 +35,13 @@ test('a version that has another read model fills it beside the one that serves,
   const log = await openRecordLog(config, url, logger);
   try {
     await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {
-      await sleepUntil(() => acknowledged() > 100, 'clients write', 60_000);
+      await sleepUntil(() => acknowledged() > 100, 'clients write');
       await createReadModel(readTablesSql, database, partitionCount);
       const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
       try {
         await other.caughtUp();
         const reached = acknowledged();
-        await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled', 60_000);
+        await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled');
         const { differences, counts } = await verifyReadModel({ url, schema, log, batchEvents: 500, onProgress: () => undefined, signal });
         expect(differences).toEqual([]);
         expect(counts['rows']).toBeGreaterThan(100);

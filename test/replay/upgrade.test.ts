@@ -48,7 +48,7 @@ function owned(server: TestServer): TestServer {
 }
 
 function untilLive({ url }: TestServer): Promise<void> {
-  return sleepUntil(() => fetch(`${url}/livez`).then(({ ok }) => ok, () => false), 'the new process listens', 60_000);
+  return sleepUntil(() => fetch(`${url}/livez`).then(({ ok }) => ok, () => false), 'the new process listens');
 }
 
 async function schemas(): Promise<string[]> {

@@ -18,7 +18,7 @@ beforeAll(async () => {
   service = await openOperator(generated.environment);
   watcher = new pg.Client({ connectionString: generated.url });
   await watcher.connect();
-}, 300_000);
+});
 
 afterAll(async () => {
   await watcher?.end();
@@ -85,7 +85,7 @@ test('the read model is what the log says while it moves on, and no snapshot is 
   expect(later).toContain(0);
   // It went on with what was written meanwhile.
   expect(events).toBeGreaterThan(begun);
-}, 300_000);
+});
 
 test('where each snapshot is old at once, others go on while the read model moves on, and all rows are compared', async () => {
   const stopping = new AbortController();
@@ -108,7 +108,7 @@ test('where each snapshot is old at once, others go on while the read model move
     stopping.abort();
     await writing;
   }
-}, 300_000);
+});
 
 test('a difference at the end is found in many short snapshots too', async () => {
   const { rows: [table] } = await watcher.query(`select table_id from ${readModelSchema}.extents join ${readModelSchema}.tables on tables.id = table_id
@@ -118,4 +118,4 @@ test('a difference at the end is found in many short snapshots too', async () =>
     url: generated.url, log: generated.log, batchEvents: 500, snapshotMs: 0, signal: new AbortController().signal, onProgress: () => undefined,
   });
   expect(differences.map(({ what }) => what)).toContainEqual(expect.stringMatching(new RegExp(`^extent \\d+ \\d+ of table ${table.table_id}: bytes$`)));
-}, 300_000);
+});

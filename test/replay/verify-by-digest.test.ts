@@ -31,7 +31,7 @@ beforeAll(async () => {
   const rows = Array.from({ length: 40 }, (_, n) => `{"n":${n}}`);
   row = await team.add(tableId, 'block', ...rows);
   await team.add(tableId, 'block', ...rows);
-}, 300_000);
+});
 
 afterAll(async () => {
   await client?.end();

@@ -5,7 +5,7 @@ import { models } from '../../projections/models.ts';
 import { useReadModel } from '../support/read-model.ts';
 import { DrivenLog, DrivenTeam } from './driven-team.ts';
 
-const { database: ownDatabase } = useReadModel(1, 'file', 2000);
+const { database: ownDatabase } = useReadModel(1, 'file', 5000);
 
 test('a write that hangs is given up and ended, and the rows are written with their event', async () => {
   const database = ownDatabase();
@@ -27,4 +27,4 @@ test('a write that hangs is given up and ended, and the rows are written with th
   expect(outcome).toMatchObject({ status: 'applied' });
   const { rows } = await database.pool.query('select body from segment_rows order by index');
   expect(rows).toEqual([{ body: '{"a":"one"}' }, { body: '{"a":"two"}' }]);
-}, 120_000);
+});

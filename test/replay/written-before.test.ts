@@ -55,12 +55,12 @@ describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind}
 
   test('reads as it did when it is upgraded beside a process that serves', async () => {
     expect(differencesOf(dump, await restored.dump({ besideEarlier: true }))).toEqual([]);
-  }, 300_000);
+  });
 
   test('reads as it did when it is built anew', async () => {
     expect(await runTablog(['replay', '--batch-events', '7'], restored.environment)).toMatchObject({ code: 0 });
     expect(differencesOf(dump, await restored.dump())).toEqual([]);
-  }, 300_000);
+  });
 
   test('holds every kind of event', () => {
     const outcomes = Array.from(dump.matchAll(/^\d+\/\d+ (\w+) \S+: (?:null|\{"status":"(\w+)")/gm), ([, type, status]) => ({ type, status }));

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { scale } from '../scale.ts';
+import { isFull, scale } from '../scale.ts';
 
 /** How many histories a planted bug may take until it is found. */
 const historiesMax = 3000;
@@ -31,7 +31,7 @@ test('a seed always gives the same history', async () => {
   const [first, second] = [await simulate(...options), await simulate(...options)];
   const withoutSeconds = ({ output }: Ended): string => output.replace(/, \d+ s:/, ':');
   expect(withoutSeconds(second)).toBe(withoutSeconds(first));
-}, 60_000);
+});
 
 test.each([
   'errors of brokers are certain', 'the log is never doubted', 'a loss is seen twice by the same broker',
@@ -40,7 +40,9 @@ test.each([
   'what was appended twice is decided twice', 'who waits is told success by the offset', 'what cannot be projected is passed over',
   'what took effect is answered with 4xx',
 ])('it finds: %s', async (plant) => {
-  expect(await simulate('--histories', String(historiesMax), '--plant', plant)).toMatchObject({
+  // A seed with which each is found, so that none is missed by chance.
+  const seed = isFull ? [] : ['--seed', '1'];
+  expect(await simulate('--histories', String(historiesMax), '--plant', plant, ...seed)).toMatchObject({
     code: 1, output: expect.stringMatching(/^SEED=\d+\nThe history of seed \d+ \(.*\) has problems:\n/),
   });
-}, 300_000);
+});

@@ -55,8 +55,12 @@ export class Deployments {
   /** The shared deployment of a kind and settings. It runs until the end. */
   share(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Deployment> {
     const key = JSON.stringify([kind, settings]);
-    const shared = this.#shared.get(key) ?? this.start(kind, settings);
+    const earlier = this.#shared.get(key);
+    if (earlier !== undefined) return earlier;
+    const shared = this.start(kind, settings);
     this.#shared.set(key, shared);
+    // The next file tries again.
+    shared.catch(() => this.#shared.delete(key));
     return shared;
   }
 
@@ -128,11 +132,13 @@ export class Deployments {
 async function start(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Running> {
   const roles = rolesOf(kind);
   const [database, log, filesFolder] = await Promise.all([createDatabase(), createLog(kind), mkdtemp(join(tmpdir(), 'tablog-files-'))]);
+  // A slow machine may take long to give a partition to another projector.
+  const patience = kind === 'postgres' ? {} : { OUTCOME_WAIT_MS: '60000' };
   // All tests come from one address, and many with wrong tokens.
   const servers = await startServers(roles.map((ROLE) => {
-    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, RATE_LIMIT_REFUSALS: '0', ...settings, ...log.environment, ROLE } };
+    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, RATE_LIMIT_REFUSALS: '0', ...patience, ...settings, ...log.environment, ROLE } };
   }));
-  const operatorEnvironment = { ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder };
+  const operatorEnvironment = { ...patience, ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder };
   const operator = await openOperator(operatorEnvironment);
   const processes = servers.map(({ url }, at) => ({ role: roles[at]!, url }));
   return {

@@ -8,6 +8,6 @@ export async function untilDone(client: Client, jobId: string): Promise<Answer> 
   await sleepUntil(async () => {
     answer = await client.get(`/jobs/${jobId}`);
     return answer.json.data?.status !== 'running';
-  }, `the job ${jobId} is done`, 30_000);
+  }, `the job ${jobId} is done`);
   return answer!;
 }

@@ -13,7 +13,7 @@ export async function createDatabase(template = 'template1'): Promise<{ readonly
   await administer(shared, `create database ${name} template ${template}`, inUse);
   const url = new URL(shared);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`) };
+  return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`, inUse) };
 }
 
 /** Copies a database that has no connections; returns the copy's URL, and how to drop it. */
@@ -23,7 +23,7 @@ export async function cloneDatabase(url: string): Promise<{ readonly url: string
 
 /** Postgres may still count a connection that was just closed. */
 const inUse = '55006';
-const releasedWithin = 10_000;
+const releasedWithin = 60_000;
 
 /** `again`: the error code on which to retry. */
 async function administer(url: string, statement: string, again?: string): Promise<void> {

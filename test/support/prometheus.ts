@@ -68,7 +68,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
     await sleepUntil(async () => {
       if (child.pid === undefined || child.exitCode !== null) throw new Error(`Prometheus has ended: ${output}`);
       return fetch(`${url}/-/ready`).then(({ ok }) => ok, () => false);
-    }, 'Prometheus is ready', 60_000);
+    }, 'Prometheus is ready');
   } catch (error) {
     await stop();
     throw error;
@@ -85,12 +85,12 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   };
 }
 
-/** The configuration of docs/metrics.md, with these targets and a scrape a second. */
+/** The configuration of docs/metrics.md, with these targets and a scrape every two seconds: an answer that takes longer would be a failure. */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'))!;
   const { scrape_configs: [job, ...others], ...rest } = parse(example!) as { readonly scrape_configs: readonly object[] };
   if (others.length > 0) throw new Error('docs/metrics.md has an example with several jobs');
-  return { ...rest, global: { scrape_interval: '1s', evaluation_interval: '1s' }, scrape_configs: [{ ...job, static_configs: [{ targets }] }] };
+  return { ...rest, global: { scrape_interval: '2s', evaluation_interval: '1s' }, scrape_configs: [{ ...job, static_configs: [{ targets }] }] };
 }
 
 /** The alerts of deploy/; for each minute that they wait before they fire, these wait a second. */

@@ -30,7 +30,8 @@ export async function exchangeRaw(
   socket.write(bytes);
   if (end) socket.end();
   socket.once('end', () => socket.end());
-  if (!socket.closed) await once(socket, 'close');
+  // `once` of node:events would reject with such an error.
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   const answer = parseAnswer(Buffer.concat(chunks).toString('utf8'));
   const exchange = { method, path, status: answer.status, headers: answer.headers, text: answer.text };
   checkShape(exchange);

@@ -126,7 +126,7 @@ export async function freePort(): Promise<number> {
 export async function sleepUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -38,7 +38,7 @@ async function inContainer(): Promise<SharedPostgres> {
     .withWaitStrategy(Wait.forListeningPorts())
     .start();
   const url = container.getConnectionUri();
-  await sleepUntil(() => takesConnections(url), 'Postgres takes connections', 60_000);
+  await sleepUntil(() => takesConnections(url), 'Postgres takes connections');
   return {
     url,
     where: `the container image ${image}`,

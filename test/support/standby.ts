@@ -62,7 +62,7 @@ export class Standby {
     url.port = String(port);
     const standby = new Standby(folder, pid!, line, url.href);
     try {
-      await sleepUntil(async () => (await stateOfStandby(primary.url)) === state, `the standby follows (${state})`, 60_000);
+      await sleepUntil(async () => (await stateOfStandby(primary.url)) === state, `the standby follows (${state})`);
       return standby;
     } catch (error) {
       await standby.stop();

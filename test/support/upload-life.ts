@@ -113,6 +113,6 @@ export class UploadLife {
     await sleepUntil(async () => {
       await this.keepUp();
       return (await this.rowOf(one)).cleared;
-    }, `upload ${one.id} has ended`, 30_000);
+    }, `upload ${one.id} has ended`);
   }
 }

@@ -98,8 +98,10 @@ export class Copies {
   async dropDeleted(): Promise<void> {
     this.#options.room.sweep();
     for (const [tableId, { copy }] of this.#present) if (copy.isDropped) this.#present.delete(tableId);
-    const there = await this.#options.queries.existing([...this.#present.keys()]);
-    for (const tableId of this.#present.keys()) {
+    // Tables that are copied first while Postgres is asked are not among these.
+    const asked = [...this.#present.keys()];
+    const there = await this.#options.queries.existing(asked);
+    for (const tableId of asked) {
       if (!there.has(tableId)) await this.#inTurn([tableId], async () => this.#leave(tableId));
     }
   }

@@ -25,7 +25,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 60_000);
+});
 
 /** Sends one event, and resolves when it has been acknowledged. */
 type Send = (event: EncodedEvent) => Promise<unknown>;
@@ -91,7 +91,7 @@ test('with the appender', async () => {
   });
   expect(acknowledged).toBeGreaterThan(500);
   expect(lost).toEqual([]);
-}, 120_000);
+});
 
 test('not with the idempotent producer of kafkajs', async () => {
   const { acknowledged, lost } = await findLost(async (brokers) => {
@@ -103,4 +103,4 @@ test('not with the idempotent producer of kafkajs', async () => {
   });
   expect(acknowledged).toBeGreaterThan(500);
   expect(lost.length).toBeGreaterThan(0);
-}, 120_000);
+});

@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxy = await KafkaProxy.open(port);
   deployment = await KafkaDeployment.start({ roles: ['api', 'projector'], ports: { port, advertised: proxy.port } });
   [client] = await deployment.clients() as [Client];
-}, 120_000);
+});
 
 afterEach(() => {
   proxy.harm = () => ({});
@@ -26,7 +26,7 @@ afterAll(async () => {
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
   expect(await deployment.stop()).toEqual([0, 0]);
   await proxy.close();
-}, 60_000);
+});
 
 const codes: [number, string][] = [
   [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
@@ -46,9 +46,9 @@ test.each(isFull ? codes : codes.filter(([, name]) => name.startsWith('NOT_LEADE
   const before = proxy.sends.falsified;
   proxy.harm = () => ({ answer: code });
   const answer = client.post(path, [{ n: 1 }, { n: 2 }]);
-  await sleepUntil(() => proxy.sends.falsified > before + 12, 'the error was answered for more than a second', 30_000);
+  await sleepUntil(() => proxy.sends.falsified > before + 12, 'the error was answered for more than a second');
   proxy.harm = () => ({});
   projector!.server.process.kill('SIGCONT');
   expect(outcomeOf(await answer)).toBe('201');
   expect((await client.rows(json.data.tableID)).map(({ n }) => n)).toEqual([0, 1, 2]);
-}, 60_000);
+});

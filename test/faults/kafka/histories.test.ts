@@ -8,7 +8,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 60_000);
+});
 
 /** Longer than the consumer group waits for a process that says nothing, in milliseconds. */
 const beyondSession = 14_000;
@@ -30,7 +30,7 @@ test('one projector is killed, another is paused until its partitions are somebo
       await sleep(2000);
     }
   });
-}, 300_000);
+});
 
 test('two projectors that know nothing of each other take all partitions from each other, again and again', async () => {
   deployment = await KafkaDeployment.start({ roles: ['api', 'projector', 'projector'], groupsApart: true });
@@ -38,4 +38,4 @@ test('two projectors that know nothing of each other take all partitions from ea
   await survive({ clients, verify: () => deployment.verify(), recoveryMs: 40_000 }, () => sleep(20_000));
   const takeovers = deployment.output().match(/another process has taken a partition over/g) ?? [];
   expect(takeovers.length).toBeGreaterThan(12);
-}, 180_000);
+});

@@ -17,7 +17,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 60_000);
+});
 
 test(`imports are whole or not there, in ${kills} kills`, async () => {
   process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);

@@ -17,7 +17,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 60_000);
+});
 
 type Random = () => number;
 

@@ -22,7 +22,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 60_000);
+});
 
 async function leaderOf(brokers: string, partition: number): Promise<ClusterBroker | undefined> {
   const leader = (await partitionsOf(brokers, topic)).find(({ partitionId }) => partitionId === partition)?.leader;

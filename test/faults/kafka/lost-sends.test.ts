@@ -12,7 +12,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 60_000);
+});
 
 /** A deployment whose brokers are behind a proxy. */
 async function deployBehindProxy(roles: readonly Role[]): Promise<{ deployment: KafkaDeployment; proxy: KafkaProxy }> {
@@ -47,10 +47,10 @@ describe('answers of the brokers are lost, late, or cut off', () => {
       };
       await sleep(20_000);
       // A busy machine makes few sends.
-      await sleepUntil(() => proxy.sends.unanswered > 5, 'more answers are lost', 60_000);
+      await sleepUntil(() => proxy.sends.unanswered > 5, 'more answers are lost');
       proxy.harm = () => ({});
     });
-  }, 180_000);
+  });
 });
 
 test('a send that was held back beyond its time has no effect, and its request was told that nobody knows', async () => {
@@ -76,7 +76,7 @@ test('a send that was held back beyond its time has no effect, and its request w
   expect(row.json.data).toMatchObject({ value: 'in time' });
   expect(row.version).toBeGreaterThan(version);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 180_000);
+});
 
 test('what stands in the log again changes nothing', async () => {
   const deployment = await KafkaDeployment.start({ roles: ['all'] });
@@ -95,7 +95,7 @@ test('what stands in the log again changes nothing', async () => {
   expect(after.version).toBe(before.version);
   expect(other.version).toBeGreaterThan(before.version! + 3n);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 120_000);
+});
 
 /** Appends every record of the log a second time, and gives how many there were. */
 async function appendAllAgain(broker: string): Promise<number> {
@@ -114,7 +114,7 @@ async function appendAllAgain(broker: string): Promise<number> {
         found.push({ partition, value: message.value! });
       },
     });
-    await sleepUntil(() => found.length >= count, 'the log is read', 30_000);
+    await sleepUntil(() => found.length >= count, 'the log is read');
     await producer.send({ topic, messages: found.slice(0, count) });
     return count;
   } finally {

@@ -15,7 +15,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   await deployment.stop();
-}, 60_000);
+});
 
 async function tablog(...args: readonly string[]): Promise<TablogResult> {
   return runTablog(args, deployment.environment);
@@ -53,10 +53,10 @@ async function loseTail(loss: TailLoss): Promise<Lost> {
       if (outcomeOf(answer) !== '200') return false;
       versions.push(answer.version!);
       return true;
-    }, 'writes are taken', 60_000);
+    }, 'writes are taken');
   }
   await lose();
-  await sleepUntil(async () => (await problems(client!)).some((problem) => problem.includes('the log ends at')), 'it halts', 60_000);
+  await sleepUntil(async () => (await problems(client!)).some((problem) => problem.includes('the log ends at')), 'it halts');
   expect(outcomeOf(await patch(90))).toBe('503 service_unavailable');
   expect((await client!.get(row)).json.data).toMatchObject({ n: 19 });
   return { client: client!, row, patch, versions };
@@ -71,7 +71,7 @@ for (const loss of possible) {
       const { client, row, patch, versions } = await loseTail(loss);
       await deployment.kill(deployment.places);
       await deployment.restart(deployment.places);
-      await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted', 60_000);
+      await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted');
       expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
       const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
       expect(sumOf(samples, 'tablog_partition_halted', { cause: 'records_lost' })).toBeGreaterThan(0);
@@ -84,10 +84,10 @@ for (const loss of possible) {
       await deployment.broker.restore('whole');
       await deployment.broker.start();
       // It is not for the service to say whether this is all that there was.
-      await sleepUntil(async () => !(await problems(client)).includes('Kafka cannot be reached.'), 'Kafka is reached', 60_000);
+      await sleepUntil(async () => !(await problems(client)).includes('Kafka cannot be reached.'), 'Kafka is reached');
       expect(outcomeOf(await patch(92))).toBe('503 service_unavailable');
       expect(await tablog('log', 'resume')).toMatchObject({ code: 0 });
-      await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again', 60_000);
+      await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again');
       const { version, json } = await client.get(row);
       expect(json.data).toMatchObject({ n: 93 });
       expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);

@@ -15,7 +15,7 @@ const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
-}, 60_000);
+});
 
 interface Planted {
   readonly deployment: KafkaDeployment;
@@ -55,7 +55,7 @@ test('no compare-and-set', async () => {
   // Each of them projects all partitions; that this does no harm without the bug is in histories.test.ts.
   const planted = await deploy('no compare-and-set', ['api', 'projector', 'projector'], { groupsApart: true });
   expect(await check(planted, work(8000))).not.toEqual([]);
-}, 120_000);
+});
 
 test('no dedupe', async () => {
   const planted = await deploy('no dedupe', ['api', 'projector']);
@@ -65,12 +65,12 @@ test('no dedupe', async () => {
     planted.proxy.harm = () => ({});
   });
   expect(problems).not.toEqual([]);
-}, 120_000);
+});
 
 test.each(['wait by offset only', '4xx after the append'] as const)('%s', async (plant) => {
   const planted = await deploy(plant, ['api', 'projector']);
   expect(await check(planted, work(4000))).not.toEqual([]);
-}, 120_000);
+});
 
 test('a silent offset reset', async () => {
   const planted = await deploy('silent offset reset', ['api', 'projector']);
@@ -84,7 +84,7 @@ test('a silent offset reset', async () => {
   await sleepUntil(async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503, 'it answers', 30_000)
     .catch(() => undefined);
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
-}, 180_000);
+});
 
 test('a skipped poison event', async () => {
   const planted = await deploy('skipped poison event', ['api', 'projector']);
@@ -97,4 +97,4 @@ test('a skipped poison event', async () => {
   // The service goes on as if nothing were wrong; a replay cannot.
   expect((await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status).toBe(201);
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
-}, 120_000);
+});

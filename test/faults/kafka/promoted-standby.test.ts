@@ -20,7 +20,7 @@ let supervisor: Supervisor;
 afterEach(async () => {
   await supervisor.end();
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 120_000);
+});
 
 /** How many events are projected, in all partitions. */
 async function projectedEvents(url: string): Promise<number> {
@@ -89,9 +89,9 @@ test.each(Array.from({ length: scale.promotions }, (_, at) => at + 1))('nothing 
     await sleep(500 + random() * 1500);
     deployment.standby!.cutReplication();
     const kept = await projectedEvents(deployment.standby!.url);
-    await sleepUntil(async () => (await projectedEvents(deployment.environment['DATABASE_URL']!)) > kept + 100, '100 events are lost', 60_000);
+    await sleepUntil(async () => (await projectedEvents(deployment.environment['DATABASE_URL']!)) > kept + 100, '100 events are lost');
     await deployment.failOver();
-    await sleepUntil(() => supervisor.endings.length === deployment.places.length, 'the processes have ended', 60_000);
+    await sleepUntil(() => supervisor.endings.length === deployment.places.length, 'the processes have ended');
     await deployment.untilReady();
     await sleep(500 + random() * 500);
     await tables.end();

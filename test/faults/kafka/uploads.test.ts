@@ -16,7 +16,7 @@ let deployment: KafkaDeployment;
 
 afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
-}, 60_000);
+});
 
 test(`files are whole or not there, in ${kills} kills`, async () => {
   process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);

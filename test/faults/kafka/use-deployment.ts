@@ -6,10 +6,10 @@ export function useDeployment(options: KafkaDeploymentOptions): () => KafkaDeplo
   let deployment: KafkaDeployment | undefined;
   beforeEach(async () => {
     deployment = await KafkaDeployment.start(options);
-  }, 120_000);
+  });
   afterEach(async () => {
     await deployment?.stop();
     deployment = undefined;
-  }, 60_000);
+  });
   return () => deployment!;
 }

@@ -5,6 +5,7 @@ import { rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { GeneratorOf, TeamMaterial } from './generator.ts';
 
 const hour = 3_600_000;
+const roomy = { lifeMs: hour, chunksMax: 1000, rowsMax: 1e6, profiledColumnsMax: 1e6, stashesMax: 1000 };
 const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema'];
 
 export type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
@@ -23,7 +24,7 @@ export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: 
     : kind === 'block' ? { kind, ...carried, segmentId: r.uuid() } as const : sendBody([r.pick(blocks), r.pick(blocks)]);
   const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
   // Now and then the stash expires at once.
-  const limits = { lifeMs: r.chance(0.1) ? 0 : hour, chunksMax: r.chance(0.02) ? 0 : 1000, rowsMax: 1e6, profiledColumnsMax: 1e6, stashesMax: r.chance(0.2) ? r.below(5) : 1000 };
+  const limits = { ...roomy, ...(r.chance(0.1) && { lifeMs: 0 }), ...(r.chance(0.02) && { chunksMax: 0 }), ...(r.chance(0.2) && { stashesMax: r.below(5) }) };
   sender.send({ type: 'ChunkPutRequested', teamId, stashId, serial, limits, rows }, body);
 }
 
@@ -49,11 +50,14 @@ export const generateStashes: GeneratorOf = (team) => {
       }],
       [10, () => addRows(tables.any(), anyStash(team))],
     ],
-    // Every log has a stash with rows that is ended.
+    // Every log has a stash with rows that is ended, one that stays, and one that is said to be over.
     begin: async () => {
       const { stashId } = anyStash(team);
       await putChunk(team, stashId);
       sender.send({ type: 'StashDeleteRequested', teamId, stashId });
+      sender.send({ type: 'StashExpired', teamId, stashId, created: 0n });
+      const { carried, body } = await rowsOf(r, 3, 'plain');
+      sender.send({ type: 'ChunkPutRequested', teamId, stashId: 'kept', serial: '1', limits: roomy, rows: { kind: 'block', ...carried, segmentId: r.uuid() } }, body);
     },
   };
 };

@@ -13,10 +13,10 @@ export async function makeTopicAnew(admin: Admin, { topic, numPartitions, settin
   const exists = async (): Promise<boolean> => (await admin.listTopics()).includes(topic);
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
   await admin.deleteTopics({ topics: [topic] });
-  await sleepUntil(async () => !(await exists()), 'the topic is gone', 30_000);
+  await sleepUntil(async () => !(await exists()), 'the topic is gone');
   // A busy broker may create it although its answer comes too late.
   await sleepUntil(async () => {
     const isMade = await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }] }).catch(() => false);
     return isMade || exists();
-  }, 'the topic is there again', 60_000);
+  }, 'the topic is there again');
 }

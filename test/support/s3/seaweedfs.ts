@@ -66,7 +66,7 @@ export async function startS3(): Promise<S3Server> {
       await sleepUntil(() => {
         if (started.exitCode !== null || started.signalCode !== null) throw new Error(`SeaweedFS has ended:\n${output}`);
         return stores(client, bucket);
-      }, 'SeaweedFS stores what it is sent', 60_000);
+      }, 'SeaweedFS stores what it is sent');
     } finally {
       client.destroy();
     }

@@ -20,8 +20,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function newShares(capacity: number): FairShares {
-  return new FairShares({ name: 'bodies', capacity, waitMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
+function newShares(capacity: number, waitsMs = waitMs): FairShares {
+  return new FairShares({ name: 'bodies', capacity, waitMs: waitsMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -147,7 +147,7 @@ test('whatever comes and goes, no more is used than there is, a team beside othe
   jest.useRealTimers();
   const step = fc.record({ team: fc.constantFrom('a', 'b', 'c'), units: fc.integer({ min: 1, max: 9 }), releases: fc.boolean() });
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-    shares = newShares(16);
+    const shares = newShares(16, 2 ** 30);
     const held: Share[] = [];
     const all: Promise<unknown>[] = [];
     for (const { team, units, releases } of steps) {

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** Asks for the file with a client that then reads as it likes; resolves to its stream in the service. */
-async function ask(): Promise<{ readonly client: RawClient; readonly stream: Readable }> {
+async function ask(windowMs = 500): Promise<{ readonly client: RawClient; readonly stream: Readable }> {
   const { promise: asked, resolve } = Promise.withResolvers<Readable>();
   const { app } = buildEdge((edge) => {
     edge.get('/file', { config: { public: true } }, async (_request, reply) => {
@@ -37,7 +37,7 @@ async function ask(): Promise<{ readonly client: RawClient; readonly stream: Rea
       resolve(stream);
       return reply.send(stream);
     });
-  }, { readingFloor: { bytesPerSecond: 1024, windowMs: 500 } });
+  }, { readingFloor: { bytesPerSecond: 1024, windowMs } });
   const client = await RawClient.open(await listen(app));
   client.socket.pause();
   client.send('GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -51,7 +51,7 @@ test('one that reads nothing', async () => {
 });
 
 test('one that reads in small parts, but not too slowly, gets the whole file', async () => {
-  const { client } = await ask();
+  const { client } = await ask(3000);
   const ended = once(client.socket, 'end');
   let isOver = false;
   client.socket.once('end', () => { isOver = true; });

@@ -111,7 +111,7 @@ describe('bodies are plain', () => {
       plainCount += 1;
       const bodies = bodiesOf(block);
       expect(bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: 2 }))).toEqual(bodies);
-    }), { numRuns: 5_000 });
+    }), { numRuns: 5_000, examples: [[['1'], 'number', false]] });
     expect(plainCount).toBeGreaterThan(0);
   });
 });
@@ -135,6 +135,6 @@ test('where columns follow their cells, what is taken fits, and what is refused 
     for (const cell of cells) expect([cell, type, fitCell(cell, type, true) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
     const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: 2 });
     expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true) === undefined ? 0 : 1)));
-  }), { numRuns: 10_000 });
+  }), { numRuns: 10_000, examples: [[['a'], schemaOf([{ id: 'c', type: 'json' }], 1n)], [['1'], null]] });
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);
 });
