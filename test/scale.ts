@@ -15,14 +15,14 @@ function killsOf(little: number, full: number): number {
 
 export const scale = {
   /** The time limit of a property test, in milliseconds. */
-  propertyMs: scaled(500, 600_000),
+  propertyMs: scaled(350, 600_000),
   /** For how many seconds histories are simulated; the stage `simulation` of test:all simulates far more. */
-  simulationSeconds: scaled(10, 600),
+  simulationSeconds: scaled(6, 600),
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
-  modelMs: scaled(8000, 1_200_000),
+  modelMs: scaled(6000, 1_200_000),
   modelSequences: scaled(100, 200),
   /** How long random queries are compared with an evaluator, in milliseconds. */
-  queriesMs: scaled(10_000, 3_600_000),
+  queriesMs: scaled(7000, 3_600_000),
   /** How many forged values of each kind are sent. */
   forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */

@@ -11,7 +11,7 @@ import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 
 /** Long enough for a slow machine to import a stash that was just filled. */
-const lifeMs = 5000;
+const lifeMs = 4000;
 const hour = 3_600_000;
 /** Maintenance is for the tests to do. */
 const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000' });

@@ -34,7 +34,7 @@ describe('an event that cannot be projected', () => {
   });
 
   test('that takes too long is tried alone three times, and holds its team then; nobody else waits for its locks', async () => {
-    const database = await newReadModel(3000);
+    const database = await newReadModel(2000);
     const records = recordsOf(steps);
     await project(database, records.slice(0, 2), [2]);
     await plantFault(database, teams[0]!, 'true', 'perform pg_sleep(600)');
@@ -50,7 +50,7 @@ describe('an event that cannot be projected', () => {
   });
 
   test('that takes too long in a batch that was decided ahead is tried alone, too; the log is in Kafka', async () => {
-    const database = await newReadModel(3000);
+    const database = await newReadModel(2000);
     const records = recordsOf([...steps.slice(0, 2), ['TeamSuspended', 1], ['TeamSuspended', 0], ['TeamSuspended', 1], ['TeamSuspended', 0]]);
     const told: string[] = [];
     let counted = 0;
