@@ -2,7 +2,7 @@
 import { assert as assertWhole, PreconditionFailure, type IAsyncProperty, type IProperty, type IRawProperty, type Parameters } from 'fast-check';
 import { scale } from '../scale.ts';
 
-// oxlint-disable-next-line import/export -- `assert` below takes the place of the library's own
+// `assert` below takes the place of its own.
 export * from 'fast-check';
 
 interface TimedParameters<Ts> extends Parameters<Ts> {
