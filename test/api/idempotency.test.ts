@@ -125,7 +125,7 @@ describe('the same key with another request is refused', () => {
     expect(outcomeOf(first)).toBe('201');
     const state = await stateOf(client(), table.path);
     const other = await send({ ...base, ...changes }, more);
-    // Whoever permits a job may get one instead of the answer.
+    // A request that permits a job may be answered with one.
     if (other.status !== 202) expect(outcomeOf(other)).toBe(reused);
     else expect((await untilDone(client(), other.json.data.jobID)).json.data).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('another request') } });
     expect(await stateOf(client(), table.path)).toEqual(state);

@@ -210,7 +210,7 @@ describe('bytes of the log in a day', () => {
       two.add(team.id, 50);
       await sleepUntil(() => [one, two].every((each) => each.refusalOf(team.id)?.message.startsWith('the team has 110 bytes') === true), 'both know of both');
       const before = now;
-      // So much later that the day before is forgotten, which tells that the new one has begun.
+      // So much later that the counts of the first day are deleted. That shows that the new day has begun.
       now += 90 * 24 * 3_600_000;
       expect(one.refusalOf(team.id)).toBeNull();
       await sleepUntil(async () => (await used(before)) === 0, 'the day before is forgotten');

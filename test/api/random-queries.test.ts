@@ -171,7 +171,7 @@ async function checkVersions(reader: Client, path: string, filter: unknown): Pro
   }
 }
 
-/** Sums differ in their last digits by the order of what is added, also where what is added cancels out. */
+/** Rounds numbers, because a sum of floating-point numbers depends on their order: in its last digits, or, where they cancel out, in a tiny rest instead of zero. */
 function rounded(group: Readonly<Record<string, Json>>): Record<string, Json> {
   const round = (value: number): number => (Math.abs(value) < 1e-6 ? 0 : Number(value.toPrecision(12)));
   return Object.fromEntries(Object.entries(group).map(([name, value]) => [name, typeof value === 'number' ? round(value) : value]));

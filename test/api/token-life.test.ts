@@ -43,7 +43,7 @@ describe('a token that expires', () => {
   test('is good until then, and unknown from then on', async () => {
     const token = await team.createToken({ expiresAt: operator().log.now() + 3_600_000 });
     expect(await isRefusedNowhere(token)).toBe(true);
-    // Time passes.
+    // It expires now.
     await operator().database.pool.query('update tokens set expires_at = $2 where id = $1', [token.id, operator().log.now()]);
     await sleepUntil(() => isRefusedEverywhere(token), 'the token has expired');
     expect(await isRefusedNowhere(await team.createToken({ expiresAt: operator().log.now() + 3_600_000 }))).toBe(true);

@@ -2,7 +2,7 @@
 import { assert as assertWhole, PreconditionFailure, type IAsyncProperty, type IProperty, type IRawProperty, type Parameters } from 'fast-check';
 import { scale } from '../scale.ts';
 
-// `assert` below takes the place of its own.
+// All but `assert`, which the one below replaces.
 export * from 'fast-check';
 
 interface TimedParameters<Ts> extends Parameters<Ts> {

@@ -85,7 +85,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   };
 }
 
-/** The configuration of docs/metrics.md, with these targets and a scrape every two seconds: an answer that takes longer would be a failure. */
+/** The configuration of docs/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than that fails. */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'))!;
   const { scrape_configs: [job, ...others], ...rest } = parse(example!) as { readonly scrape_configs: readonly object[] };

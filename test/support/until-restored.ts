@@ -5,7 +5,7 @@ import { runTablog } from './tablog.ts';
 export async function untilRestored(args: readonly string[], place: Readonly<Record<string, string>>): Promise<void> {
   await sleepUntil(async () => {
     const { code, stderr } = await runTablog(args, place);
-    // The killed one may have been done, and not have ended yet.
+    // The killed command may have restored everything before it was killed.
     return code === 0 || stderr.includes('has data of Tablog already');
   }, 'it is restored');
 }

@@ -98,7 +98,7 @@ export class Copies {
   async dropDeleted(): Promise<void> {
     this.#options.room.sweep();
     for (const [tableId, { copy }] of this.#present) if (copy.isDropped) this.#present.delete(tableId);
-    // Tables that are copied first while Postgres is asked are not among these.
+    // A table whose first copy is made while Postgres answers is not in this list, and keeps its copy.
     const asked = [...this.#present.keys()];
     const there = await this.#options.queries.existing(asked);
     for (const tableId of asked) {

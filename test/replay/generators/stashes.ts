@@ -50,7 +50,7 @@ export const generateStashes: GeneratorOf = (team) => {
       }],
       [10, () => addRows(tables.any(), anyStash(team))],
     ],
-    // Every log has a stash with rows that is ended, one that stays, and one that is said to be over.
+    // Every log has a stash with rows that is deleted, an event that a stash has expired, and a stash that stays.
     begin: async () => {
       const { stashId } = anyStash(team);
       await putChunk(team, stashId);
