@@ -69,6 +69,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    * before the events are loaded, passes over what is written already, and need not run at all.
    */
   writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
+  /**
+   * Looks up what events on their way name, into what is remembered of earlier batches, so that `load` finds it there. It need not run at all, and may fail.
+   * In between, batches are decided and stored: what they change must not be taken from here.
+   */
+  lookAhead?(tx: Tx, remembered: Remembered, events: readonly Event[]): Promise<void>;
   /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**

@@ -12,6 +12,11 @@ export class PairMap<A, B, V> {
     else this.#entries.set(first, new Map([[second, value]]));
   }
 
+  /** Returns whether there was an entry. */
+  delete(first: A, second: B): boolean {
+    return this.#entries.get(first)?.delete(second) ?? false;
+  }
+
   /** The values with this first key. */
   valuesOf(first: A): V[] {
     return [...(this.#entries.get(first)?.values() ?? [])];

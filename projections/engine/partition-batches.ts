@@ -109,6 +109,12 @@ export class PartitionBatches<Item> {
     batch.loadedAhead = this.#attempt(batch, (tx) => speculative.loadAhead(tx, events));
   }
 
+  /** Events are on their way: looks up what they name, if batches are decided ahead. Rejects as `Projector.lookAhead` does. */
+  async lookAhead(database: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
+    const memory = this.#ahead?.memory ?? null;
+    if (memory !== null) await this.#options.projector.lookAhead(database, memory, events);
+  }
+
   /** A batch landed that ends with this record, but not as it was decided ahead. */
   landed(last: LogRecord): void {
     this.#ahead = { next: last.offset + 1n, lastHash: hashOf(last), memory: null };

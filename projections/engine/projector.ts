@@ -13,6 +13,7 @@ import { teamOf, type Event } from '../../src/events/event.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';
+import type { BatchMemory } from './batch-memory.ts';
 import { Batch, type BatchOptions, type Duplicates } from './batch.ts';
 import { runsOf, stretchesOf } from './cuts.ts';
 import type { Decided } from './decided.ts';
@@ -145,6 +146,15 @@ export class Projector {
     await withEndedBackend(fills, (tx) => inPipelinedTransaction(tx, async () => {
       for (const write of writes) await write(tx, this.#keys.open());
     }));
+  }
+
+  /** Looks up what events on their way name (`Model.lookAhead`), for the batches after the one that left this memory. Rejects as its statements do. */
+  async lookAhead({ fills }: Pick<Database, 'fills'>, { remembered }: BatchMemory, events: readonly Event[]): Promise<void> {
+    const naming = events.filter(({ data }) => this.#models.loadsAhead(data));
+    if (naming.length === 0) return;
+    await fills.with(async (tx) => {
+      for (const [name, { lookAhead }] of this.#models.list) if (remembered[name]) await lookAhead?.(tx, remembered[name], naming);
+    });
   }
 
   /** Decides entries and sends their changes. `before`: the versions at the first one. */

@@ -11,8 +11,11 @@ const tablesMax = 1000;
 const extentsMax = 10_000;
 
 /** How many of the rows that were patched last are remembered at least, and the longest body of one, in characters. */
-const rowsMin = 1000;
+const rowsMin = 2000;
 const bodyLengthMax = 2000;
+
+/** When so many rows that were looked up ahead were not patched, all are dropped. */
+const rowsAheadMax = 4000;
 
 /** By extent and index. Null: the row was patched, and its body is too long to be kept. */
 type RecentRows = PairMap<bigint, number, StoredRow | null>;
@@ -24,6 +27,11 @@ export class RememberedTables {
   /** The rows before those: the oldest are dropped together, which costs less than to keep all in order. */
   #olderRows: RecentRows = new PairMap();
   #rowCount = 0;
+  /** The rows that were looked up ahead, and not patched since. */
+  #rowsAhead: PairMap<bigint, number, StoredRow> = new PairMap();
+  #rowsAheadCount = 0;
+  /** How many patched rows have been remembered, forgotten ones too. */
+  #taken = 0;
 
   /** Remembers the state at the end of a batch. */
   take(state: TablesState): void {
@@ -37,6 +45,8 @@ export class RememberedTables {
       // The null matters: without it, an older body of the row would be taken for the present one.
       this.#rows.set(row.extent.key, row.index, (row.body?.length ?? 0) <= bodyLengthMax ? row : null);
       this.#rowCount += 1;
+      this.#taken += 1;
+      if (this.#rowsAhead.delete(row.extent.key, row.index)) this.#rowsAheadCount -= 1;
     }
     if (this.#rowCount >= rowsMin) {
       this.#olderRows = this.#rows;
@@ -58,10 +68,49 @@ export class RememberedTables {
     return this.#extents.find(key);
   }
 
-  /** The row at an index of an extent, if it was patched lately. */
+  /**
+   * Looks up rows that events on their way name, so that they are remembered when the events are there: those of known extents, in tables without long rows. `find`
+   * reads rows of Postgres. Rejects as it does; then nothing has changed.
+   */
+  async lookAhead(
+    named: readonly (RowAddress & { readonly tableId: string })[],
+    find: (wanted: readonly { readonly extent: Extent; readonly index: number }[]) => Promise<readonly StoredRow[]>,
+  ): Promise<void> {
+    const takenBefore = this.#taken;
+    // The batch in flight may be invisible to reads yet: all rows that it patched are remembered.
+    const wanted = named.flatMap((row) => {
+      const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
+      const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
+      return isThere && table!.rowBytesMax <= bodyLengthMax && !this.#knows(extent.key, row.index) ? [{ extent, index: row.index }] : [];
+    });
+    if (wanted.length === 0) return;
+    const found = await find(wanted);
+    // A row that was patched meanwhile has been found as it was before. It is known to be patched only as long as it is not forgotten.
+    if (this.#taken - takenBefore > rowsMin) return;
+    if (this.#rowsAheadCount > rowsAheadMax) {
+      this.#rowsAhead = new PairMap();
+      this.#rowsAheadCount = 0;
+    }
+    for (const row of found) {
+      if (this.#knows(row.extent.key, row.index)) continue;
+      this.#rowsAhead.set(row.extent.key, row.index, row);
+      this.#rowsAheadCount += 1;
+    }
+  }
+
+  /** The row at an index of an extent, if it was patched lately or looked up ahead. */
   row(extent: bigint, index: number): StoredRow | null {
+    const patched = this.#patched(extent, index);
+    return patched === undefined ? this.#rowsAhead.get(extent, index) ?? null : patched;
+  }
+
+  #knows(extent: bigint, index: number): boolean {
+    return this.#patched(extent, index) !== undefined || this.#rowsAhead.get(extent, index) !== undefined;
+  }
+
+  #patched(extent: bigint, index: number): StoredRow | null | undefined {
     const row = this.#rows.get(extent, index);
-    return row === undefined ? this.#olderRows.get(extent, index) ?? null : row;
+    return row === undefined ? this.#olderRows.get(extent, index) : row;
   }
 
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {

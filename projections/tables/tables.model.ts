@@ -16,9 +16,9 @@ import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { digestedTables } from './compare/digest-tables.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
-import { changeOf, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
+import { changeOf, findRowsOfExtents, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
-import { loadTables } from './load-tables.ts';
+import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
@@ -97,6 +97,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     if (known.hasRoomFor(state)) known.take(state);
     return known;
   },
+  lookAhead: (tx, remembered, events) => remembered.lookAhead(rowsNamedBy(events), (wanted) => findRowsOfExtents(tx, wanted)),
   isRefused: isRefusedWithoutRows,
   needs,
   makes,

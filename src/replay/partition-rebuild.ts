@@ -1,6 +1,6 @@
 /**
- * Projects a partition of a log that is there already, as fast as it goes: while a batch is stored, the next one is decided speculatively, and the rows of
- * those behind it are written on other connections.
+ * Projects a partition of a log that is there already, as fast as it goes: while a batch is stored, the next one is decided speculatively. For those behind it,
+ * other connections write the rows that they carry, and look up the rows that they name.
  */
 import { toEntry } from '../../projections/engine/entry.ts';
 import { isKeyTaken } from '../../projections/engine/local-keys.ts';
@@ -17,8 +17,8 @@ import type { LogReader, LogRecord } from '../log/event-log.ts';
 /** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
 const writtenAtOnce = { records: 500, bytes: 1024 * 1024 };
 
-/** How many such transactions are under way at once. */
-const writesAhead = 3;
+/** How many such transactions are under way at once, or look-ups of as many records. */
+const partsAhead = 3;
 
 /** When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events that wait long. */
 const waitingMax = { records: 500, bytes: 2 * 1024 * 1024 };
@@ -59,7 +59,7 @@ export async function rebuildPartition(options: PartitionRebuildOptions, from: b
     },
   });
   try {
-    for await (const records of writtenAhead(options, log.read(partition, from, end))) {
+    for await (const records of prepared(options, batches, log.read(partition, from, end))) {
       waiting.add(records);
       batches.push(records);
       await waiting.room();
@@ -103,14 +103,16 @@ async function storedAsDecided({ database }: PartitionRebuildOptions, speculativ
   }
 }
 
-/** Gives the records in their order, each after what it carries was written, if that was possible. */
-async function* writtenAhead(options: PartitionRebuildOptions, read: AsyncIterable<readonly LogRecord[]>): AsyncGenerator<readonly LogRecord[]> {
+/** Gives the records in their order, each after what it carries was written, and what it names was looked up, if that was possible. */
+async function* prepared(
+  options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, read: AsyncIterable<readonly LogRecord[]>,
+): AsyncGenerator<readonly LogRecord[]> {
   const underWay: Promise<readonly LogRecord[]>[] = [];
   try {
     for await (const records of read) {
       for (const part of inParts(records)) {
-        underWay.push(writeAhead(options, part.map(decoded)));
-        if (underWay.length >= writesAhead) yield await underWay.shift()!;
+        underWay.push(prepare(options, batches, part.map(decoded)));
+        if (underWay.length >= partsAhead) yield await underWay.shift()!;
       }
     }
     while (underWay.length > 0) yield await underWay.shift()!;
@@ -142,10 +144,14 @@ function decoded(record: LogRecord): LogRecord {
   }
 }
 
-/** Resolves to the records. Never rejects: what is not written ahead is written with its batch, and if that fails too, it is told there. */
-async function writeAhead({ projector, database }: PartitionRebuildOptions, records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
+/** Resolves to the records. Never rejects: what is not done ahead is done with their batch, and if that fails too, it is told there. */
+async function prepare(
+  { projector, database }: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[],
+): Promise<readonly LogRecord[]> {
+  const events = records.flatMap(({ event }) => event ?? []);
   try {
-    await projector.writeAhead(database, records.flatMap(({ event }) => event ?? []));
+    await projector.writeAhead(database, events);
+    await batches.lookAhead(database, events);
   } catch (error) {
     if (isKeyTaken(error)) projector.forget();
   }

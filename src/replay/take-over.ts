@@ -12,8 +12,11 @@ import { resumeLog } from '../log/resume.ts';
 import { pause } from '../pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
 
-/** How long to wait until an autovacuum has ended: Postgres ends one that somebody waits for, but only after `deadlock_timeout`, 1 second by default. */
+/** How long to wait until an autovacuum has ended: Postgres cancels one that somebody waits for, but only after `deadlock_timeout`, 1 second by default. */
 const vacuumMs = 5000;
+
+/** Roles that may set it, as superusers may, wait this long only. In milliseconds. */
+const vacuumMsIfAllowed = 10;
 
 /**
  * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
@@ -100,6 +103,7 @@ async function connect(url: string): Promise<pg.Client> {
   // A broken connection fails the query that runs on it, or the next one.
   client.on('error', () => undefined);
   await client.connect();
+  await client.query(`select set_config('deadlock_timeout', '${vacuumMsIfAllowed}', false) where has_parameter_privilege('deadlock_timeout', 'set')`);
   return client;
 }
 

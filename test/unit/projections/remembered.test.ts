@@ -2,6 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { models, type States } from '../../../projections/models.ts';
 import type { RememberedTables } from '../../../projections/tables/remembered-tables.ts';
+import { changedForm } from '../../../projections/tables/stored-body.ts';
+import type { RowAddress } from '../../../src/events/event.ts';
 import { blockRow, given, openStates, tailRow, when } from '../../support/decisions.ts';
 import { add, block, few, patch, remove } from '../../support/requests.ts';
 
@@ -51,7 +53,7 @@ describe('of tables is remembered', () => {
     expect(second.row(1n, 1)).not.toBeNull();
   });
 
-  test('a thousand patched rows at least, whatever was patched before them', () => {
+  test('two thousand patched rows at least, whatever was patched before them', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
     /** Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is remembered after it. */
     const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
@@ -59,14 +61,99 @@ describe('of tables is remembered', () => {
       for (let index = first; index < first + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
       return remember(state, before);
     };
-    const first = patched(0, 1000, one, null);
-    const second = patched(1000, 999, one, first);
+    const first = patched(0, 2000, one, null);
+    const second = patched(2000, 1999, one, first);
     expect(second.row(1n, 0)).not.toBeNull();
     // The new body of row 1 is too long to be kept. Its old body, which is kept still, must not be taken for the present one.
     const third = patched(1, 1, `{"b":"${'x'.repeat(2000)}"}`, second);
     expect(third.row(1n, 1)).toBeNull();
     expect(third.row(1n, 0)).toBeNull();
-    expect(third.row(1n, 1000)).not.toBeNull();
+    expect(third.row(1n, 2000)).not.toBeNull();
+  });
+
+  describe('of rows that are looked up ahead', () => {
+    const two = '{"a":2}';
+    const known = (): RememberedTables => {
+      const state = given({ block: [one, one, one] });
+      when(state, add(few(one)));
+      return remember(state);
+    };
+    const patch0 = (body: string, before: RememberedTables): RememberedTables => {
+      const state = given({ block: [one, one, one] });
+      when(state, patch(blockRow(0), body, { rowBytesMax: 10_000 }));
+      return remember(state, before);
+    };
+    /** Looks up a row of the block ahead, whose body was `one` all the time; `meanwhile` runs before the answer comes. Returns the bodies that were asked for. */
+    const lookAhead = async (remembered: RememberedTables, row: RowAddress, meanwhile: () => void = () => undefined, tableId = 'table'): Promise<number> => {
+      let asked = 0;
+      await remembered.lookAhead([{ ...row, tableId }], async (wanted) => {
+        asked += wanted.length;
+        meanwhile();
+        return wanted.map(({ extent, index }) => ({ extent, index, version: extent.version, body: one, form: changedForm(20n) }));
+      });
+      return asked;
+    };
+
+    test('those of known extents', async () => {
+      const remembered = known();
+      expect(await lookAhead(remembered, blockRow(1))).toBe(1);
+      expect(remembered.row(1n, 1)).toMatchObject({ body: one, version: 20n });
+      expect(remembered.row(1n, 2)).toBeNull();
+    });
+
+    test.each([
+      ['an unknown table', blockRow(0), 'unknown'],
+      ['an unknown extent', { ...blockRow(0), ordinal: 1 }, 'table'],
+      ['an index that the extent does not have', blockRow(3), 'table'],
+    ])('none of %s', async (_, row, tableId) => {
+      expect(await lookAhead(known(), row, undefined, tableId)).toBe(0);
+    });
+
+    test('none of a table with long rows, which would take much memory', async () => {
+      expect(await lookAhead(patch0(`{"b":"${'x'.repeat(2000)}"}`, known()), blockRow(1))).toBe(0);
+    });
+
+    test('no old body of a row that was patched before, meanwhile, or since', async () => {
+      const before = patch0(two, known());
+      expect([await lookAhead(before, blockRow(0)), before.row(1n, 0)?.body]).toEqual([0, two]);
+      const meanwhile = known();
+      await lookAhead(meanwhile, blockRow(0), () => patch0(two, meanwhile));
+      expect(meanwhile.row(1n, 0)?.body).toBe(two);
+      const since = known();
+      await lookAhead(since, blockRow(0));
+      expect(patch0(two, since).row(1n, 0)?.body).toBe(two);
+    });
+
+    test('none whose patch has been forgotten again', async () => {
+      const extent = given({ block: [one] }).tables.extent(1n);
+      const patchMany = (rows: number, remembered: RememberedTables): void => {
+        const state = openStates();
+        for (let index = 10; index < 10 + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body: two });
+        remember(state, remembered);
+      };
+      const since = known();
+      await lookAhead(since, blockRow(0));
+      patch0(two, since);
+      for (let batch = 0; batch < 3; batch += 1) patchMany(2000, since);
+      expect(since.row(1n, 0)).toBeNull();
+      const meanwhile = known();
+      await lookAhead(meanwhile, blockRow(0), () => {
+        patch0(two, meanwhile);
+        for (let batch = 0; batch < 3; batch += 1) patchMany(2000, meanwhile);
+      });
+      expect(meanwhile.row(1n, 0)).toBeNull();
+      expect(await lookAhead(meanwhile, blockRow(0))).toBe(1);
+    });
+
+    test('nothing any more once too many of them were not patched', async () => {
+      const state = given({ block: Array.from({ length: 4002 }, () => one) });
+      when(state, add(few(one)));
+      const remembered = remember(state);
+      for (let index = 0; index <= 4000; index += 1) await lookAhead(remembered, blockRow(index));
+      expect(remembered.row(1n, 0)).not.toBeNull();
+      await lookAhead(remembered, blockRow(4001));
+      expect([remembered.row(1n, 0), remembered.row(1n, 4001)?.body]).toEqual([null, one]);
+    });
   });
 
   test('nothing any more once it would be too many extents', () => {
