@@ -64,8 +64,8 @@ export class Lease {
       if (left === 0) return false;
       await sleep(50);
     }
-    // Closed connections, including those of this process, take a while to disappear.
-    for (let attempt = 0; attempt < 20; attempt += 1) {
+    // Closed connections, including those of this process, take a while to disappear: seconds on a busy machine.
+    for (let attempt = 0; attempt < 80; attempt += 1) {
       const others = await this.#client.query(
         `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
       );

@@ -1,0 +1,45 @@
+/** A replay looks up rows before the records come that name them: what is patched in between must not be taken for what it was. */
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { RememberedTables } from '../../projections/tables/remembered-tables.ts';
+import type { Service } from '../../src/app/service.ts';
+import { verify } from '../../src/replay/verify.ts';
+import { openOperator } from '../support/open-operator.ts';
+import { Random } from '../support/random.ts';
+import { DrivenTeam, logOf } from './driven-team.ts';
+import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+
+/** Twice as many patches. The first 1,500 records of a partition are on their way before any batch is decided: nothing is remembered yet with which rows could be found. */
+const rows = 2000;
+const seed = chooseSeed();
+
+let generated: GeneratedLog;
+let service: Service;
+
+beforeAll(async () => {
+  generated = await createGeneratedLog({ seed, teams: 1, eventsOfTeam: 20, blocksOfTeam: 1, rowsOfBlock: 10 });
+  service = await openOperator(generated.environment);
+});
+
+afterAll(async () => {
+  await service?.close();
+  await generated?.drop();
+});
+
+test('rows that are patched again a few batches later', async () => {
+  const random = new Random(seed);
+  const team = await DrivenTeam.create(logOf(service), 5);
+  const tableId = await team.table();
+  const first = await team.add(tableId, 'block', ...Array.from({ length: rows }, (_, at) => `{"n":${at},"a":"row ${at}"}`));
+  // Each sets one of two columns: whoever takes an older row loses the other one.
+  const patching = Array.from({ length: rows }, (_, at) => {
+    const [once, again] = [at, Math.max(0, at - random.below(200))].map((index) => ({ ...first, index: first.index + index }));
+    return [team.patching(tableId, once!, `{"n":${-at}}`), team.patching(tableId, again!, `{"a":"patch ${at}"}`)];
+  });
+  await team.project(1, await Promise.all(patching.flat()));
+
+  const lookAhead = jest.spyOn(RememberedTables.prototype, 'lookAhead');
+  const { differences } = await verify({ url: generated.url, log: generated.log, batchEvents: 50, onProgress: () => undefined, signal: new AbortController().signal });
+  expect(differences).toEqual([]);
+  expect(lookAhead).toHaveBeenCalled();
+  lookAhead.mockRestore();
+});
