@@ -133,13 +133,16 @@ export class Batch {
     return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
   }
 
-  /** What the next batch need not load, or cannot see yet. Call it once, after the last decision. */
-  memory(): BatchMemory {
+  /** What the next batch need not load, or cannot see yet; null if that is too much to remember. Call it once, after the last decision. */
+  memory(): BatchMemory | null {
     const { models, memory } = this.#options;
-    const remembered = models.list.map(([name, model]) => {
-      return [name, model.remember?.(memory?.remembered[name] ?? null, this.#states[name]) ?? null];
-    });
-    return new BatchMemory(this.#states, this.#fresh, Object.fromEntries(remembered));
+    const remembered: Record<string, unknown> = {};
+    for (const [name, model] of models.list) {
+      if (model.remember === undefined) continue;
+      remembered[name] = model.remember(memory?.remembered[name] ?? null, this.#states[name]);
+      if (remembered[name] === null) return null;
+    }
+    return new BatchMemory(this.#states, this.#fresh, remembered);
   }
 
   #outcomeBefore(commandId: CommandId): RecordedOutcome | undefined {

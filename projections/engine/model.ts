@@ -71,7 +71,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
   /**
    * Looks up what events on their way name, into what is remembered of earlier batches, so that `load` finds it there. It need not run at all, and may fail.
-   * In between, batches are decided and stored: what they change must not be taken from here.
+   * Batches are decided and stored meanwhile: `load` must not get an older value than theirs.
    */
   lookAhead?(tx: Tx, remembered: Remembered, events: readonly Event[]): Promise<void>;
   /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
@@ -87,8 +87,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   isRefused?(states: States, data: EventData): boolean;
   /** The net changes of the batch, a statement for each kind of thing (`storing`). */
   store(state: State): readonly Steps<BoundStatement>[];
-  /** What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. */
-  remember?(remembered: Remembered | null, state: State): Remembered;
+  /**
+   * What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. Null: it is too much, and the next batch
+   * must not be decided before this one is stored, because it would not see what this one changes.
+   */
+  remember?(remembered: Remembered | null, state: State): Remembered | null;
 
   /**
    * `needs`: names of what an event loads. `makes`: names of what an event changes such that a later event cannot load it before this

@@ -95,9 +95,10 @@ export class SpeculativeBatch implements Decided {
     return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...(await batch.changes())];
   }
 
-  /** Where the partition will be, and what the next batch need not load. Call it once, after the last `add`. */
-  ahead(): ProgressAhead {
-    return { next: this.end, lastHash: this.#hash(), memory: this.#options.batch.memory() };
+  /** Where the partition will be, and what the next batch need not load; null if that can only be decided once this one is stored. Call it once, after the last `add`. */
+  ahead(): ProgressAhead | null {
+    const memory = this.#options.batch.memory();
+    return memory && { next: this.end, lastHash: this.#hash(), memory };
   }
 
   #hash(): Uint8Array {

@@ -105,10 +105,19 @@ const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | '
   (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'true')}`,
 );
 
+function findPlaces(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<(FoundRow & { at: number })[]> {
+  return selectRowsOfExtents.find(tx, wanted.map(({ extent: { key, segment, first }, index }, at) => ({ key, segment, first, index, at })));
+}
+
 /** Rows of known extents. Each index must be below the number of rows of its extent. */
 export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<StoredRow[]> {
-  const places = wanted.map(({ extent: { key, segment, first }, index }, at) => ({ key, segment, first, index, at }));
-  return (await selectRowsOfExtents.find(tx, places)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
+  return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
+}
+
+/** The same without rows that are not there (yet): the extents may be newer than what is visible. */
+export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<StoredRow[]> {
+  const visible = (await findPlaces(tx, wanted)).filter(({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null);
+  return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
 function toStoredRow(extent: Extent, { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow): StoredRow {

@@ -1,4 +1,4 @@
-/** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and patched rows. */
+/** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and rows that were patched or looked up ahead. */
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
@@ -11,11 +11,11 @@ const tablesMax = 1000;
 const extentsMax = 10_000;
 
 /** How many of the rows that were patched last are remembered at least, and the longest body of one, in characters. */
-const rowsMin = 2000;
+const rowsMin = 1000;
 const bodyLengthMax = 2000;
 
 /** When so many rows that were looked up ahead were not patched, all are dropped. */
-const rowsAheadMax = 4000;
+const rowsAheadMax = 3000;
 
 /** By extent and index. Null: the row was patched, and its body is too long to be kept. */
 type RecentRows = PairMap<bigint, number, StoredRow | null>;
@@ -70,14 +70,14 @@ export class RememberedTables {
 
   /**
    * Looks up rows that events on their way name, so that they are remembered when the events are there: those of known extents, in tables without long rows. `find`
-   * reads rows of Postgres. Rejects as it does; then nothing has changed.
+   * reads those of Postgres that are visible. Rejects as it does; then nothing has changed.
    */
   async lookAhead(
     named: readonly (RowAddress & { readonly tableId: string })[],
     find: (wanted: readonly { readonly extent: Extent; readonly index: number }[]) => Promise<readonly StoredRow[]>,
   ): Promise<void> {
     const takenBefore = this.#taken;
-    // The batch in flight may be invisible to reads yet: all rows that it patched are remembered.
+    // The batch in flight may be invisible to reads yet. All rows that it patched are remembered, and `find` leaves out those that it added.
     const wanted = named.flatMap((row) => {
       const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
       const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
@@ -85,7 +85,7 @@ export class RememberedTables {
     });
     if (wanted.length === 0) return;
     const found = await find(wanted);
-    // A row that was patched meanwhile has been found as it was before. It is known to be patched only as long as it is not forgotten.
+    // A row that was patched meanwhile may have been found as it was before. That it was patched is known only until it is forgotten.
     if (this.#taken - takenBefore > rowsMin) return;
     if (this.#rowsAheadCount > rowsAheadMax) {
       this.#rowsAhead = new PairMap();

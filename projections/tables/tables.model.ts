@@ -16,7 +16,7 @@ import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { digestedTables } from './compare/digest-tables.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
-import { changeOf, findRowsOfExtents, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
+import { changeOf, findVisibleRowsOfExtents, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
@@ -94,10 +94,11 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
-    if (known.hasRoomFor(state)) known.take(state);
+    if (!known.hasRoomFor(state)) return null;
+    known.take(state);
     return known;
   },
-  lookAhead: (tx, remembered, events) => remembered.lookAhead(rowsNamedBy(events), (wanted) => findRowsOfExtents(tx, wanted)),
+  lookAhead: (tx, remembered, events) => remembered.lookAhead(rowsNamedBy(events), (wanted) => findVisibleRowsOfExtents(tx, wanted)),
   isRefused: isRefusedWithoutRows,
   needs,
   makes,

@@ -15,7 +15,7 @@ import { endsOf, type Rebuild } from './rebuild.ts';
 /** How long to wait until an autovacuum has ended: Postgres cancels one that somebody waits for, but only after `deadlock_timeout`, 1 second by default. */
 const vacuumMs = 5000;
 
-/** Roles that may set it, as superusers may, wait this long only. In milliseconds. */
+/** The `deadlock_timeout` of roles that may set it, as superusers may. In milliseconds. */
 const vacuumMsIfAllowed = 10;
 
 /**

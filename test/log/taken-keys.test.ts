@@ -117,7 +117,7 @@ const cases: readonly Case[] = [
     what: 'a stash', rows: 1,
     events: async (team, tableId) => {
       const name = randomUUID();
-      return [await team.puttingChunk(name, row), team.importing(tableId, name)];
+      return [await team.puttingChunk(name, [row]), team.importing(tableId, name)];
     },
   },
 ];

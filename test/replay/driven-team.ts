@@ -173,13 +173,13 @@ export class DrivenTeam {
   }
 
   async chunk(stashId: string, ...rows: readonly string[]): Promise<void> {
-    await this.project(1, [await this.puttingChunk(stashId, ...rows)]);
+    await this.project(1, [await this.puttingChunk(stashId, rows)]);
   }
 
-  async puttingChunk(stashId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
+  async puttingChunk(stashId: string, rows: readonly string[], serial = '1'): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'block');
-    const stashLimits = { lifeMs: 3_600_000, chunksMax: 10, rowsMax: 1000, profiledColumnsMax: 1000 };
-    return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial: '1', limits: stashLimits, rows: source }, body);
+    const stashLimits = { lifeMs: 3_600_000, chunksMax: 20_000, rowsMax: 20_000, profiledColumnsMax: 20_000 };
+    return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial, limits: stashLimits, rows: source }, body);
   }
 
   async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {

@@ -56,7 +56,7 @@ test('what a day leaves is gone after some more', async () => {
       await team.creatingTable(today, ...rows(at)), await team.adding(today, 'block', rows(at)),
       await team.overwriting(overwritten, ...rows(at)), await team.adding(overwritten, 'block', rows(at)),
       await team.patching(kept, row, `{"n":${at}}`), team.renamingColumn(kept, `of day ${at}`),
-      await team.puttingChunk(stashId, ...rows(at)), await team.puttingChunk(stashId, ...rows(at + 1)), team.importing(today, stashId),
+      await team.puttingChunk(stashId, rows(at)), await team.puttingChunk(stashId, rows(at + 1)), team.importing(today, stashId),
       team.event({ type: 'StashDeleteRequested', teamId: team.id, stashId }),
       ...(yesterday === null ? [] : [team.deletingTable(yesterday)]),
     ]);

@@ -37,9 +37,17 @@ test('rows that are patched again a few batches later', async () => {
   });
   await team.project(1, await Promise.all(patching.flat()));
 
-  const lookAhead = jest.spyOn(RememberedTables.prototype, 'lookAhead');
+  let found = 0;
+  const { lookAhead } = RememberedTables.prototype;
+  const spy = jest.spyOn(RememberedTables.prototype, 'lookAhead').mockImplementation(function count(this: RememberedTables, named, find) {
+    return lookAhead.call(this, named, async (wanted) => {
+      const visible = await find(wanted);
+      found += visible.length;
+      return visible;
+    });
+  });
   const { differences } = await verify({ url: generated.url, log: generated.log, batchEvents: 50, onProgress: () => undefined, signal: new AbortController().signal });
   expect(differences).toEqual([]);
-  expect(lookAhead).toHaveBeenCalled();
-  lookAhead.mockRestore();
+  expect(found).toBeGreaterThan(0);
+  spy.mockRestore();
 });
