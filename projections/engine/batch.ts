@@ -133,7 +133,7 @@ export class Batch {
     return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
   }
 
-  /** What the next batch need not load, or cannot see yet; null if that is too much to remember. Call it once, after the last decision. */
+  /** What the next batch need not load, or cannot read from Postgres yet. Null: that is too much to remember. Call it once, after the last decision. */
   memory(): BatchMemory | null {
     const { models, memory } = this.#options;
     const remembered: Record<string, unknown> = {};

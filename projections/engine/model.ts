@@ -70,8 +70,8 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
   /**
-   * Looks up what events on their way name, into what is remembered of earlier batches, so that `load` finds it there. It need not run at all, and may fail.
-   * Batches are decided and stored meanwhile: `load` must not get an older value than theirs.
+   * Reads from Postgres what later events will need, and puts it into `remembered`, where `load` finds it. Optional: `load` reads whatever is missing there.
+   * Other batches are decided and stored during the read. If they change the same thing, their value must stay.
    */
   lookAhead?(tx: Tx, remembered: Remembered, events: readonly Event[]): Promise<void>;
   /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */

@@ -109,7 +109,7 @@ export class PartitionBatches<Item> {
     batch.loadedAhead = this.#attempt(batch, (tx) => speculative.loadAhead(tx, events));
   }
 
-  /** Events are on their way: looks up what they name, if batches are decided ahead. Rejects as `Projector.lookAhead` does. */
+  /** Reads ahead what these later events will need. Does nothing while no batch has been decided ahead. Rejects as `Projector.lookAhead` does. */
   async lookAhead(database: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const memory = this.#ahead?.memory ?? null;
     if (memory !== null) await this.#options.projector.lookAhead(database, memory, events);

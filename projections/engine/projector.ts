@@ -148,7 +148,7 @@ export class Projector {
     }));
   }
 
-  /** Looks up what events on their way name (`Model.lookAhead`), for the batches after the one that left this memory. Rejects as its statements do. */
+  /** Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch. Rejects as its statements do. */
   async lookAhead({ fills }: Pick<Database, 'fills'>, { remembered }: BatchMemory, events: readonly Event[]): Promise<void> {
     const naming = events.filter(({ data }) => this.#models.loadsAhead(data));
     if (naming.length === 0) return;

@@ -95,7 +95,7 @@ export class SpeculativeBatch implements Decided {
     return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...(await batch.changes())];
   }
 
-  /** Where the partition will be, and what the next batch need not load; null if that can only be decided once this one is stored. Call it once, after the last `add`. */
+  /** Where the partition will be, and what the next batch need not load. Null: the next batch must wait until this one is stored. Call it once, after the last `add`. */
   ahead(): ProgressAhead | null {
     const memory = this.#options.batch.memory();
     return memory && { next: this.end, lastHash: this.#hash(), memory };

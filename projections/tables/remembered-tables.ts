@@ -69,8 +69,8 @@ export class RememberedTables {
   }
 
   /**
-   * Looks up rows that events on their way name, so that they are remembered when the events are there: those of known extents, in tables without long rows. `find`
-   * reads those of Postgres that are visible. Rejects as it does; then nothing has changed.
+   * Looks up rows that later events patch or delete, and remembers them. Leaves out rows of unknown extents, and tables with long rows. `find` reads rows from Postgres,
+   * and leaves out those that are not committed yet. Rejects as `find` does; then nothing has changed.
    */
   async lookAhead(
     named: readonly (RowAddress & { readonly tableId: string })[],

@@ -1,6 +1,6 @@
 /**
- * Projects a partition of a log that is there already, as fast as it goes: while a batch is stored, the next one is decided speculatively. For those behind it,
- * other connections write the rows that they carry, and look up the rows that they name.
+ * Projects a partition of an existing log as fast as possible. While one batch is stored, the next one is decided speculatively. For the batches after that,
+ * other connections already write the rows that their events contain, and look up the rows that their events patch or delete.
  */
 import { toEntry } from '../../projections/engine/entry.ts';
 import { isKeyTaken } from '../../projections/engine/local-keys.ts';
@@ -17,7 +17,7 @@ import type { LogReader, LogRecord } from '../log/event-log.ts';
 /** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
 const writtenAtOnce = { records: 500, bytes: 1024 * 1024 };
 
-/** How many such transactions are under way at once, or look-ups of as many records. */
+/** How many groups of records are prepared at once. */
 const partsAhead = 3;
 
 /** When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events that wait long. */
@@ -103,7 +103,7 @@ async function storedAsDecided({ database }: PartitionRebuildOptions, speculativ
   }
 }
 
-/** Gives the records in their order, each after what it carries was written, and what it names was looked up, if that was possible. */
+/** Yields the records in log order. Before a record is yielded, the rows in it were written and the rows that it patches or deletes were looked up, unless that failed. */
 async function* prepared(
   options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, read: AsyncIterable<readonly LogRecord[]>,
 ): AsyncGenerator<readonly LogRecord[]> {
@@ -144,7 +144,7 @@ function decoded(record: LogRecord): LogRecord {
   }
 }
 
-/** Resolves to the records. Never rejects: what is not done ahead is done with their batch, and if that fails too, it is told there. */
+/** Resolves to the records. Never rejects: if it fails, the batch of the records does the same work, and reports the error if it fails too. */
 async function prepare(
   { projector, database }: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[],
 ): Promise<readonly LogRecord[]> {

@@ -1,4 +1,4 @@
-/** An import of so many chunks that the next batch cannot remember what it changed: what is written meanwhile is decided on top of it. */
+/** A large import is being stored while other commands write to the same table. Each of these must see the imported rows. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../../src/app/service.ts';
@@ -8,6 +8,7 @@ import { DrivenTeam, logOf } from '../replay/driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from '../replay/generated-log.ts';
 
 const partition = 5;
+/** More than the engine remembers of one batch (`extentsMax` in remembered-tables.ts), so the batch after it must wait. */
 const chunks = 10_100;
 const putsAtOnce = 505;
 
@@ -34,7 +35,7 @@ test('rows that are added while it is stored come behind its rows', async () => 
   const outcomes: Promise<Outcome>[] = [service.log.append(partition, team.importing(tableId, 'many')).finally(() => {
     imported = true;
   })];
-  // The last ones certainly come while the import is being stored, and all that come then are decided together.
+  // Storing the import takes longer than the pause here, so some of these events arrive meanwhile.
   while (!imported) {
     outcomes.push(service.log.append(partition, await team.adding(tableId, 'few', ['{"n":2}'])));
     await sleep(5);

@@ -1,4 +1,4 @@
-/** A replay looks up rows before the records come that name them: what is patched in between must not be taken for what it was. */
+/** A replay looks up a row before it decides the patch of that row. If another patch changes the row in between, the newer row counts. */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { RememberedTables } from '../../projections/tables/remembered-tables.ts';
 import type { Service } from '../../src/app/service.ts';
