@@ -1,29 +1,45 @@
 /** A map with pairs as keys. Joining both into a string key would cost more than the rest of the work on an entry. */
 export class PairMap<A, B, V> {
   readonly #entries = new Map<A, Map<B, V>>();
+  /** The entries of the first key that was used last, which is often used again; a bigint takes long to look up. */
+  #lastFirst: A | undefined;
+  #last: Map<B, V> | undefined;
 
   get(first: A, second: B): V | undefined {
-    return this.#entries.get(first)?.get(second);
+    return this.#of(first)?.get(second);
   }
 
   set(first: A, second: B, value: V): void {
-    const entries = this.#entries.get(first);
-    if (entries) entries.set(second, value);
-    else this.#entries.set(first, new Map([[second, value]]));
+    let entries = this.#of(first);
+    if (entries === undefined) {
+      entries = new Map();
+      this.#entries.set(first, entries);
+      this.#last = entries;
+    }
+    entries.set(second, value);
   }
 
   /** Returns whether there was an entry. */
   delete(first: A, second: B): boolean {
-    return this.#entries.get(first)?.delete(second) ?? false;
+    return this.#of(first)?.delete(second) ?? false;
   }
 
   /** The values with this first key. */
   valuesOf(first: A): V[] {
-    return [...(this.#entries.get(first)?.values() ?? [])];
+    return [...(this.#of(first)?.values() ?? [])];
   }
 
   /** All values; those with the same first key stand together. */
   values(): V[] {
-    return [...this.#entries.values()].flatMap((entries) => [...entries.values()]);
+    const values: V[] = [];
+    for (const entries of this.#entries.values()) for (const value of entries.values()) values.push(value);
+    return values;
+  }
+
+  #of(first: A): Map<B, V> | undefined {
+    if (this.#lastFirst === first) return this.#last;
+    this.#lastFirst = first;
+    this.#last = this.#entries.get(first);
+    return this.#last;
   }
 }

@@ -34,7 +34,8 @@ export function decidePatchRow(
   const { schema } = decided;
 
   const widened = decided.widened ? at.version : table.widened;
-  const patch = parseRow(Buffer.from(event.body()).toString('utf8'));
+  const sent = event.body();
+  const patch = parseRow(Buffer.from(sent.buffer, sent.byteOffset, sent.byteLength).toString());
   const current = readBody(row.body, row.form, schema, widened);
   const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema', data.profile.rule);
   const bytes = Buffer.byteLength(patched.body);
@@ -55,7 +56,7 @@ export function decidePatchRow(
   const changes: TableChange[] = [{ kind: 'table', table: next }];
   if (decided.changed) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   if (patched.changed) {
-    const extent = { ...row.extent, changed: true };
+    const extent = row.extent.changed ? row.extent : { ...row.extent, changed: true };
     if (!row.extent.changed) changes.push({ kind: 'extent', extent });
     changes.push({ kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: patched.body });
   }

@@ -121,9 +121,9 @@ export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedRo
 }
 
 function toStoredRow(extent: Extent, { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow): StoredRow {
-  if (changeVersion !== null) return { extent, index, version: changeVersion, body: changeBody, form: changedForm(changeVersion) };
+  if (changeVersion !== null) return { extent, index, version: changeVersion, body: changeBody, form: changedForm(changeVersion), isChange: true };
   if (storedBody === null) throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
-  return { extent, index, version: tailVersion ?? extent.version, body: storedBody, form: formOf(extent) };
+  return { extent, index, version: tailVersion ?? extent.version, body: storedBody, form: formOf(extent), isChange: false };
 }
 
 /** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */
@@ -132,6 +132,8 @@ export const updateExtents = storedExtents.update('update_extents', ['rows', 'by
 
 export const insertTailRows = storedSegmentRows.insert('insert_tail_rows');
 
+/** `insertChanges`: of rows without a change, fails if there is one; `upsertChanges`: of rows that have one, which takes half as long again. */
+export const insertChanges = storedChanges.insert('insert_changes');
 export const upsertChanges = storedChanges.upsert('upsert_changes', ['version', 'body']);
 
 /** The columns of a change that stores this row. */

@@ -26,11 +26,11 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
   await loadIssuingExtents(loading);
   // Other rows are at the places that their IDs name.
-  const named = rowsNamedBy(events).flatMap((row): NamedRow[] => {
+  const named: NamedRow[] = [];
+  for (const row of rowsNamedBy(events)) {
     const table = state.table(row.tableId);
-    const isElsewhere = table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation;
-    return isElsewhere ? [{ row, table }] : [];
-  });
+    if (table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation) named.push({ row, table });
+  }
   if (named.length > 0) await loadNamedRows(loading, named);
 }
 

@@ -16,7 +16,9 @@ export interface WantedRow extends RowAddress {
 }
 
 export function rowsNamedBy(events: readonly Event[]): WantedRow[] {
-  return events.flatMap(({ data }) => ('row' in data ? [{ ...data.row, tableId: data.tableId }] : []));
+  const rows: WantedRow[] = [];
+  for (const { data } of events) if ('row' in data) rows.push({ ...data.row, tableId: data.tableId });
+  return rows;
 }
 
 export async function loadTables(loading: LoadingTables): Promise<void> {

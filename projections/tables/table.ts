@@ -66,6 +66,8 @@ export interface StoredRow {
   readonly body: string | null;
   /** How the body is stored. */
   readonly form: BodyForm;
+  /** Whether the row was patched or deleted: its body is a change then, and not in its segment. */
+  readonly isChange: boolean;
 }
 
 export interface StoredSchema {

@@ -16,7 +16,7 @@ import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { digestedTables } from './compare/digest-tables.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
-import { changeOf, findVisibleRowsOfExtents, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
+import { changeOf, findVisibleRowsOfExtents, insertChanges, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
@@ -90,7 +90,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     ...storing(state.newExtents(), insertExtents), ...storing(state.changedExtents(), updateExtents),
     ...storing(state.endedGenerations, insertGenerations),
     ...storing(state.newTailRows, insertTailRows), ...storing(state.newRetainedIds, insertRetainedIds),
-    ...storing(state.changedRows().map(changeOf), upsertChanges),
+    ...storing(state.newChanges().map(changeOf), insertChanges), ...storing(state.laterChanges().map(changeOf), upsertChanges),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();

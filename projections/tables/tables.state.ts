@@ -31,7 +31,9 @@ export class TablesState {
   readonly #newTables = new Set<string>();
   readonly #changedExtents = new Set<bigint>();
   readonly #newKeys = new Set<bigint>();
-  readonly #changedRows = new PairMap<bigint, number, StoredRow>();
+  /** Rows that are changed for the first time, and those that had a change before. */
+  readonly #newChanges = new PairMap<bigint, number, StoredRow>();
+  readonly #laterChanges = new PairMap<bigint, number, StoredRow>();
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
   readonly newRetainedIds: RetainedId[] = [];
@@ -90,7 +92,7 @@ export class TablesState {
     const { extent, index } = place;
     const row = this.findRow(extent.key, index);
     if (!row) throw new Error(`row ${index} of extent ${extent.key} was not loaded`);
-    return { ...row, extent };
+    return row.extent === extent ? row : { ...row, extent };
   }
 
   #placeOf(table: Table, id: RowAddress): { readonly extent: Extent; readonly index: number } | null {
@@ -199,14 +201,16 @@ export class TablesState {
         this.putRetainedId({ segment, index, id });
         this.newRetainedIds.push({ segment, index, id });
       }
-      this.putRow({ extent, index, version, body, form: changedForm(version) });
+      this.putRow({ extent, index, version, body, form: changedForm(version), isChange: false });
     });
   }
 
   changeRow({ extent, index, version, body }: RowChange): void {
-    const row = { extent, index, version, body, form: changedForm(version) };
+    const hadChange = this.findRow(extent.key, index)?.isChange ?? false;
+    const isNew = !hadChange || this.#newChanges.get(extent.key, index) !== undefined;
+    const row = { extent, index, version, body, form: changedForm(version), isChange: true };
     this.putRow(row);
-    this.#changedRows.set(extent.key, index, row);
+    (isNew ? this.#newChanges : this.#laterChanges).set(extent.key, index, row);
   }
 
   // The changes to store.
@@ -230,7 +234,17 @@ export class TablesState {
   }
 
   changedRows(): StoredRow[] {
-    return this.#changedRows.values();
+    return [...this.newChanges(), ...this.laterChanges()];
+  }
+
+  /** Changed rows that had no change before. */
+  newChanges(): StoredRow[] {
+    return this.#newChanges.values();
+  }
+
+  /** Changed rows that had a change before. */
+  laterChanges(): StoredRow[] {
+    return this.#laterChanges.values();
   }
 
   /** The extents of this batch that retain row IDs, and that no query can see yet. */

@@ -10,29 +10,11 @@ import { Lease } from './lease.ts';
 import { endPostmaster, findPostmaster, launchPostmaster } from './postmaster.ts';
 import { isAlive } from './processes.ts';
 import { ServerLog } from './server-log.ts';
+import { memoryOfMachine, serverSettings } from './server-settings.ts';
 
 const DATABASE = 'tablog';
 const WATCH_INTERVAL_MS = 500;
 const STOP_PATIENCE_MS = 30_000;
-
-/** A small server that shares its machine. Settings for durability (fsync, synchronous_commit) keep their defaults. */
-const SMALL_SERVER: Readonly<Record<string, string>> = {
-  max_connections: '100',
-  shared_buffers: '64MB',
-  huge_pages: 'off',
-  jit: 'off',
-  // Parallel queries need shared memory files, for which a container has 64 MB by default.
-  max_parallel_workers_per_gather: '0',
-  max_parallel_maintenance_workers: '0',
-  timezone: 'UTC',
-  log_timezone: 'UTC',
-  // New WAL files are filled with zeros first, which delays every commit: these are recycled.
-  min_wal_size: '256MB',
-  max_wal_size: '256MB',
-  // With the 2 MB that it has by default beside so small `shared_buffers`, writers of rows wait while older WAL goes to the disk.
-  wal_buffers: '16MB',
-  log_checkpoints: 'off',
-};
 
 /** Temporary failures: the port was taken meanwhile, another process is starting, an old one's memory is in use. */
 const PASSING_FAILURE = /Address already in use|lock file ".*"|pre-existing shared memory block/;
@@ -42,7 +24,7 @@ export interface EmbeddedPostgresOptions {
   readonly folder: string;
   /** Receives the server's messages, line by line. */
   readonly log: (line: string) => void;
-  /** Settings of Postgres, which override the defaults for a small server. A running server keeps its own. */
+  /** Settings of Postgres, which override `serverSettings`. A running server keeps its own. */
   readonly settings?: Readonly<Record<string, string>>;
   /** How long to wait until it accepts connections, including recovery after a crash (milliseconds). */
   readonly startTimeoutMs?: number;
@@ -95,7 +77,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         await sleep(100);
       }
       if (found === undefined && child === undefined) {
-        child = await launchPostmaster(cluster, await findFreePort(), { ...SMALL_SERVER, ...options.settings });
+        child = await launchPostmaster(cluster, await findFreePort(), { ...serverSettings(memoryOfMachine()), ...options.settings });
       }
       await sleep(10);
     }

@@ -59,7 +59,7 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { codec, jsonCodec, jsonStart, bodyStart } = readHeader(buffer);
-  const event = JSON.parse(unpackJson(jsonCodec, buffer.subarray(jsonStart, bodyStart)).toString());
+  const event = JSON.parse(unpackJson(jsonCodec, buffer, jsonStart, bodyStart));
   event.data = fromWire(event.data);
   event.body = () => unpackBody(codec, buffer.subarray(bodyStart));
   return event as Event;
@@ -76,9 +76,9 @@ function packJson(json: Buffer): PackedBody {
   return { codec: codecs.zstd, bytes: zstdCompressSync(json, { params }) };
 }
 
-function unpackJson(codec: number, bytes: Buffer): Buffer {
-  if (codec === codecs.none) return bytes;
-  if (codec === codecs.zstd) return zstdDecompressSync(bytes, { maxOutputLength: jsonBytesMax });
+function unpackJson(codec: number, record: Buffer, start: number, end: number): string {
+  if (codec === codecs.none) return record.toString('utf8', start, end);
+  if (codec === codecs.zstd) return zstdDecompressSync(record.subarray(start, end), { maxOutputLength: jsonBytesMax }).toString();
   throw new Error(`a record whose JSON has the unknown codec ${codec}`);
 }
 

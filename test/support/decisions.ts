@@ -72,8 +72,8 @@ export function given({
     ...extent, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
     ...tailExtent,
   };
-  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent) }));
-  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt) }));
+  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }));
+  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }));
   if (tail) tables.putExtent(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);

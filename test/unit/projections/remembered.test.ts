@@ -89,7 +89,7 @@ describe('of tables is remembered', () => {
       await remembered.lookAhead([{ ...row, tableId }], async (wanted) => {
         asked += wanted.length;
         meanwhile();
-        return wanted.map(({ extent, index }) => ({ extent, index, version: extent.version, body: one, form: changedForm(20n) }));
+        return wanted.map(({ extent, index }) => ({ extent, index, version: extent.version, body: one, form: changedForm(20n), isChange: false }));
       });
       return asked;
     };

@@ -3,7 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 
 import { models, type States } from '../../../projections/models.ts';
 import { emptyProfile } from '../../../src/values/build-profile.ts';
-import { blockRow, change, given, here, when } from '../../support/decisions.ts';
+import { changedForm } from '../../../projections/tables/stored-body.ts';
+import { blockRow, change, given, here, tailRow, when } from '../../support/decisions.ts';
 import { add, create, few, patch, remove } from '../../support/requests.ts';
 
 const one = '{"a":1}';
@@ -25,6 +26,23 @@ describe('what is to be stored', () => {
       { index: 0, version: 100n, body: one }, { index: 1, version: 101n, body: '{"a":2}' },
     ]);
     expect(state.tables.newTables()).toEqual([]);
+  });
+
+  test('keeps rows that are changed for the first time apart from those that were patched or deleted by an earlier batch', () => {
+    const extent = given({ block: [one] }).tables.extent(1n);
+    const state = given({ block: [one, one], tail: [one] });
+    state.tables.putRow({ extent, index: 2, version: 40n, body: one, form: changedForm(40n), isChange: true });
+    const patched = (index: number, version: bigint): void => {
+      change(state, [{ kind: 'row', teamId: 'team', extent, index, version, before: one, body: '{"a":2}' }]);
+    };
+    when(state, patch(tailRow(0), '{"a":3}'), at(100n));
+    patched(0, 101n);
+    patched(0, 102n);
+    patched(2, 103n);
+    patched(2, 104n);
+    expect(state.tables.newChanges()).toMatchObject([{ index: 0, version: 100n, isChange: true }, { index: 0, version: 102n }]);
+    expect(state.tables.laterChanges()).toMatchObject([{ index: 2, version: 104n }]);
+    expect(state.tables.changedRows()).toHaveLength(3);
   });
 
   test('keeps new tables apart from those that were there, also when they change again', () => {
