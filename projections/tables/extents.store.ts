@@ -5,7 +5,7 @@ import type { RowAddress } from '../../src/events/event.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
 import { changedForm, formOf, joinRowAt } from './stored-body.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';
-import type { Extent, StoredRow, Table } from './table.ts';
+import type { Extent, StoredRow, Table, WantedPlace } from './table.ts';
 
 const extentColumns = storedExtents.columns();
 
@@ -93,29 +93,24 @@ export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<St
   });
 }
 
-interface WantedRowOfExtent {
-  readonly extent: Extent;
-  readonly index: number;
-}
-
-const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; at: number }, FoundRow & { at: number }>(
+const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number }, FoundRow & { at: number }>(
   'select_rows_of_extents',
-  { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', at: 'int4' },
+  { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
   // Does not rely on `changed`: a batch in flight may have set it before the change itself is visible.
-  (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'true')}`,
+  (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
 );
 
-function findPlaces(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<(FoundRow & { at: number })[]> {
-  return selectRowsOfExtents.find(tx, wanted.map(({ extent: { key, segment, first }, index }, at) => ({ key, segment, first, index, at })));
+function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow & { at: number })[]> {
+  return selectRowsOfExtents.find(tx, wanted.map(({ extent: { key, segment, first }, index, mayHaveChange }, at) => ({ key, segment, first, index, mayHaveChange, at })));
 }
 
 /** Rows of known extents. Each index must be below the number of rows of its extent. */
-export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<StoredRow[]> {
+export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
   return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
 /** The same without rows that are not there (yet): the extents may be newer than what is visible. */
-export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedRowOfExtent[]): Promise<StoredRow[]> {
+export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
   const visible = (await findPlaces(tx, wanted)).filter(({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null);
   return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }

@@ -12,7 +12,7 @@ import type { RetainedId } from './retained-ids.ts';
 import { findRetainedIds } from './retained-ids.store.ts';
 import { findExtents, findExtentsOfSegments, findRowsOfExtents } from './extents.store.ts';
 import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.ts';
-import type { Extent, Table } from './table.ts';
+import type { Table, WantedPlace } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 /** A row of a table in which rows retain IDs. */
@@ -99,13 +99,13 @@ async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[])
   for (const each of retained) state.putRetainedId(each);
   await loadExtentsOf(loading, named, retained);
 
-  const wanted: { extent: Extent; index: number }[] = [];
+  const wanted: WantedPlace[] = [];
   for (const { row, table } of named) {
     const place = state.rowByRetainedId(table, formatRowId(row));
     if (place === null || state.findRow(place.extent.key, place.index) !== null) continue;
     const changed = before?.tables.findRow(place.extent.key, place.index);
     if (changed) state.putRow(changed);
-    else wanted.push(place);
+    else wanted.push({ ...place, mayHaveChange: true });
   }
   if (wanted.length === 0) return;
   for (const row of await findRowsOfExtents(tx, wanted)) state.putRow(row);

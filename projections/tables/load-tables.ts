@@ -5,7 +5,7 @@ import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
 import type { RememberedTables } from './remembered-tables.ts';
 import type { SchemaCache } from './schema-cache.ts';
 import { findSchemas, findTables } from './tables.store.ts';
-import type { Extent, StoredSchema } from './table.ts';
+import type { StoredSchema, WantedPlace } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 export type LoadingTables = Loading<TableStates, RememberedTables, SchemaCache>;
@@ -85,10 +85,10 @@ function missingTails({ events, states: { tables: state }, remembered }: Loading
 /** The rows that are not loaded yet: to be found by ID, or in extents that are known. */
 function missingRows({ events, states: { tables: state }, before, remembered }: LoadingTables): {
   readonly byId: readonly WantedRow[];
-  readonly byExtent: readonly { readonly extent: Extent; readonly index: number }[];
+  readonly byExtent: readonly WantedPlace[];
 } {
   const byId: WantedRow[] = [];
-  const byExtent: { extent: Extent; index: number }[] = [];
+  const byExtent: WantedPlace[] = [];
   // Rows of an ended generation are skipped: no decision reads them, and they may be gone.
   for (const row of rowsNamedBy(events)) {
     const extent = state.extentOf(row.tableId, row) ?? remembered?.extentOf(row.tableId, row);
@@ -98,7 +98,7 @@ function missingRows({ events, states: { tables: state }, before, remembered }: 
       state.putExtent(extent);
       const changed = before?.tables.findRow(extent.key, row.index) ?? remembered?.row(extent.key, row.index);
       if (changed) state.putRow(changed);
-      else byExtent.push({ extent, index: row.index });
+      else byExtent.push({ extent, index: row.index, mayHaveChange: remembered?.mayHaveChange(extent.key, row.index) ?? true });
     }
   }
   return { byId, byExtent };

@@ -2,8 +2,9 @@
 import type { RowAddress } from '../../src/events/event.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
+import { ChangedRows } from './changed-rows.ts';
 import { ExtentMap } from './extent-map.ts';
-import type { Extent, StoredRow, Table } from './table.ts';
+import type { Extent, StoredRow, Table, WantedPlace } from './table.ts';
 import type { TablesState } from './tables.state.ts';
 
 /** How much is remembered; past it everything is dropped, because that is simple and rare. */
@@ -23,6 +24,7 @@ type RecentRows = PairMap<bigint, number, StoredRow | null>;
 export class RememberedTables {
   readonly #tables = new Map<string, { readonly table: Table; readonly schema: TableSchema }>();
   readonly #extents = new ExtentMap();
+  readonly #changedRows = new ChangedRows();
   #rows: RecentRows = new PairMap();
   /** The rows before those: the oldest are dropped together, which costs less than to keep all in order. */
   #olderRows: RecentRows = new PairMap();
@@ -40,8 +42,12 @@ export class RememberedTables {
       const schema = state.findSchema(table);
       if (schema !== null) this.#tables.set(table.id, { table, schema });
     }
-    for (const extent of state.allExtents()) this.#extents.set(extent);
+    for (const extent of state.allExtents()) {
+      if (extent.changed && this.#extents.find(extent.key)?.changed === false) this.#changedRows.begin(extent);
+      this.#extents.set(extent);
+    }
     for (const row of state.changedRows()) {
+      this.#changedRows.add(row.extent.key, row.index);
       // The null matters: without it, an older body of the row would be taken for the present one.
       this.#rows.set(row.extent.key, row.index, (row.body?.length ?? 0) <= bodyLengthMax ? row : null);
       this.#rowCount += 1;
@@ -74,14 +80,14 @@ export class RememberedTables {
    */
   async lookAhead(
     named: readonly (RowAddress & { readonly tableId: string })[],
-    find: (wanted: readonly { readonly extent: Extent; readonly index: number }[]) => Promise<readonly StoredRow[]>,
+    find: (wanted: readonly WantedPlace[]) => Promise<readonly StoredRow[]>,
   ): Promise<void> {
     const takenBefore = this.#taken;
     // The batch in flight may be invisible to reads yet. All rows that it patched are remembered, and `find` leaves out those that it added.
     const wanted = named.flatMap((row) => {
       const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
       const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
-      return isThere && table!.rowBytesMax <= bodyLengthMax && !this.#knows(extent.key, row.index) ? [{ extent, index: row.index }] : [];
+      return isThere && table!.rowBytesMax <= bodyLengthMax && !this.#knows(extent.key, row.index) ? [{ extent, index: row.index, mayHaveChange: this.mayHaveChange(extent.key, row.index) }] : [];
     });
     if (wanted.length === 0) return;
     const found = await find(wanted);
@@ -111,6 +117,11 @@ export class RememberedTables {
   #patched(extent: bigint, index: number): StoredRow | null | undefined {
     const row = this.#rows.get(extent, index);
     return row === undefined ? this.#olderRows.get(extent, index) : row;
+  }
+
+  /** Whether a row of an extent was patched or deleted: true also if that is not known. */
+  mayHaveChange(extent: bigint, index: number): boolean {
+    return this.#extents.find(extent)?.changed !== false && this.#changedRows.mayHave(extent, index);
   }
 
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {

@@ -70,6 +70,15 @@ export interface StoredRow {
   readonly isChange: boolean;
 }
 
+/** A row to be looked up in an extent that is known. */
+export interface WantedPlace {
+  readonly extent: Extent;
+  /** Below the number of rows of the extent. */
+  readonly index: number;
+  /** False: the row was never patched or deleted, so that no change needs to be looked for. */
+  readonly mayHaveChange: boolean;
+}
+
 export interface StoredSchema {
   readonly tableId: string;
   readonly version: bigint;

@@ -1,6 +1,7 @@
 /** What models remember for the next batch of their partition. */
 import { describe, expect, test } from '@jest/globals';
 import { models, type States } from '../../../projections/models.ts';
+import { ChangedRows } from '../../../projections/tables/changed-rows.ts';
 import type { RememberedTables } from '../../../projections/tables/remembered-tables.ts';
 import { changedForm } from '../../../projections/tables/stored-body.ts';
 import type { RowAddress } from '../../../src/events/event.ts';
@@ -69,6 +70,43 @@ describe('of tables is remembered', () => {
     expect(third.row(1n, 1)).toBeNull();
     expect(third.row(1n, 0)).toBeNull();
     expect(third.row(1n, 1000)).not.toBeNull();
+  });
+
+  describe('which rows have no change', () => {
+    const mayHaveChange = (remembered: RememberedTables, extent: bigint): boolean[] => [0, 1, 2].map((index) => remembered.mayHaveChange(extent, index));
+
+    test('those of an extent without changes, but the ones that were patched or deleted since', () => {
+      const state = given({ block: [one, one, one] });
+      when(state, add(few(one)));
+      const remembered = remember(state);
+      expect(mayHaveChange(remembered, 1n)).toEqual([false, false, false]);
+      const later = given({ block: [one, one, one] });
+      when(later, patch(blockRow(0), '{"a":2}'));
+      remember(later, remembered);
+      expect(mayHaveChange(remembered, 1n)).toEqual([true, false, false]);
+      when(later, remove(blockRow(2)));
+      remember(later, remembered);
+      expect(mayHaveChange(remembered, 1n)).toEqual([true, false, true]);
+    });
+
+    test('none of an extent that had changes before, or that is unknown', () => {
+      const state = given({ block: [one, one, one] });
+      when(state, patch(blockRow(0), '{"a":2}'));
+      expect(mayHaveChange(remember(state), 1n)).toEqual([true, true, true]);
+      expect(mayHaveChange(remember(given()), 1n)).toEqual([true, true, true]);
+    });
+
+    test('none that an extent got after its first change, and none once it would be too much to remember', () => {
+      const extent = given({ block: [one] }).tables.extent(1n);
+      const changed = new ChangedRows();
+      changed.begin({ ...extent, key: 1n, rows: 8 });
+      changed.begin({ ...extent, key: 2n, rows: 8 * 4 * 1024 * 1024 });
+      expect([changed.mayHave(1n, 7), changed.mayHave(1n, 8), changed.mayHave(2n, 0), changed.mayHave(3n, 0)]).toEqual([false, true, true, true]);
+      changed.add(1n, 7);
+      changed.add(1n, 8);
+      changed.add(3n, 0);
+      expect([changed.mayHave(1n, 6), changed.mayHave(1n, 7), changed.mayHave(1n, 8)]).toEqual([false, true, true]);
+    });
   });
 
   describe('of rows that are looked up ahead', () => {
