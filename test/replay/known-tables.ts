@@ -18,6 +18,11 @@ export class KnownTables {
     this.#random = random;
   }
 
+  /** How many tables exist. */
+  get count(): number {
+    return this.#tables.length;
+  }
+
   /** An existing table. */
   pick(): string {
     return this.#random.pick(this.#tables).id;
