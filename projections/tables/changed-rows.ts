@@ -8,14 +8,15 @@ export class ChangedRows {
   readonly #bits = new Map<bigint, Uint8Array>();
   #bytes = 0;
 
-  /** An extent that has had no changes. Call it before `add` is called for its rows. */
+  /** Begins to note the changes of an extent that has had none. Does nothing if that would be too much to remember. */
   begin({ key, rows }: Extent): void {
     const bytes = Math.ceil(rows / 8);
-    if (this.#bytes + bytes > bytesMax) return;
+    if (this.#bytes + bytes > bytesMax || this.#bits.has(key)) return;
     this.#bits.set(key, new Uint8Array(bytes));
     this.#bytes += bytes;
   }
 
+  /** Notes a change of a row. */
   add(extent: bigint, index: number): void {
     const bits = this.#bits.get(extent);
     if (bits !== undefined && index >> 3 < bits.length) bits[index >> 3]! |= 1 << (index & 7);

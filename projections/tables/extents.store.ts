@@ -96,7 +96,7 @@ export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<St
 const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number }, FoundRow & { at: number }>(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
-  // Does not rely on `changed`: a batch in flight may have set it before the change itself is visible.
+  // Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
   (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
 );
 

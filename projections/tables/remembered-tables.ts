@@ -119,7 +119,7 @@ export class RememberedTables {
     return row === undefined ? this.#olderRows.get(extent, index) : row;
   }
 
-  /** Whether a row of an extent was patched or deleted: true also if that is not known. */
+  /** Whether a row of an extent was patched or deleted up to the last batch that was taken: true also if that is not known. */
   mayHaveChange(extent: bigint, index: number): boolean {
     return this.#extents.find(extent)?.changed !== false && this.#changedRows.mayHave(extent, index);
   }

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 
 const MiB = 1024 * 1024;
 
-/** The memory of the machine, or of the container, in bytes. */
+/** The memory of the machine, or of the container if that has less, in bytes. */
 export function memoryOfMachine(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }
