@@ -24,8 +24,8 @@ function extents(view: View): readonly Extent[] {
 }
 
 /** The row at an index of an extent, as `joinRowAt` gives it. */
-function rowAt(view: View, { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>, index: number): Row {
-  const change = view.get('changes', `${key} ${index}`);
+function rowAt(view: View, { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>, index: number, mayHaveChange = true): Row {
+  const change = mayHaveChange ? view.get('changes', `${key} ${index}`) : null;
   const stored = change === null ? view.get('segment_rows', `${segment} ${first + index}`) : null;
   return {
     rowIndex: index, changeVersion: change?.['version'] ?? null, changeBody: change?.['body'] ?? null,
@@ -59,8 +59,8 @@ const finds: Readonly<Record<string, Find>> = {
     });
     return extent ? { ...extent, ...rowAt(view, extent, Number(index)) } : [];
   }),
-  select_rows_of_extents: (view, values, statement) => decodeRows(statement, values).map(({ at, index, ...extent }) => {
-    return { at, ...rowAt(view, extent as unknown as Extent, Number(index)) };
+  select_rows_of_extents: (view, values, statement) => decodeRows(statement, values).map(({ at, index, mayHaveChange, ...extent }) => {
+    return { at, ...rowAt(view, extent as unknown as Extent, Number(index), String(mayHaveChange) !== 'false') };
   }),
   select_segments: () => [],
   read_row: (view, [tableId, teamId, version, ordinal, index]) => {
