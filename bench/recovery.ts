@@ -9,7 +9,7 @@ import { rowsPerRequest } from './data.ts';
 import { createDatabase, describeEnvironment, renderFacts, startKafka, startPostgres } from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { renderReplay, renderTakeovers } from './recovery-report.ts';
-import { measureReplay } from './replay.ts';
+import { measureReplay, type Side } from './replay.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, type ServiceSettings } from './service-processes.ts';
 import { measureTakeovers } from './takeover.ts';
@@ -46,7 +46,8 @@ async function run(
   signal.throwIfAborted();
   const databases = {
     takeover: await createDatabase(postgresUrl, 'takeover', resources),
-    replay: await createDatabase(postgresUrl, 'replay', resources),
+    rows: await createDatabase(postgresUrl, 'rows', resources),
+    patches: await createDatabase(postgresUrl, 'patches', resources),
   };
   const environment = await describeEnvironment(databases);
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
@@ -60,8 +61,9 @@ async function run(
     ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal)
     : [];
   if (takeovers.length > 0) console.log(`\n${renderTakeovers(takeovers)}`);
+  const side = (part: 'rows' | 'patches'): Side => ({ settings: settingsOf(part), databaseUrl: databases[part] });
   const replay = rows > 0
-    ? await measureReplay({ rows, settings: settingsOf('replay'), databaseUrl: databases.replay }, signal)
+    ? await measureReplay({ rows, ofRows: side('rows'), ofPatches: side('patches') }, signal)
     : undefined;
   if (replay) console.log(`\n${renderReplay(replay)}`);
   if (jsonFile === undefined) return;

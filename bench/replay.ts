@@ -9,32 +9,38 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { newLogger } from '../src/cli/console.ts';
 import { readConfig } from '../src/app/config.ts';
 import { openRecordLog } from '../src/app/open-log.ts';
-import { freePort } from '../test/support/server.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, rowsPerRequest, seededRandom } from './data.ts';
 import { query, settle } from './environment.ts';
 import { runScript } from './processes.ts';
 import { median } from './report.ts';
-import type { Target } from './requests.ts';
 import { startService, tablog, type ServiceSettings } from './service-processes.ts';
 
 const loadConnections = 8;
 const patches = 100_000;
 const patchConnections = 32;
 
-export interface ReplayOptions {
-  /** How many rows are loaded: a multiple of `rowsPerRequest`. */
-  rows: number;
+/** One service, with a log and a database of its own. */
+export interface Side {
   settings: ServiceSettings;
   databaseUrl: string;
 }
 
+export interface ReplayOptions {
+  /** How many rows are loaded into each log: a multiple of `rowsPerRequest`. */
+  rows: number;
+  /** Its log gets the rows only. */
+  ofRows: Side;
+  /** Its log gets the rows, and the patches behind them. */
+  ofPatches: Side;
+}
+
 export interface ReplayTimes {
-  /** What the log holds in the end: its events, and the rows added and patched by them. */
+  /** What the log with the patches holds: its events, and the rows added and patched by them. */
   readonly events: number;
   readonly rows: number;
   readonly patches: number;
-  /** In seconds. The first three are of the log before the patches. */
+  /** In seconds. The first and the third are of the log of rows only. */
   readonly reading: number;
   readonly copying: number;
   readonly replayOfRows: number;
@@ -42,70 +48,63 @@ export interface ReplayTimes {
   readonly verify: number;
 }
 
-/** How often each replay is timed, and COPY before each; the median counts. */
+/** How often each replay is timed, and COPY before it; the median counts. */
 const rounds = 3;
 
-/** Fills a log, stops the service, and times the work on the log. Rejects if a result does not match what was loaded. */
-export async function measureReplay(
-  { rows, settings: ofAnyPort, databaseUrl }: ReplayOptions, signal: AbortSignal,
-): Promise<ReplayTimes> {
-  // The client knows the rows by the port of their service.
-  const settings = { ...ofAnyPort, port: await freePort() };
-  const { environment } = settings;
+/**
+ * Fills two logs, stops their services, and times the work on the logs. COPY and both replays take turns, because the machine may be
+ * faster at one time than at another. Rejects if a result does not match what was loaded.
+ */
+export async function measureReplay({ rows, ofRows, ofPatches }: ReplayOptions, signal: AbortSignal): Promise<ReplayTimes> {
   const time = async <T>(what: string, work: () => Promise<T>): Promise<{ result: T; seconds: number }> => {
-    await settle([databaseUrl]);
+    await settle([ofRows.databaseUrl, ofPatches.databaseUrl]);
     const start = performance.now();
     const result = await work();
     const seconds = (performance.now() - start) / 1_000;
     console.error(`${what}: ${seconds.toFixed(2)} s`);
     return { result, seconds };
   };
-  const tablogJson = async (command: string): Promise<Record<string, unknown>> => {
-    return JSON.parse(await runScript([tablog, command, '--json'], environment, signal)) as Record<string, unknown>;
+  const tablogJson = async ({ settings }: Side, command: string): Promise<Record<string, unknown>> => {
+    return JSON.parse(await runScript([tablog, command, '--json'], settings.environment, signal)) as Record<string, unknown>;
   };
-  const timeReplay = async (what: string, events: number): Promise<number> => {
-    const replayed = await time(what, () => tablogJson('replay'));
+  const timeReplay = async (side: Side, what: string, events: number): Promise<number> => {
+    const replayed = await time(what, () => tablogJson(side, 'replay'));
     expectEqual('events replayed', replayed.result['events'], events);
     return replayed.seconds;
   };
   const timeCopy = async (): Promise<number> => {
-    const { seconds } = await time('COPY', () => copyRows(databaseUrl, rows, signal));
-    await query(databaseUrl, 'drop table copied');
+    const { seconds } = await time('COPY', () => copyRows(ofRows.databaseUrl, rows, signal));
+    await query(ofRows.databaseUrl, 'drop table copied');
     return seconds;
   };
 
-  await using resources = new AsyncDisposableStack();
-  const ask = startClient(resources, signal);
-  await withService(settings, signal, (target) => ask({ do: 'load', target, rows, connections: loadConnections }));
+  await fillLog(ofRows, { rows, patches: 0 }, signal);
+  await fillLog(ofPatches, { rows, patches }, signal);
   // The first reading warms up the log's caches.
-  const eventsOfRows = await readLog(settings, databaseUrl, signal);
-  const reading = await time('reading', () => readLog(settings, databaseUrl, signal));
-  // In turn, because the machine may be faster at one time than at another.
+  const eventsOfRows = await readLog(ofRows.settings, ofRows.databaseUrl, signal);
+  const events = await readLog(ofPatches.settings, ofPatches.databaseUrl, signal);
+  const reading = await time('reading', () => readLog(ofRows.settings, ofRows.databaseUrl, signal));
   const copying: number[] = [];
   const replayOfRows: number[] = [];
   const replay: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     copying.push(await timeCopy());
-    replayOfRows.push(await timeReplay('replay of the rows', eventsOfRows));
+    replayOfRows.push(await timeReplay(ofRows, 'replay of the rows', eventsOfRows));
+    replay.push(await timeReplay(ofPatches, 'replay of rows and patches', events));
   }
-
-  await withService(settings, signal, (target) => ask({ do: 'patch', target, rows: patches, connections: patchConnections }));
-  const events = await readLog(settings, databaseUrl, signal);
-  for (let round = 0; round < rounds; round += 1) {
-    copying.push(await timeCopy());
-    replay.push(await timeReplay('replay of rows and patches', events));
-  }
-  const verify = await time('verify', () => tablogJson('verify'));
+  const verify = await time('verify', () => tablogJson(ofPatches, 'verify'));
   expectEqual('events verified', verify.result['events'], events);
   expectEqual('rows verified', verify.result['rows'], rows);
   return { events, rows, patches, reading: reading.seconds, copying: median(copying), replayOfRows: median(replayOfRows), replay: median(replay), verify: verify.seconds };
 }
 
-/** Runs a service, and stops it again. */
-async function withService(settings: ServiceSettings, signal: AbortSignal, use: (target: Target) => Promise<unknown>): Promise<void> {
+/** Loads rows and patches through a service, which is stopped in the end. */
+async function fillLog({ settings }: Side, counts: { rows: number; patches: number }, signal: AbortSignal): Promise<void> {
   await using resources = new AsyncDisposableStack();
+  const ask = startClient(resources, signal);
   const { processes, target } = await startService(settings, ['all'], resources, signal);
-  await use(target);
+  await ask({ do: 'load', target, rows: counts.rows, connections: loadConnections });
+  if (counts.patches > 0) await ask({ do: 'patch', target, rows: counts.patches, connections: patchConnections });
   for (const process of processes) await process.end('SIGTERM');
 }
 

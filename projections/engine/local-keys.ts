@@ -20,7 +20,8 @@ const attemptsMax = 20;
 
 /**
  * Whether a write failed because a key is taken. If Postgres loses commits, the sequence gives keys again that processes still hand
- * out; what they remember may be wrong, too.
+ * out; what they remember may be wrong, too. So it is if a change of a row is inserted as its first one and the row has one
+ * (`projections/tables/changed-rows.ts`).
  */
 export function isKeyTaken(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505' && !isDuplicateOutcome(error);

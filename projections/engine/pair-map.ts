@@ -1,32 +1,32 @@
 /** A map with pairs as keys. Joining both into a string key would cost more than the rest of the work on an entry. */
 export class PairMap<A, B, V> {
   readonly #entries = new Map<A, Map<B, V>>();
-  /** The entries of the first key that was used last, which is often used again; a bigint takes long to look up. */
-  #lastFirst: A | undefined;
-  #last: Map<B, V> | undefined;
+  /** The first key that was used last, which is often used again, and its entries; a bigint takes long to look up. */
+  #cachedKey: A | undefined;
+  #cachedEntries: Map<B, V> | undefined;
 
   get(first: A, second: B): V | undefined {
-    return this.#of(first)?.get(second);
+    return this.#entriesOf(first)?.get(second);
   }
 
   set(first: A, second: B, value: V): void {
-    let entries = this.#of(first);
+    let entries = this.#entriesOf(first);
     if (entries === undefined) {
       entries = new Map();
       this.#entries.set(first, entries);
-      this.#last = entries;
+      this.#cachedEntries = entries;
     }
     entries.set(second, value);
   }
 
   /** Returns whether there was an entry. */
   delete(first: A, second: B): boolean {
-    return this.#of(first)?.delete(second) ?? false;
+    return this.#entriesOf(first)?.delete(second) ?? false;
   }
 
   /** The values with this first key. */
   valuesOf(first: A): V[] {
-    return [...(this.#of(first)?.values() ?? [])];
+    return [...(this.#entriesOf(first)?.values() ?? [])];
   }
 
   /** All values; those with the same first key stand together. */
@@ -36,10 +36,11 @@ export class PairMap<A, B, V> {
     return values;
   }
 
-  #of(first: A): Map<B, V> | undefined {
-    if (this.#lastFirst === first) return this.#last;
-    this.#lastFirst = first;
-    this.#last = this.#entries.get(first);
-    return this.#last;
+  /** The entries with this first key. */
+  #entriesOf(first: A): Map<B, V> | undefined {
+    if (this.#cachedKey === first) return this.#cachedEntries;
+    this.#cachedKey = first;
+    this.#cachedEntries = this.#entries.get(first);
+    return this.#cachedEntries;
   }
 }

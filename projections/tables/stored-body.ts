@@ -49,7 +49,7 @@ export function readBody(body: string, form: BodyForm, schema: TableSchema, wide
  * Joins the row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version
  * is null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may scan whole
  * tables for each row.
- * @param isChanged whether any row of the extent was changed, as far as known
+ * @param isChanged in SQL, whether the row may have a change: by default, whether any row of its extent has one
  */
 export function joinRowAt(extent: string, index: string, isChanged = `${extent}.changed`): string {
   return `left join lateral (

@@ -9,8 +9,8 @@ import { openCluster, SUPERUSER, type Cluster } from './cluster.ts';
 import { Lease } from './lease.ts';
 import { endPostmaster, findPostmaster, launchPostmaster } from './postmaster.ts';
 import { isAlive } from './processes.ts';
-import { ServerLog } from './server-log.ts';
-import { memoryOfMachine, serverSettings } from './server-settings.ts';
+import { isStartupProgress, ServerLog } from './server-log.ts';
+import { memoryOfMachine, serverSettings, sizeOfDisk } from './server-settings.ts';
 
 const DATABASE = 'tablog';
 const WATCH_INTERVAL_MS = 500;
@@ -26,7 +26,7 @@ export interface EmbeddedPostgresOptions {
   readonly log: (line: string) => void;
   /** Settings of Postgres, which override `serverSettings`. A running server keeps its own. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long to wait until it accepts connections, including recovery after a crash (milliseconds). */
+  /** How long to wait until it accepts connections (milliseconds). While it recovers after a crash, it counts from each report of progress. */
   readonly startTimeoutMs?: number;
 }
 
@@ -50,11 +50,18 @@ export interface EmbeddedPostgres {
  * that says what to do.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const deadline = Date.now() + (options.startTimeoutMs ?? 120_000);
+  const timeoutMs = options.startTimeoutMs ?? 120_000;
+  let deadline = Date.now() + timeoutMs;
   const cluster = await openCluster(options.folder, options.log);
+  const settings = { ...serverSettings({ memory: memoryOfMachine(), disk: await sizeOfDisk(cluster.data) }), ...options.settings };
   const serverLog = await ServerLog.follow(cluster.serverLog, options.log);
   const recent: string[] = [];
   let child: ChildProcess | undefined;
+  const readMessages = async (): Promise<void> => {
+    const lines = await serverLog.drain();
+    recent.push(...lines);
+    if (lines.some(isStartupProgress)) deadline = Date.now() + timeoutMs;
+  };
 
   try {
     while (Date.now() < deadline) {
@@ -68,7 +75,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         }
       }
       if (child !== undefined && hasExited(child)) {
-        recent.push(...(await serverLog.drain()));
+        await readMessages();
         // Exit code 0: it was ready, and another process that used it has stopped it.
         const passing = child.exitCode === 0 || PASSING_FAILURE.test(recent.join('\n'));
         if (!passing) throw failure('Postgres does not start', cluster, recent);
@@ -77,11 +84,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         await sleep(100);
       }
       if (found === undefined && child === undefined) {
-        child = await launchPostmaster(cluster, await findFreePort(), { ...serverSettings(memoryOfMachine()), ...options.settings });
+        child = await launchPostmaster(cluster, await findFreePort(), settings);
       }
       await sleep(10);
+      await readMessages();
     }
-    recent.push(...(await serverLog.drain()));
     throw failure('Postgres did not become ready in time', cluster, recent);
   } catch (error) {
     if (child?.pid !== undefined && !hasExited(child)) await endPostmaster(child.pid, STOP_PATIENCE_MS);

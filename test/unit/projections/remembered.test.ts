@@ -96,16 +96,29 @@ describe('of tables is remembered', () => {
       expect(mayHaveChange(remember(given()), 1n)).toEqual([true, true, true]);
     });
 
-    test('none that an extent got after its first change, and none once it would be too much to remember', () => {
+    test('none that an extent got after its first change, and none of an extent that is too large to remember', () => {
       const extent = given({ block: [one] }).tables.extent(1n);
       const changed = new ChangedRows();
       changed.begin({ ...extent, key: 1n, rows: 8 });
-      changed.begin({ ...extent, key: 2n, rows: 8 * 4 * 1024 * 1024 });
+      changed.begin({ ...extent, key: 2n, rows: 8 * 4 * 1024 * 1024 + 1 });
       expect([changed.mayHave(1n, 7), changed.mayHave(1n, 8), changed.mayHave(2n, 0), changed.mayHave(3n, 0)]).toEqual([false, true, true, true]);
       changed.add(1n, 7);
       changed.add(1n, 8);
       changed.add(3n, 0);
       expect([changed.mayHave(1n, 6), changed.mayHave(1n, 7), changed.mayHave(1n, 8)]).toEqual([false, true, true]);
+    });
+
+    test('extents that were begun first are forgotten for later ones', () => {
+      const extent = given({ block: [one] }).tables.extent(1n);
+      const changed = new ChangedRows(3);
+      const known = (): boolean[] => [1n, 2n, 3n].map((key) => !changed.mayHave(key, 0));
+      changed.begin({ ...extent, key: 1n, rows: 8 });
+      changed.begin({ ...extent, key: 2n, rows: 16 });
+      expect(known()).toEqual([true, true, false]);
+      changed.begin({ ...extent, key: 3n, rows: 8 });
+      expect(known()).toEqual([false, true, true]);
+      changed.begin({ ...extent, key: 4n, rows: 32 });
+      expect(known()).toEqual([false, true, true]);
     });
   });
 
