@@ -37,6 +37,7 @@ export class FolderStore implements BackupStore {
     const path = join(this.#folder, name);
     const folder = dirname(path);
     if (!this.#made.has(folder)) {
+      await makeFolder(join(this.#folder, unfinished));
       await makeFolder(folder);
       for (let made = folder; made !== this.#folder; made = dirname(made)) await syncFolder(dirname(made));
       this.#made.add(folder);

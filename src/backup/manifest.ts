@@ -105,6 +105,19 @@ export async function readNewestSet(store: BackupStore): Promise<BackupSet | nul
   return id === undefined ? null : readSet(store, id);
 }
 
+/** The newest set that can be read; null if there is none. `onUnreadable` is told of newer ones. */
+export async function readNewestReadableSet(store: BackupStore, onUnreadable: (problem: BackupError) => void): Promise<BackupSet | null> {
+  for (const id of (await listSets(store)).toReversed()) {
+    try {
+      return await readSet(store, id);
+    } catch (error) {
+      if (!(error instanceof BackupError)) throw error;
+      onUnreadable(error);
+    }
+  }
+  return null;
+}
+
 export async function removeManifest(store: BackupStore, id: string): Promise<void> {
   await store.remove(`${folder}${id}.json`);
 }

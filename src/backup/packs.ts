@@ -20,13 +20,6 @@ const decompressedAtOnce = (storedBytes: number): number => Math.min(packBytesMa
 /** Of a record of the log, which stands in one pack, at most. */
 const contentMax = 64 * 2 ** 20;
 
-/**
- * A pack that no complete set names is used again only for half a day after it was stored, to continue a backup that was interrupted.
- * `remove` leaves such packs alone for a day. So neither needs to know of the other.
- */
-export const reusedForMs = 12 * 3_600_000;
-export const unnamedForMs = 2 * reusedForMs;
-
 /** The name of the object of a pack. */
 export function packObject(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;
@@ -58,13 +51,15 @@ export async function* readPacks(store: BackupStore, ids: readonly string[]): As
 export class PackWriter {
   readonly #store: BackupStore;
   readonly #named: ReadonlySet<string>;
+  readonly #reuses: boolean;
   #written = 0;
   #writtenBytes = 0;
 
-  /** `named`: packs that the newest complete set names. */
-  constructor(store: BackupStore, named: ReadonlySet<string>) {
+  /** `named`: packs that the newest complete set names. `reuses`: whether packs that are there are left as they are. */
+  constructor(store: BackupStore, named: ReadonlySet<string>, { reuses }: { readonly reuses: boolean }) {
     this.#store = store;
     this.#named = named;
+    this.#reuses = reuses;
   }
 
   /** How many packs were stored, and their bytes; packs that were there do not count. */
@@ -72,12 +67,10 @@ export class PackWriter {
     return { packs: this.#written, bytes: this.#writtenBytes };
   }
 
-  /** Stores a pack unless it is there. Resolves to its ID. */
+  /** Stores a pack, unless one that is there is used. Resolves to its ID. */
   async write(content: Uint8Array): Promise<string> {
     const id = hashOf(content);
-    if (this.#named.has(id)) return id;
-    const found = await this.#store.find(packObject(id));
-    if (found !== null && Date.now() - found.storedAt < reusedForMs) return id;
+    if (this.#reuses && (this.#named.has(id) || (await this.#store.find(packObject(id))) !== null)) return id;
     const compressed = await compress(content, { chunkSize: compressedAtOnce });
     await this.#store.put(packObject(id), compressed, compressed.length);
     this.#written += 1;

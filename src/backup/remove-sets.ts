@@ -1,8 +1,12 @@
 /** Removes old sets, and what only they name. */
 import type { BackupStore, KeptObject } from './backup-store.ts';
 import { listSets, packsOf, readSet, removeManifest } from './manifest.ts';
-import { packOf, unnamedForMs } from './packs.ts';
+import { packOf } from './packs.ts';
 import { fileObject, listFiles } from './uploaded-files.ts';
+import { withWorkMark } from './work-mark.ts';
+
+/** For so long, in milliseconds, what no set names is kept: a backup that was interrupted goes on with it. */
+const unnamedForMs = 24 * 3_600_000;
 
 export interface Removed {
   readonly sets: readonly string[];
@@ -12,9 +16,17 @@ export interface Removed {
 
 /**
  * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before that, a backup that
- * is under way may use it. Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a kept set cannot be read.
+ * was interrupted may go on with it. Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a backup is
+ * under way, or a kept set cannot be read.
  */
 export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
+  return withWorkMark(store, 'removal', (mark) => removeUnderMark(store, keep, unnamedFor, () => {
+    signal.throwIfAborted();
+    mark.check();
+  }));
+}
+
+async function removeUnderMark(store: BackupStore, keep: number, unnamedFor: number, check: () => void): Promise<Removed> {
   const sets = await listSets(store);
   const kept = sets.slice(-Math.max(1, keep));
   const old = sets.slice(0, sets.length - kept.length);
@@ -26,12 +38,15 @@ export async function removeSets(store: BackupStore, keep: number, signal: Abort
     if (manifest.keys !== null) named.keys.add(manifest.keys);
   }
   // First the manifests: a set that lacks something never has one.
-  for (const id of old) await removeManifest(store, id);
+  for (const id of old) {
+    check();
+    await removeManifest(store, id);
+  }
   const before = Date.now() - unnamedFor;
   let objects = 0;
   const removeUnnamed = async (folder: string, isNamed: (object: KeptObject) => boolean): Promise<void> => {
     for await (const object of store.list(folder)) {
-      signal.throwIfAborted();
+      check();
       if (object.storedAt >= before || isNamed(object)) continue;
       await store.remove(object.name);
       objects += 1;

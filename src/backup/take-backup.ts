@@ -6,15 +6,17 @@ import { models } from '../../projections/models.ts';
 import type { Database } from '../database/database.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { LogReader } from '../log/event-log.ts';
-import type { BackupStore, OnProgress } from './backup-store.ts';
+import type { BackupError, BackupStore, OnProgress } from './backup-store.ts';
 import { CopySnapshot } from './copy-out.ts';
 import { backupKeys } from './keys.ts';
-import { packsOf, readNewestSet, writeManifest, type BackupSet, type Manifest, type PartitionCopy } from './manifest.ts';
+import { packsOf, readNewestReadableSet, writeManifest, type BackupSet, type Manifest, type PartitionCopy } from './manifest.ts';
 import { PackWriter } from './packs.ts';
 import { writeRecords } from './record-packs.ts';
 import { checkPassphrase } from './sealed-keys.ts';
 import { noteTables, readModelTables } from './stored-tables.ts';
+import { untilCaughtUp } from './until-caught-up.ts';
 import { backupFiles, listFiles } from './uploaded-files.ts';
+import { withWorkMark, type WorkMark } from './work-mark.ts';
 
 export interface BackupOptions {
   readonly store: BackupStore;
@@ -28,8 +30,14 @@ export interface BackupOptions {
   readonly passphrase: Buffer | null;
   /** Null: only the names of the uploaded files are kept. */
   readonly files: Pick<FileStore, 'read'> | null;
+  /** Whether everything is stored anew, in the place of what is there: that may be damaged. */
+  readonly full: boolean;
+  /** Whether the read model may lack events that the log has. */
+  readonly behind: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
+  /** Told of newer sets than the one that this backup goes on from, which cannot be read. */
+  readonly onUnreadable: (problem: BackupError) => void;
 }
 
 export interface TakenBackup extends BackupSet {
@@ -38,14 +46,22 @@ export interface TakenBackup extends BackupSet {
 }
 
 /**
- * Takes a backup. What it has stored when it is interrupted is used by the next one. Rejects with BackupError, with the reason of `signal`,
- * and with errors of Postgres, the log and the store.
+ * Takes a backup. What it has stored when it is interrupted is used by the next one. Rejects with BackupError, among others if the read model is behind
+ * the log, with the reason of `signal`, and with errors of Postgres, the log and the store.
  */
-export async function takeBackup({ store, url, database, log, withRecords, passphrase, files, signal, onProgress }: BackupOptions): Promise<TakenBackup> {
+export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
+  const { store, database, log, passphrase, behind, signal } = options;
   // Before the work.
   if (passphrase !== null) checkPassphrase(passphrase);
-  const before = (await readNewestSet(store))?.manifest;
-  const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)));
+  if (!behind) await untilCaughtUp(log, database, signal);
+  return withWorkMark(store, 'backup', (mark) => takeUnderMark(options, mark));
+}
+
+async function takeUnderMark(
+  { store, url, database, log, withRecords, passphrase, files, full, signal, onProgress, onUnreadable }: BackupOptions, mark: WorkMark,
+): Promise<TakenBackup> {
+  const before = full ? undefined : (await readNewestReadableSet(store, onUnreadable))?.manifest;
+  const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)), { reuses: !full });
   // In short snapshots, and kept: in the one that is copied only what has changed since is read for its digest.
   await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
   const began = performance.now();
@@ -88,10 +104,11 @@ export async function takeBackup({ store, url, database, log, withRecords, passp
     records += Number(next);
   }
   const keptFiles = await backupFiles(listFiles(store, fileNames), {
-    files, store, packs, signal, onDone: (done) => onProgress('uploaded files', done, fileCount),
+    files, store, packs, reuses: !full, signal, onDone: (done) => onProgress('uploaded files', done, fileCount),
   });
   const manifest: Manifest = { format: 1, snapshotMs, readModel: database.schema, ...copied, partitions, files: keptFiles };
   signal.throwIfAborted();
+  mark.check();
   return { id: await writeManifest(store, manifest), manifest, written: packs.written };
 }
 

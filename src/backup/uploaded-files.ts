@@ -49,20 +49,23 @@ export interface FilesBackup {
   readonly files: Pick<FileStore, 'read'> | null;
   readonly store: BackupStore;
   readonly packs: PackWriter;
+  /** Whether files that are there are left as they are. */
+  readonly reuses: boolean;
   readonly signal: AbortSignal;
   /** Called with how many files are behind it. */
   readonly onDone: (files: number) => void;
 }
 
-/** Stores the files that are not there yet, and their list. A file that was removed after the snapshot is left out. */
-export async function backupFiles(named: AsyncIterable<NamedFile>, { files, store, packs, signal, onDone }: FilesBackup): Promise<Manifest['files']> {
+/** Stores the files, except those that are there and are used, and their list. A file that was removed after the snapshot is left out. */
+export async function backupFiles(named: AsyncIterable<NamedFile>, { files, store, packs, reuses, signal, onDone }: FilesBackup): Promise<Manifest['files']> {
   let [done, count, bytes] = [0, 0, 0];
   const lines = async function* (): AsyncGenerator<Buffer> {
     for await (const { name, size } of named) {
       signal.throwIfAborted();
       onDone(done);
       done += 1;
-      if (files !== null && !(await backupFile(name, size, files, store))) continue;
+      const isThere = reuses && (await store.find(fileObject(name))) !== null;
+      if (files !== null && !isThere && !(await backupFile(name, size, files, store))) continue;
       count += 1;
       bytes += size;
       yield Buffer.from(`${name} ${size}\n`);
@@ -72,8 +75,8 @@ export async function backupFiles(named: AsyncIterable<NamedFile>, { files, stor
   return { count, bytes, kept: files !== null, names };
 }
 
+/** Resolves to whether the file is still there to be read. */
 async function backupFile(name: string, size: number, files: Pick<FileStore, 'read'>, store: BackupStore): Promise<boolean> {
-  if ((await store.find(fileObject(name))) !== null) return true;
   const content = await files.read(name);
   if (content === null) return false;
   await store.put(fileObject(name), withHash(content), size + hashBytes);

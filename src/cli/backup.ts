@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import type { BackupStore } from '../backup/backup-store.ts';
+import { BackupError, type BackupStore } from '../backup/backup-store.ts';
 import type { BackupSet } from '../backup/manifest.ts';
 import { audited } from './audited.ts';
 import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
@@ -25,6 +25,8 @@ export interface KeyFlags {
 interface TakeFlags extends Flags, KeyFlags {
   readonly files: boolean;
   readonly log: boolean;
+  readonly full?: boolean;
+  readonly behind?: boolean;
 }
 
 export function addBackupCommands(program: Command): void {
@@ -34,6 +36,8 @@ export function addBackupCommands(program: Command): void {
     .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
     .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
     .option('--no-log', 'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored')
+    .option('--full', 'store everything anew, in the place of what is there: after `backup verify` has found damage')
+    .option('--behind', 'take the read model as it is, even if it lacks events that the log has, because a partition has halted')
     .option('--json', 'write the result as JSON')
     .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
   const command = (name: string, description: string): Command => {
@@ -55,7 +59,10 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../backup/take-backup.ts'), import('../backup/uploaded-files.ts')]);
   const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
-    const set = await takeBackup({ store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, signal, onProgress: progressByKind(writeWords) });
+    const set = await takeBackup({
+      store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, full: flags.full === true, behind: flags.behind === true, signal,
+      onProgress: progressByKind(writeWords), onUnreadable: ({ message }) => writeWords(`${message} The backup goes on from an earlier one.`),
+    });
     details['set'] = set.id;
     return set;
   })));
@@ -69,8 +76,17 @@ async function list(from: string, flags: Flags): Promise<void> {
   const { listSets, readSet } = await import('../backup/manifest.ts');
   await withStore(from, { make: false }, async (store) => {
     const sets: Summary[] = [];
-    for (const id of await listSets(store)) sets.push(summaryOf(await readSet(store, id)));
-    if (flags.json) return writeOut(JSON.stringify(sets));
+    const unreadable: { readonly id: string; readonly problem: string }[] = [];
+    for (const id of await listSets(store)) {
+      try {
+        sets.push(summaryOf(await readSet(store, id)));
+      } catch (error) {
+        if (!(error instanceof BackupError)) throw error;
+        unreadable.push({ id, problem: error.message });
+      }
+    }
+    for (const { problem } of unreadable) writeWords(problem);
+    if (flags.json) return writeOut(JSON.stringify([...sets, ...unreadable].toSorted((a, b) => (a.id < b.id ? -1 : 1))));
     await writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'LOG', 'KEYS', 'FILES'], sets.map((set) => [
       set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), set.withLog ? 'records' : 'its end', set.withKeys ? 'yes' : 'no',
       `${set.files}${set.withFiles ? '' : ' names'}`,

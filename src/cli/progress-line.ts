@@ -5,7 +5,8 @@ export class ProgressLine {
   readonly #unit: string;
   readonly #write: (line: string) => void;
   #lastTime = performance.now();
-  #lastDone = 0;
+  /** Null before the first update: work that goes on where it was interrupted begins above 0. */
+  #lastDone: number | null = null;
 
   constructor(unit: string, write: (line: string) => void) {
     this.#unit = unit;
@@ -15,6 +16,7 @@ export class ProgressLine {
   /** `of` null: the total is unknown. `more` is appended. */
   update(done: number, of: number | null, more = ''): void {
     const now = performance.now();
+    this.#lastDone ??= done;
     const elapsed = now - this.#lastTime;
     if (elapsed < intervalMs) return;
     const rate = Math.round(((done - this.#lastDone) * 1000) / elapsed);

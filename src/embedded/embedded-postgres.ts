@@ -53,7 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const timeoutMs = options.startTimeoutMs ?? 120_000;
   let deadline = Date.now() + timeoutMs;
   const cluster = await openCluster(options.folder, options.log);
-  const settings = { ...serverSettings({ memory: memoryOfMachine(), disk: await sizeOfDisk(cluster.data) }), ...options.settings };
+  const settings = { ...serverSettings({ memory: memoryOfMachine(), disk: await sizeOfDisk(options.folder) }), ...options.settings };
   const serverLog = await ServerLog.follow(cluster.serverLog, options.log);
   const recent: string[] = [];
   let child: ChildProcess | undefined;

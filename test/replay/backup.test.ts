@@ -7,9 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
+import { readModelSchema } from '../../projections/models.ts';
 import { changeTeam, newTeam } from '../../src/administration/teams.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
+import { untilCaughtUp } from '../../src/backup/until-caught-up.ts';
 import { dumpOf } from '../fixtures/dump.ts';
 import { scale } from '../scale.ts';
 import { newToken } from '../fixtures/writers/scripted-team.ts';
@@ -219,17 +221,54 @@ test('another passphrase is refused, and nothing is restored', async () => {
   expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 0 });
 });
 
-test('removal leaves the kept sets whole; a damaged pack is found, and is not restored', async () => {
+test('a set whose manifest is damaged is named, and the next backup goes on from the one before', async () => {
+  const id = '99991231T235959999Z-0123456789abcdef';
+  const name = join(backups, 'sets', `${id}.json`);
+  await writeFile(name, '{}');
+  try {
+    const listed = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
+    expect(listed.at(-1)).toEqual({ id, problem: `The manifest of set ${id} is damaged.` });
+    const { packs } = JSON.parse(await outputOf(['backup', 'verify', backups, dumped.set, '--json'], {}));
+    const { code, stdout, stderr } = await runTablog(['backup', backups, '--key-file', keyFile, '--json'], source);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`The manifest of set ${id} is damaged. The backup goes on from an earlier one.`) });
+    expect(JSON.parse(stdout).stored.packs).toBeLessThan(packs / 2);
+  } finally {
+    await rm(name);
+  }
+});
+
+test('removal leaves the kept sets whole; a damaged pack is found, and is not restored; a full backup stores it anew', async () => {
   const verify = ['backup', 'verify', backups, '--key-file', keyFile];
+  // Of the backups that were killed.
+  await rm(join(backups, 'running'), { recursive: true, force: true });
   const removed = JSON.parse(await outputOf(['backup', 'remove', backups, '--keep', '1', '--json'], source));
   expect(removed.sets.length).toBeGreaterThan(1);
-  expect(JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}))).toHaveLength(1);
+  const listed: { readonly id: string }[] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
+  expect(listed).toHaveLength(1);
   expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
   const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-  const manifest = await readFile(join(backups, 'sets', `${dumped.set}.json`), 'utf8');
+  const manifest = await readFile(join(backups, 'sets', `${listed[0]!.id}.json`), 'utf8');
   const damaged = random.pick(packs.filter(({ name }) => manifest.includes(name)));
   await truncate(join(damaged.parentPath, damaged.name), 10);
   expect(await runTablog(verify, {})).toMatchObject({ code: 1, stdout: expect.stringContaining(`Pack ${damaged.name} is damaged`) });
   const place = await emptyPlace('damaged');
   expect(await runTablog(['restore', backups, '--key-file', keyFile], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
+  const stored = async (...more: string[]): Promise<number> => {
+    return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json', ...more], source)).stored.packs;
+  };
+  expect(await stored()).toBeLessThan(await stored('--full'));
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+});
+
+test('a read model that lacks events is not backed up, unless that is said', async () => {
+  const pool = new pg.Pool({ connectionString: generated.url, options: `-c search_path=${readModelSchema}` });
+  try {
+    const { signal } = new AbortController();
+    await untilCaughtUp(generated.log, { pool }, signal, 0);
+    await generated.log.appendRecord(3, Buffer.from('of a process that has not projected it yet'));
+    await expect(untilCaughtUp(generated.log, { pool }, signal, 0)).rejects.toThrow('The read model lacks 1 events that the log has.');
+    await outputOf(['backup', backups, '--key-file', keyFile, '--behind'], source);
+  } finally {
+    await pool.end();
+  }
 });

@@ -20,7 +20,15 @@ test('every few seconds a line says how far the work is, at which rate, and how 
   progress.update(500, 1000);
   jest.advanceTimersByTime(4000);
   progress.update(600, null);
-  expect(lines).toEqual(['400 of 1000 rows, 100 a second, 6 s left', '600 rows, 50 a second']);
+  expect(lines).toEqual(['400 of 1000 rows, 98 a second, 7 s left', '600 rows, 50 a second']);
+});
+
+test('work that goes on where it was interrupted has the rate of what is done now', () => {
+  const progress = new ProgressLine('events', (line) => lines.push(line));
+  progress.update(900_000, 1_000_000);
+  jest.advanceTimersByTime(4000);
+  progress.update(904_000, 1_000_000);
+  expect(lines).toEqual(['904000 of 1000000 events, 1000 a second, 96 s left']);
 });
 
 test('each kind of work has lines of its own, with its own rate', () => {

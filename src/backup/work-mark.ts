@@ -1,0 +1,71 @@
+/**
+ * Backups and removals keep out of each other's way: a removal must not delete what a backup that is under way has found in the store, and is
+ * about to name. Each marks its work by an object `running/KIND-ID`, which it stores anew every minute.
+ */
+import { randomUUID } from 'node:crypto';
+import { pause } from '../pause.ts';
+import { BackupError, type BackupStore } from './backup-store.ts';
+
+/** Backups do not mind each other. */
+export type WorkKind = 'backup' | 'removal';
+
+const folder = 'running/';
+const renewedEvery = 60_000;
+
+/** A mark that was not renewed for so long, in milliseconds, is of work that was killed. */
+export const abandonedAfter = 10 * renewedEvery;
+
+/** The mark of work that is under way. */
+export interface WorkMark {
+  /** Throws BackupError if it could not be renewed for too long: other work may have begun since. */
+  check(): void;
+}
+
+/** Marks work in a store while `work` runs. Rejects with BackupError if work of the other kind is under way. */
+export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: (mark: WorkMark) => Promise<T>): Promise<T> {
+  const name = `${folder}${kind}-${randomUUID()}`;
+  let renewedAt = performance.now();
+  const renew = async (): Promise<void> => {
+    const began = performance.now();
+    await store.put(name, Buffer.from(kind), kind.length);
+    renewedAt = began;
+  };
+  const done = new AbortController();
+  const renewing = async (): Promise<void> => {
+    for (await pause(renewedEvery, done.signal); !done.signal.aborted; await pause(renewedEvery, done.signal)) {
+      // `check` tells of a store that does not answer for long.
+      await renew().catch(() => undefined);
+    }
+  };
+  // First the mark, then the look at others: of two that begin at once, at least one sees the other.
+  await renew();
+  const renewals = renewing();
+  try {
+    await expectNoOther(store, kind, name);
+    return await work({
+      check: () => {
+        if (performance.now() - renewedAt >= abandonedAfter) throw new BackupError(`The store did not answer for ${abandonedAfter / 60_000} minutes: run the command again.`);
+      },
+    });
+  } finally {
+    done.abort();
+    await renewals;
+    // A mark that is left counts for ten minutes.
+    await store.remove(name).catch(() => undefined);
+  }
+}
+
+async function expectNoOther(store: BackupStore, kind: WorkKind, own: string): Promise<void> {
+  // By the store's clock.
+  const now = (await store.find(own))!.storedAt;
+  for await (const { name, storedAt } of store.list(folder)) {
+    if (name.startsWith(`${folder}${kind}-`)) continue;
+    const age = now - storedAt;
+    if (age >= abandonedAfter) await store.remove(name);
+    else {
+      const other = kind === 'backup' ? 'Sets are being removed from here' : 'A backup is being taken here';
+      const minutes = Math.ceil((abandonedAfter - age) / 60_000);
+      throw new BackupError(`${other}. Run the command again when that has ended; if it was killed, in ${minutes} minutes.`);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { FolderStore } from '../../../src/backup/folder-store.ts';
+import { abandonedAfter, withWorkMark, type WorkKind } from '../../../src/backup/work-mark.ts';
+
+let folder: string;
+let store: FolderStore;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-work-mark-'));
+  store = await FolderStore.open(folder, { make: true });
+});
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const marks = (): Promise<string[]> => readdir(join(folder, 'running'));
+const nothing = async (): Promise<void> => undefined;
+
+test.each<[WorkKind, WorkKind, string | null]>([
+  ['backup', 'removal', 'A backup is being taken here.'],
+  ['removal', 'backup', 'Sets are being removed from here.'],
+  ['backup', 'backup', null],
+  ['removal', 'removal', null],
+])('beside a %s, a %s is refused: %s', async (first, second, refusal) => {
+  await withWorkMark(store, first, async () => {
+    const other = withWorkMark(store, second, nothing);
+    await (refusal === null ? other : expect(other).rejects.toThrow(refusal));
+    expect(await marks()).toHaveLength(1);
+  });
+  expect(await marks()).toEqual([]);
+  await withWorkMark(store, second, nothing);
+});
+
+test('the mark goes when the work fails, with its error', async () => {
+  await expect(withWorkMark(store, 'backup', () => Promise.reject(new Error('the disk is full')))).rejects.toThrow('the disk is full');
+  expect(await marks()).toEqual([]);
+});
+
+test('the mark of work that was killed counts for ten minutes', async () => {
+  const name = 'running/backup-killed';
+  const put = async (age: number): Promise<void> => {
+    await store.put(name, Buffer.from('backup'));
+    const then = new Date(Date.now() - age);
+    await utimes(join(folder, name), then, then);
+  };
+  await put(abandonedAfter - 90_000);
+  await expect(withWorkMark(store, 'removal', nothing)).rejects.toThrow('if it was killed, in 2 minutes');
+  await put(abandonedAfter + 1000);
+  await withWorkMark(store, 'removal', nothing);
+  expect(await marks()).toEqual([]);
+});
+
+test('work whose mark could not be renewed for ten minutes does not complete', async () => {
+  const start = performance.now();
+  await withWorkMark(store, 'backup', async (mark) => {
+    mark.check();
+    jest.spyOn(performance, 'now').mockReturnValue(start + abandonedAfter + 60_000);
+    expect(() => mark.check()).toThrow('The store did not answer for 10 minutes');
+  });
+});
