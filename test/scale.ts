@@ -31,12 +31,12 @@ export const scale = {
   historyMs: scaled(3000, 30_000),
   /** The number of small chunks in a stash. */
   smallChunks: scaled(400, 3000),
-  /** The log that the command line replays: 2,000 events and 20,000 rows, or 100,800 events and more than a million rows. */
+  /** The log that the command line replays: 1,400 events and 16,000 rows, or 100,800 events and more than a million rows. */
   replayedLog: scaled(
-    { teams: 4, eventsOfTeam: 500, blocksOfTeam: 5, rowsOfBlock: 1000 },
+    { teams: 4, eventsOfTeam: 350, blocksOfTeam: 4, rowsOfBlock: 1000 },
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
   ),
-  replayedAtLeast: scaled({ events: 1900, rows: 15_000 }, { events: 100_000, rows: 1_000_000 }),
+  replayedAtLeast: scaled({ events: 1300, rows: 12_000 }, { events: 100_000, rows: 1_000_000 }),
   /** How often a replay is killed before it takes over, and how often one takes over. */
   replayKills: scaled(1, 5),
   replayTakeovers: scaled(1, 10),
@@ -44,7 +44,7 @@ export const scale = {
   fillKills: scaled(0, 20),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(
-    { teams: 3, eventsOfTeam: 400, blocksOfTeam: 6, rowsOfBlock: 60 },
+    { teams: 2, eventsOfTeam: 400, blocksOfTeam: 5, rowsOfBlock: 40 },
     { teams: 5, eventsOfTeam: 400, blocksOfTeam: 15, rowsOfBlock: 60 },
   ),
   /** The log that is compacted and garbage-collected. */

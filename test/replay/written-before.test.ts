@@ -58,7 +58,7 @@ describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind}
   });
 
   test('reads as it did when it is built anew', async () => {
-    expect(await runTablog(['replay', '--batch-events', '7'], restored.environment)).toMatchObject({ code: 0 });
+    expect(await runTablog(['replay', '--batch-events', '25'], restored.environment)).toMatchObject({ code: 0 });
     expect(differencesOf(dump, await restored.dump())).toEqual([]);
   });
 
