@@ -44,7 +44,7 @@ export const scale = {
   fillKills: scaled(0, 20),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(
-    { teams: 2, eventsOfTeam: 400, blocksOfTeam: 5, rowsOfBlock: 40 },
+    { teams: 2, eventsOfTeam: 400, blocksOfTeam: 5, rowsOfBlock: 60 },
     { teams: 5, eventsOfTeam: 400, blocksOfTeam: 15, rowsOfBlock: 60 },
   ),
   /** The log that is compacted and garbage-collected. */
