@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { checkPostgres } from '../database/check-postgres.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { isStartupProgress } from '../embedded/server-log.ts';
 import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 
@@ -23,7 +24,7 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
   const folder = join(config.DATA_DIR, 'postgres');
   const embedded = await inDataFolder(folder, async () => {
     await makeFolder(folder);
-    return startEmbeddedPostgres({ folder, log: (line) => logger.debug({ postgres: line }, 'postgres') });
+    return startEmbeddedPostgres({ folder, log: (line) => logger[isStartupProgress(line) ? 'info' : 'debug']({ postgres: line }, 'postgres') });
   });
   return {
     url: embedded.url, embedded,

@@ -50,15 +50,16 @@ export async function* readPacks(store: BackupStore, ids: readonly string[]): As
 
 export class PackWriter {
   readonly #store: BackupStore;
-  readonly #named: ReadonlySet<string>;
+  /** Packs that need not be looked for. */
+  readonly #usable: Set<string>;
   readonly #reuses: boolean;
   #written = 0;
   #writtenBytes = 0;
 
   /** `named`: packs that the newest complete set names. `reuses`: whether packs that are there are left as they are. */
-  constructor(store: BackupStore, named: ReadonlySet<string>, { reuses }: { readonly reuses: boolean }) {
+  constructor(store: BackupStore, named: Iterable<string>, { reuses }: { readonly reuses: boolean }) {
     this.#store = store;
-    this.#named = named;
+    this.#usable = new Set(reuses ? named : []);
     this.#reuses = reuses;
   }
 
@@ -70,11 +71,12 @@ export class PackWriter {
   /** Stores a pack, unless one that is there is used. Resolves to its ID. */
   async write(content: Uint8Array): Promise<string> {
     const id = hashOf(content);
-    if (this.#reuses && (this.#named.has(id) || (await this.#store.find(packObject(id))) !== null)) return id;
+    if (this.#usable.has(id) || (this.#reuses && (await this.#store.find(packObject(id))) !== null)) return id;
     const compressed = await compress(content, { chunkSize: compressedAtOnce });
     await this.#store.put(packObject(id), compressed, compressed.length);
     this.#written += 1;
     this.#writtenBytes += compressed.length;
+    this.#usable.add(id);
     return id;
   }
 

@@ -20,6 +20,8 @@ export interface Removed {
  * under way, or a kept set cannot be read.
  */
 export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
+  // Where nothing was backed up, nothing is written either.
+  if ((await listSets(store)).length === 0) return { sets: [], objects: 0 };
   return withWorkMark(store, 'removal', (mark) => removeUnderMark(store, keep, unnamedFor, () => {
     signal.throwIfAborted();
     mark.check();

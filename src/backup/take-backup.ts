@@ -46,7 +46,7 @@ export interface TakenBackup extends BackupSet {
 }
 
 /**
- * Takes a backup. What it has stored when it is interrupted is used by the next one. Rejects with BackupError, among others if the read model is behind
+ * Takes a backup. What it has stored when it is interrupted is used by the next one, unless that is a full one. Rejects with BackupError, among others if the read model is behind
  * the log, with the reason of `signal`, and with errors of Postgres, the log and the store.
  */
 export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
@@ -61,7 +61,7 @@ async function takeUnderMark(
   { store, url, database, log, withRecords, passphrase, files, full, signal, onProgress, onUnreadable }: BackupOptions, mark: WorkMark,
 ): Promise<TakenBackup> {
   const before = full ? undefined : (await readNewestReadableSet(store, onUnreadable))?.manifest;
-  const packs = new PackWriter(store, new Set(before === undefined ? [] : packsOf(before)), { reuses: !full });
+  const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
   // In short snapshots, and kept: in the one that is copied only what has changed since is read for its digest.
   await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
   const began = performance.now();

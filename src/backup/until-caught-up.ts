@@ -20,7 +20,7 @@ export async function untilCaughtUp(log: LogReader, database: Pick<Database, 'po
     if (missing === 0) return;
     if (performance.now() >= deadline) {
       throw new BackupError(
-        `The read model lacks ${missing} events that the log has. It is being filled, a partition has halted, or no process projects: see \`tablog log status\`. `
+        `The read model is behind the log by ${missing} ${missing === 1 ? 'event' : 'events'}. It is being filled, a partition has halted, or no process projects: see \`tablog log status\`. `
           + 'With --behind it is backed up as it is.',
       );
     }

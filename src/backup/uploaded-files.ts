@@ -64,8 +64,7 @@ export async function backupFiles(named: AsyncIterable<NamedFile>, { files, stor
       signal.throwIfAborted();
       onDone(done);
       done += 1;
-      const isThere = reuses && (await store.find(fileObject(name))) !== null;
-      if (files !== null && !isThere && !(await backupFile(name, size, files, store))) continue;
+      if (files !== null && !(reuses && (await store.find(fileObject(name))) !== null) && !(await backupFile(name, size, files, store))) continue;
       count += 1;
       bytes += size;
       yield Buffer.from(`${name} ${size}\n`);

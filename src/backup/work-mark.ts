@@ -15,26 +15,37 @@ const renewedEvery = 60_000;
 /** A mark that was not renewed for so long, in milliseconds, is of work that was killed. */
 export const abandonedAfter = 10 * renewedEvery;
 
+/** Work whose mark was not renewed for so long, in milliseconds, gives up: earlier than others count it as killed. */
+export const givenUpAfter = abandonedAfter / 2;
+
 /** The mark of work that is under way. */
 export interface WorkMark {
-  /** Throws BackupError if it could not be renewed for too long: other work may have begun since. */
+  /** Throws BackupError if it was not renewed for too long at any time: other work may have begun then. */
   check(): void;
 }
 
 /** Marks work in a store while `work` runs. Rejects with BackupError if work of the other kind is under way. */
-export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: (mark: WorkMark) => Promise<T>): Promise<T> {
+export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: (mark: WorkMark) => Promise<T>, every = renewedEvery): Promise<T> {
   const name = `${folder}${kind}-${randomUUID()}`;
-  let renewedAt = performance.now();
+  // Not the monotonic clock, which stands still while a machine is suspended.
+  let renewedAt = Date.now();
+  let hasLapsed = false;
+  let failure: unknown;
+  const noteLapse = (): void => {
+    hasLapsed ||= Date.now() - renewedAt >= givenUpAfter;
+  };
   const renew = async (): Promise<void> => {
-    const began = performance.now();
+    const began = Date.now();
+    noteLapse();
     await store.put(name, Buffer.from(kind), kind.length);
     renewedAt = began;
   };
   const done = new AbortController();
   const renewing = async (): Promise<void> => {
-    for (await pause(renewedEvery, done.signal); !done.signal.aborted; await pause(renewedEvery, done.signal)) {
-      // `check` tells of a store that does not answer for long.
-      await renew().catch(() => undefined);
+    for (await pause(every, done.signal); !done.signal.aborted; await pause(every, done.signal)) {
+      await renew().catch((error: unknown) => {
+        failure = error;
+      });
     }
   };
   // First the mark, then the look at others: of two that begin at once, at least one sees the other.
@@ -44,7 +55,8 @@ export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: 
     await expectNoOther(store, kind, name);
     return await work({
       check: () => {
-        if (performance.now() - renewedAt >= abandonedAfter) throw new BackupError(`The store did not answer for ${abandonedAfter / 60_000} minutes: run the command again.`);
+        noteLapse();
+        if (hasLapsed) throw new BackupError(`The mark of this command could not be renewed for ${givenUpAfter / 60_000} minutes. Run the command again.`, { cause: failure });
       },
     });
   } finally {
@@ -59,10 +71,9 @@ async function expectNoOther(store: BackupStore, kind: WorkKind, own: string): P
   // By the store's clock.
   const now = (await store.find(own))!.storedAt;
   for await (const { name, storedAt } of store.list(folder)) {
-    if (name.startsWith(`${folder}${kind}-`)) continue;
     const age = now - storedAt;
     if (age >= abandonedAfter) await store.remove(name);
-    else {
+    else if (!name.startsWith(`${folder}${kind}-`)) {
       const other = kind === 'backup' ? 'Sets are being removed from here' : 'A backup is being taken here';
       const minutes = Math.ceil((abandonedAfter - age) / 60_000);
       throw new BackupError(`${other}. Run the command again when that has ended; if it was killed, in ${minutes} minutes.`);

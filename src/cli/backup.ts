@@ -36,7 +36,7 @@ export function addBackupCommands(program: Command): void {
     .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
     .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
     .option('--no-log', 'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored')
-    .option('--full', 'store everything anew, in the place of what is there: after `backup verify` has found damage')
+    .option('--full', 'store everything anew, whatever is there: after `backup verify` has found damage')
     .option('--behind', 'take the read model as it is, even if it lacks events that the log has, because a partition has halted')
     .option('--json', 'write the result as JSON')
     .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
@@ -61,7 +61,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
     const set = await takeBackup({
       store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, full: flags.full === true, behind: flags.behind === true, signal,
-      onProgress: progressByKind(writeWords), onUnreadable: ({ message }) => writeWords(`${message} The backup goes on from an earlier one.`),
+      onProgress: progressByKind(writeWords), onUnreadable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
     });
     details['set'] = set.id;
     return set;

@@ -46,7 +46,7 @@ export function serverSettings({ memory, disk }: Machine): Readonly<Record<strin
     // New WAL files would be filled with zeros first, which delays every commit.
     wal_init_zero: 'off',
     min_wal_size: '256MB',
-    // With the 2 to 8 MB that it has by default beside such `shared_buffers`, writers of rows wait while older WAL goes to the disk.
+    // With the 2 MB that it has by default beside the smallest `shared_buffers`, writers of rows wait while older WAL goes to the disk.
     wal_buffers: '16MB',
     log_checkpoints: 'off',
   };

@@ -230,7 +230,7 @@ test('a set whose manifest is damaged is named, and the next backup goes on from
     expect(listed.at(-1)).toEqual({ id, problem: `The manifest of set ${id} is damaged.` });
     const { packs } = JSON.parse(await outputOf(['backup', 'verify', backups, dumped.set, '--json'], {}));
     const { code, stdout, stderr } = await runTablog(['backup', backups, '--key-file', keyFile, '--json'], source);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`The manifest of set ${id} is damaged. The backup goes on from an earlier one.`) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not go on from it.`) });
     expect(JSON.parse(stdout).stored.packs).toBeLessThan(packs / 2);
   } finally {
     await rm(name);
@@ -266,7 +266,7 @@ test('a read model that lacks events is not backed up, unless that is said', asy
     const { signal } = new AbortController();
     await untilCaughtUp(generated.log, { pool }, signal, 0);
     await generated.log.appendRecord(3, Buffer.from('of a process that has not projected it yet'));
-    await expect(untilCaughtUp(generated.log, { pool }, signal, 0)).rejects.toThrow('The read model lacks 1 events that the log has.');
+    await expect(untilCaughtUp(generated.log, { pool }, signal, 0)).rejects.toThrow('The read model is behind the log by 1 event.');
     await outputOf(['backup', backups, '--key-file', keyFile, '--behind'], source);
   } finally {
     await pool.end();
