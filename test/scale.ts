@@ -41,7 +41,7 @@ export const scale = {
   replayKills: scaled(1, 5),
   replayTakeovers: scaled(1, 10),
   /** How often a process is killed that fills the read model of a new version. */
-  fillKills: scaled(0, 20),
+  fillKills: scaled(2, 20),
   /** The log in which one value after the other is altered, and compared each time. */
   alteredLog: scaled(
     { teams: 2, eventsOfTeam: 400, blocksOfTeam: 5, rowsOfBlock: 60 },
