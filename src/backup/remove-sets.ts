@@ -3,7 +3,7 @@ import type { BackupStore, KeptObject } from './backup-store.ts';
 import { listSets, packsOf, readSet, removeManifest } from './manifest.ts';
 import { packOf } from './packs.ts';
 import { fileObject, listFiles } from './uploaded-files.ts';
-import { withWorkMark } from './work-mark.ts';
+import { withStoreLease } from './store-lease.ts';
 
 /** For so long, in milliseconds, what no set names is kept: a backup that was interrupted goes on with it. */
 const unnamedForMs = 24 * 3_600_000;
@@ -22,13 +22,13 @@ export interface Removed {
 export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
   // Where nothing was backed up, nothing is written either.
   if ((await listSets(store)).length === 0) return { sets: [], objects: 0 };
-  return withWorkMark(store, 'removal', (mark) => removeUnderMark(store, keep, unnamedFor, () => {
+  return withStoreLease(store, 'removal', (lease) => removeUnderLease(store, keep, unnamedFor, () => {
     signal.throwIfAborted();
-    mark.check();
+    lease.check();
   }));
 }
 
-async function removeUnderMark(store: BackupStore, keep: number, unnamedFor: number, check: () => void): Promise<Removed> {
+async function removeUnderLease(store: BackupStore, keep: number, unnamedFor: number, check: () => void): Promise<Removed> {
   const sets = await listSets(store);
   const kept = sets.slice(-Math.max(1, keep));
   const old = sets.slice(0, sets.length - kept.length);

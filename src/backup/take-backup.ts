@@ -16,7 +16,7 @@ import { checkPassphrase } from './sealed-keys.ts';
 import { noteTables, readModelTables } from './stored-tables.ts';
 import { untilCaughtUp } from './until-caught-up.ts';
 import { backupFiles, listFiles } from './uploaded-files.ts';
-import { withWorkMark, type WorkMark } from './work-mark.ts';
+import { withStoreLease, type StoreLease } from './store-lease.ts';
 
 export interface BackupOptions {
   readonly store: BackupStore;
@@ -54,11 +54,11 @@ export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
   // Before the work.
   if (passphrase !== null) checkPassphrase(passphrase);
   if (!behind) await untilCaughtUp(log, database, signal);
-  return withWorkMark(store, 'backup', (mark) => takeUnderMark(options, mark));
+  return withStoreLease(store, 'backup', (lease) => takeUnderLease(options, lease));
 }
 
-async function takeUnderMark(
-  { store, url, database, log, withRecords, passphrase, files, full, signal, onProgress, onUnreadable }: BackupOptions, mark: WorkMark,
+async function takeUnderLease(
+  { store, url, database, log, withRecords, passphrase, files, full, signal, onProgress, onUnreadable }: BackupOptions, lease: StoreLease,
 ): Promise<TakenBackup> {
   const before = full ? undefined : (await readNewestReadableSet(store, onUnreadable))?.manifest;
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
@@ -108,7 +108,7 @@ async function takeUnderMark(
   });
   const manifest: Manifest = { format: 1, snapshotMs, readModel: database.schema, ...copied, partitions, files: keptFiles };
   signal.throwIfAborted();
-  mark.check();
+  lease.check();
   return { id: await writeManifest(store, manifest), manifest, written: packs.written };
 }
 

@@ -1,31 +1,31 @@
 /**
  * Backups and removals keep out of each other's way: a removal must not delete what a backup that is under way has found in the store, and is
- * about to name. Each marks its work by an object `running/KIND-ID`, which it stores anew every minute.
+ * about to name. Each holds a lease: an object `running/KIND-ID`, which it stores anew every minute.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../pause.ts';
 import { BackupError, type BackupStore } from './backup-store.ts';
 
 /** Backups do not mind each other. */
-export type WorkKind = 'backup' | 'removal';
+export type LeaseKind = 'backup' | 'removal';
 
 const folder = 'running/';
 const renewedEvery = 60_000;
 
-/** A mark that was not renewed for so long, in milliseconds, is of work that was killed. */
+/** A lease that was not renewed for so long, in milliseconds, is of work that was killed. */
 export const abandonedAfter = 10 * renewedEvery;
 
-/** Work whose mark was not renewed for so long, in milliseconds, gives up: earlier than others count it as killed. */
+/** Work whose lease was not renewed for so long, in milliseconds, gives up: earlier than others count it as killed. */
 export const givenUpAfter = abandonedAfter / 2;
 
-/** The mark of work that is under way. */
-export interface WorkMark {
+/** The lease of work that is under way. */
+export interface StoreLease {
   /** Throws BackupError if it was not renewed for too long at any time: other work may have begun then. */
   check(): void;
 }
 
-/** Marks work in a store while `work` runs. Rejects with BackupError if work of the other kind is under way. */
-export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: (mark: WorkMark) => Promise<T>, every = renewedEvery): Promise<T> {
+/** Holds a lease while `work` runs. Rejects with BackupError if work of the other kind is under way. */
+export async function withStoreLease<T>(store: BackupStore, kind: LeaseKind, work: (lease: StoreLease) => Promise<T>, every = renewedEvery): Promise<T> {
   const name = `${folder}${kind}-${randomUUID()}`;
   // Not the monotonic clock, which stands still while a machine is suspended.
   let renewedAt = Date.now();
@@ -48,7 +48,7 @@ export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: 
       });
     }
   };
-  // First the mark, then the look at others: of two that begin at once, at least one sees the other.
+  // First the lease, then the look at others: of two that begin at once, at least one sees the other.
   await renew();
   const renewals = renewing();
   try {
@@ -56,18 +56,18 @@ export async function withWorkMark<T>(store: BackupStore, kind: WorkKind, work: 
     return await work({
       check: () => {
         noteLapse();
-        if (hasLapsed) throw new BackupError(`The mark of this command could not be renewed for ${givenUpAfter / 60_000} minutes. Run the command again.`, { cause: failure });
+        if (hasLapsed) throw new BackupError(`The lease of this command could not be renewed for ${givenUpAfter / 60_000} minutes. Run the command again.`, { cause: failure });
       },
     });
   } finally {
     done.abort();
     await renewals;
-    // A mark that is left counts for ten minutes.
+    // A lease that is left counts for ten minutes.
     await store.remove(name).catch(() => undefined);
   }
 }
 
-async function expectNoOther(store: BackupStore, kind: WorkKind, own: string): Promise<void> {
+async function expectNoOther(store: BackupStore, kind: LeaseKind, own: string): Promise<void> {
   // By the store's clock.
   const now = (await store.find(own))!.storedAt;
   for await (const { name, storedAt } of store.list(folder)) {
