@@ -134,16 +134,16 @@ const schemaInterval = 6 * 3_600_000;
 
 /**
  * Removes schemas under which nothing is read any more, at the second look that finds it: readers ask for the schema after the rows. A schema of no use never
- * gets into use again.
+ * gets into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18 may scan all tables.
  */
 const dropSchemas: RemoveGarbage = async (database, later) => {
   const { rows: [looked] } = await database.pool.query<{ looked: number }>(
     `with due as (
-      select table_id, version, superseded, not exists (
-          select from tables where tables.id = schemas.table_id and tables.schema_version = schemas.version
-        ) and not exists (
-          select from generations where generations.table_id = schemas.table_id and generations.schema_version = schemas.version and not expired
-        ) as unused
+      select table_id, version, superseded, (
+          select true from tables where tables.id = schemas.table_id and tables.schema_version = schemas.version limit 1
+        ) is null and (
+          select true from generations where generations.table_id = schemas.table_id and generations.schema_version = schemas.version and not expired limit 1
+        ) is null as unused
       from table_schemas schemas where look_at <= now() + $1 * interval '1 ms' order by look_at limit ${thingsAtOnce}
     ), gone as (
       delete from table_schemas using due where due.superseded and due.unused and table_schemas.table_id = due.table_id and table_schemas.version = due.version
