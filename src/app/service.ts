@@ -35,6 +35,10 @@ export interface ReadModel {
   readonly queries: Queries;
   /** The newest language of events that all live processes read. */
   readonly languageMax: () => number;
+  /** Whether processes that use other read models may append to the log, as far as this one knows. */
+  readonly mayBeBehind: () => boolean;
+  /** Resolves when those processes know of this one. To be awaited before it appends. */
+  announced(): Promise<void>;
   /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from another history. */
   onFailure(listener: (reason: string) => void): void;
   /** Calls the listener when the read model was replaced: close everything, and open it anew. */
@@ -92,7 +96,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await createJobNotes(database.pool);
     await createEngineAddresses(database.pool);
     return {
-      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax,
+      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax, mayBeBehind: () => use.othersAppend, announced: () => use.announced(),
       onReplaced: (listener) => use.onReplaced(listener),
       onFailure: (listener) => {
         use.onLost(listener);
@@ -117,8 +121,9 @@ export async function openService(
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
     await beforeLog?.(readModel);
-    const { url, database, queries, languageMax, onFailure, onReplaced } = readModel;
-    const log = await openLog(config, database, { logger, projects, signal, observer, languageMax });
+    await readModel.announced();
+    const { url, database, queries, languageMax, mayBeBehind, onFailure, onReplaced } = readModel;
+    const log = await openLog(config, database, { logger, projects, signal, observer, languageMax, mayBeBehind });
     closers.push(() => log.close());
     const place = new LogPlaceWatch(database.pool, logKindOf(config));
     closers.push(() => place.close());

@@ -1,4 +1,5 @@
 /** A few pipelined connections, each lent to one transaction at a time. */
+import { refuseSecond, whileHolding } from './one-connection.ts';
 import type { PipelinedClient } from './pipelined-client.ts';
 
 export class PipelinedPool {
@@ -16,12 +17,14 @@ export class PipelinedPool {
 
   /** Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left open on it. */
   async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
+    refuseSecond(this);
     while (this.#lent >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#lent += 1;
     let client: PipelinedClient | undefined;
     try {
-      client = this.#takeIdle() ?? (await this.#connect());
-      return await use(client);
+      const lent = this.#takeIdle() ?? (await this.#connect());
+      client = lent;
+      return await whileHolding(this, () => use(lent));
     } finally {
       if (client?.free && !this.#isClosed) this.#idle.push(client);
       else client?.destroy();

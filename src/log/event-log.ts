@@ -87,6 +87,16 @@ export interface EventLog extends LogReader {
   append(partition: number, event: EncodedEvent): Promise<Outcome>;
   /** Whether everything that the log held at startup has been projected. Until then the read model serves no reads. */
   readonly isCaughtUp: boolean;
+  /**
+   * Whether processes that use other read models may append, as during an upgrade. What they have acknowledged may be missing in the read model of this
+   * one until `reachHead` (docs/decisions/0044).
+   */
+  readonly mayBeBehind: boolean;
+  /**
+   * Resolves when the read model has everything that was in the log at the call: in one partition, or in all (null). Partitions that are halted are left
+   * out. Rejects with NotAppended if that takes too long, and when Postgres is away.
+   */
+  reachHead(partition: number | null): Promise<void>;
   /** Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is wrong. */
   onFailure(listener: (reason: string) => void): void;
   /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */

@@ -2,6 +2,7 @@
  * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its events; the process
  * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
@@ -10,7 +11,7 @@ import type { Outcome } from '../../../src/events/outcome.ts';
 import type { Decided } from '../decided.ts';
 import { listenerOf } from '../projection-listener.ts';
 import type { Projector } from '../projector.ts';
-import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import { NotAppended, type EventLog, type LogRecord, type LogStatus, type PartitionBounds } from '../../../src/log/event-log.ts';
 import { RecordsLost, shortLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
@@ -20,9 +21,12 @@ import { AdmissionControl, type AdmissionLimits } from './admission-control.ts';
 import { openConnections, type Connections } from './connections.ts';
 import { Contradictions } from './contradictions.ts';
 import type { GroupMembership } from '../../../src/log/kafka/group-membership.ts';
+import { isKafkaAway } from '../../../src/log/kafka/kafka-away.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
+import { SharedRuns } from '../../../src/log/shared-runs.ts';
+import { readProgress } from '../progress/progress.store.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { notificationOf } from './progress-notifications.ts';
@@ -34,6 +38,8 @@ export interface KafkaEngineOptions extends AdmissionLimits {
   /** Rejects once the read model was replaced by another one. */
   readonly requireReadModel: () => Promise<void>;
   readonly partitions: number;
+  /** Whether processes that use other read models may append; absent: they do not. */
+  readonly mayBeBehind?: () => boolean;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
   /** Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all a little. */
@@ -42,6 +48,10 @@ export interface KafkaEngineOptions extends AdmissionLimits {
   /** Notified of appends, refusals, failures and takeovers. */
   readonly observer?: LogObserver;
 }
+
+/** How long `reachHead` waits for the projection, and how often it looks, in milliseconds. */
+const reachHeadMs = 5000;
+const reachHeadLookMs = 20;
 
 /** The way to the brokers. */
 export interface Brokers {
@@ -65,6 +75,8 @@ export class KafkaEngine implements EventLog {
   readonly #ends: LogEnds;
   readonly #contradictions: Contradictions;
   readonly #admission: AdmissionControl;
+  /** Asks the brokers where the partitions end. */
+  readonly #looks: SharedRuns<ReadonlyMap<number, PartitionBounds>>;
   #assigned: readonly number[] = [];
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
@@ -77,6 +89,7 @@ export class KafkaEngine implements EventLog {
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
     const { database, projector, requireReadModel, partitions, unknownWait, listens, logger } = options;
     const { connection, reader, ends, wrong } = connections;
+    this.#looks = new SharedRuns(() => connection.bounds(allPartitions(partitions)));
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
       partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
@@ -149,6 +162,30 @@ export class KafkaEngine implements EventLog {
 
   caughtUp(): Promise<void> {
     return this.#admission.caughtUp();
+  }
+
+  get mayBeBehind(): boolean {
+    return this.#options.mayBeBehind?.() ?? false;
+  }
+
+  async reachHead(partition: number | null): Promise<void> {
+    let ends;
+    try {
+      ends = await this.#looks.run();
+    } catch (error) {
+      if (!isKafkaAway(error)) throw error;
+      // Nobody can append now. Reading goes on with what there is.
+      return;
+    }
+    const { pool } = this.#options.database;
+    const deadline = performance.now() + reachHeadMs;
+    for (;;) {
+      const progress = await readProgress(pool);
+      const behind = [...ends].find(([of, { end }]) => (partition === null || of === partition) && progress[of]!.halted === null && progress[of]!.next < end);
+      if (behind === undefined) return;
+      if (performance.now() > deadline) throw new NotAppended(`the read model is behind what processes of another version have appended to partition ${behind[0]}`);
+      await sleep(reachHeadLookMs);
+    }
   }
 
   onFailure(listener: (reason: string) => void): void {

@@ -32,7 +32,7 @@ export const insertCopies: Statement = {
 };
 
 /** At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading it. */
-export const selectRecords: Statement = {
+export const selectRecords: Statement<{ log_offset: bigint | string; time: bigint | string; bytes: Buffer }> = {
   name: 'select_records',
   text: `select log_offset, time, bytes from (
       select log_offset, time, bytes, sum(octet_length(bytes)) over (order by log_offset rows between unbounded preceding and 1 preceding) as before
