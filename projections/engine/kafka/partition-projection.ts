@@ -66,6 +66,7 @@ export class PartitionProjection {
   readonly #options: PartitionProjectionOptions;
   readonly #target: ProjectTarget;
   readonly #batches: PartitionBatches<LogRecord>;
+  #failedAt = -Infinity;
   #tail: bigint;
   #tailTime: number;
   /** The record before the tail; null while none was offered. */
@@ -98,6 +99,11 @@ export class PartitionProjection {
   /** The offset after the last record offered. */
   get tail(): bigint {
     return this.#tail;
+  }
+
+  /** When a batch failed last, and is tried again, by `performance.now`. */
+  get failedAt(): number {
+    return this.#failedAt;
   }
 
   /** Whether this is the record before the tail: the log still has what was offered last. */
@@ -169,6 +175,7 @@ export class PartitionProjection {
         this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {
+        this.#failedAt = performance.now();
         this.#batches.lost();
         if (isStatementTimeout(error)) this.#options.listener?.timedOut(left, error as Error);
         if (isKeyTaken(error)) this.#options.projector.forget();
