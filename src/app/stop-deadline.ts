@@ -23,7 +23,8 @@ export function stopInTime(drainMs: number, logger: Pick<Logger, 'fatal'>): () =
   const hard = setInterval(() => {
     const left = stillClosing();
     if (left.length === 1 && left[0] === itsPostgres) return;
-    logger.fatal(`the process did not stop in time, and ends at once: it still closes ${left.length === 0 ? 'something that has no name' : left.join(', ')}`);
+    const what = left.length === 0 ? 'a step of its start does not end' : `it still closes ${left.join(', ')}`;
+    logger.fatal(`the process did not stop in time, and ends at once: ${what}`);
     process.exit(1);
   }, after(closingMs + restMs));
   return () => {

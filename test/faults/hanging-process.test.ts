@@ -4,10 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { readModelSchema } from '../../projections/models.ts';
+import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { Client } from '../support/client.ts';
 import { isPostgresRunning } from '../support/data-folder.ts';
 import { parseMetrics } from '../support/metrics.ts';
-import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
 import { killEverything } from './kill.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -36,6 +40,21 @@ async function startHanging(environment: Readonly<Record<string, string>>): Prom
   return server;
 }
 
+/** A service whose start waits for a lock that is never released. */
+async function launchHanging(): Promise<TestServer> {
+  const { url: databaseUrl, drop } = await createDatabase();
+  closers.push(drop);
+  const holder = new pg.Client({ connectionString: databaseUrl });
+  await holder.connect();
+  closers.push(() => holder.end());
+  await holder.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.usesReadModel, readModelSchema]);
+  const server = await launchServer({ databaseUrl, environment: { DRAIN_TIMEOUT_MS: '0' } });
+  closers.push(() => server.stop('SIGKILL'));
+  const waiting = `select from pg_locks join pg_database on oid = database where datname = current_database() and locktype = 'advisory' and not granted`;
+  await sleepUntil(async () => (await holder.query(waiting)).rowCount === 1, 'the start waits');
+  return server;
+}
+
 async function oldestAppend({ url }: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
   const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(({ name }) => name === 'tablog_log_oldest_append_seconds');
   const [oldest] = samples.toSorted((a, b) => b.value - a.value);
@@ -47,13 +66,15 @@ async function exitCodeOf({ process: child }: TestServer): Promise<number | null
   return child.exitCode;
 }
 
-/** One that is left alone, and one that is told to stop: at the same time, because each needs its time. */
+/** One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each needs its time. */
 let alone: TestServer;
 let told: TestServer;
+let starting: TestServer;
 
 beforeAll(async () => {
-  [alone, told] = await Promise.all([startHanging({ STANDSTILL_MAX_MS: '10000' }), startHanging({})]);
+  [alone, told, starting] = await Promise.all([startHanging({ STANDSTILL_MAX_MS: '10000' }), startHanging({}), launchHanging()]);
   told.process.kill('SIGTERM');
+  starting.process.kill('SIGTERM');
 });
 
 test('it is not ready, names the partition, and ends itself with exit code 1', async () => {
@@ -79,4 +100,9 @@ test('SIGTERM ends it, and its Postgres', async () => {
   expect(await exitCodeOf(told)).toBe(1);
   expect(told.output()).toContain('gives up closing its appends to the log');
   expect(await isPostgresRunning(told.folder)).toBe(false);
+});
+
+test('SIGTERM ends it while a step of its start hangs', async () => {
+  expect(await exitCodeOf(starting)).toBe(1);
+  expect(starting.output()).toContain('a step of its start does not end');
 });
