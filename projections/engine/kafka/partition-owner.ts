@@ -200,10 +200,10 @@ export class PartitionOwner {
         this.#options.onProjected(partition, records, decided, isNotified);
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
-      onLost: () => {
+      onLost: (isFenced) => {
         this.#owned.delete(partition);
         // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
-        const delay = this.#retakeDelays.next(partition, performance.now() - takenAt);
+        const delay = isFenced ? 0 : this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
         logger[level]({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
         this.#takeOverSoon(partition, delay);

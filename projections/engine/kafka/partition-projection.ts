@@ -16,7 +16,7 @@ import type { LogRecord } from '../../../src/log/event-log.ts';
 import { hashOf } from '../../../src/log/identity.ts';
 import { isKeyTaken } from '../local-keys.ts';
 import { PartitionBatches } from '../partition-batches.ts';
-import type { Progress } from '../progress/progress.store.ts';
+import { isFenced, type Progress } from '../progress/progress.store.ts';
 import type { Decided } from '../decided.ts';
 import { ProjectionFailed, projectRecords, type ProjectionListener, type ProjectTarget } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
@@ -48,8 +48,8 @@ export interface ProjectionEvents {
    * processes were notified of them.
    */
   readonly onProjected: (records: readonly LogRecord[], decided: Decided | null, isNotified: boolean) => void;
-  /** Another process has taken the partition over, or found that its log contradicts the read model. */
-  readonly onLost: () => void;
+  /** Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: it only proves the log, and nobody owns the partition now. */
+  readonly onLost: (isFenced: boolean) => void;
   /** The record at this offset cannot be projected, or is not there. */
   readonly onHalted: (offset: bigint, error: Error) => void;
 }
@@ -213,7 +213,7 @@ export class PartitionProjection {
     // If `next` is below these records, the read model was replaced by an older one.
     if (epoch !== position.epoch || next < records[0]!.offset || contradicted) {
       this.#end();
-      onLost();
+      onLost(isFenced(epoch) && !contradicted);
       return [];
     }
     const done = records.filter(({ offset }) => offset < next);
