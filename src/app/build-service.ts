@@ -28,6 +28,7 @@ import { Turns } from '../http/bodies/turns.ts';
 import { UploadAnswers } from '../http/answers/upload-answers.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { type Service } from './service.ts';
+import type { StandstillWatch } from './standstill-watch.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { JobNotes } from '../jobs/job-notes.ts';
@@ -36,7 +37,7 @@ import { LogBytes } from '../usage/log-bytes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted }: {
+export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, standstills, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -55,6 +56,7 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
   readonly audit: AuditLog;
   readonly refusedTokens: RefusedTokens;
   readonly tracing: Tracing | null;
+  readonly standstills: Pick<StandstillWatch, 'problem'>;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
@@ -85,10 +87,11 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     quarantinedSince: (teamId) => log.quarantinedSince(teamId),
     reachHead,
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
-    checkHealth: async () => ({
-      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
-      problems: log.problems(),
-    }),
+    checkHealth: async () => {
+      const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
+      const { problem } = standstills;
+      return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: log.problems() };
+    },
     observer: metrics.requests,
     activity,
     tracing,

@@ -166,6 +166,8 @@ const settings = z.object({
     .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
+  STANDSTILL_MAX_MS: wholeNumber(0, timerMsMax).default(120_000)
+    .describe('How long a partition may stand still in this process, without a reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` is 503 from a quarter of it on, and from 30 s at the latest. 0: it never ends itself. See [operations.md](operations.md#a-process-stands-still).'),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax).default(1000)
     .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
   MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)

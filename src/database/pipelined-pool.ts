@@ -7,6 +7,7 @@ export class PipelinedPool {
   readonly #max: number;
   readonly #idle: PipelinedClient[] = [];
   readonly #waiting: (() => void)[] = [];
+  readonly #inUse = new Set<PipelinedClient>();
   #lent = 0;
   #isClosed = false;
 
@@ -24,8 +25,10 @@ export class PipelinedPool {
     try {
       const lent = this.#takeIdle() ?? (await this.#connect());
       client = lent;
+      this.#inUse.add(lent);
       return await whileHolding(this, () => use(lent));
     } finally {
+      if (client !== undefined) this.#inUse.delete(client);
       if (client?.free && !this.#isClosed) this.#idle.push(client);
       else client?.destroy();
       this.#lent -= 1;
@@ -33,8 +36,10 @@ export class PipelinedPool {
     }
   }
 
+  /** Ends all connections. One that is still lent is cut: whoever has it hangs, or nobody waits for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const client of this.#inUse) client.destroy();
     await Promise.all(this.#idle.splice(0).map((client) => client.close()));
   }
 

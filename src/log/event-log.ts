@@ -56,6 +56,8 @@ export interface LogStatus {
   /** The backlog: events that await their outcome, and bytes of events to be acknowledged. */
   readonly queuedEvents: number;
   readonly queuedBytes: number;
+  /** How long the oldest event of each partition has awaited its outcome, in milliseconds; 0 where none does. */
+  readonly oldestAppendMs: readonly number[];
   /** Why each partition has halted; null where it has not. */
   readonly halts: readonly (HaltCause | null)[];
   /** How many teams are in quarantine, as far as this process knows. */
@@ -71,6 +73,17 @@ export interface KafkaStatus {
   readonly lag: readonly number[];
   /** Which partitions this process projects. */
   readonly owned: readonly boolean[];
+}
+
+/** A partition in which this process waits for something, while nothing that operators are shown explains it. Durations in milliseconds. */
+export interface Standstill {
+  readonly partition: number;
+  /** What waits, for people. */
+  readonly what: string;
+  /** For how long it has waited, and nothing of the partition was decided. */
+  readonly undecidedMs: number;
+  /** For how long nothing has failed either. So this process hangs where it should have given up, and only a restart helps. */
+  readonly silentMs: number;
 }
 
 export interface EventLog extends LogReader {
@@ -104,6 +117,8 @@ export interface EventLog extends LogReader {
   /** Current problems, a sentence each; empty when all is well. */
   problems(): readonly string[];
   status(): LogStatus;
+  /** Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is one for it. */
+  standstills(): readonly Standstill[];
 }
 
 /** A position in the log, as far as it is known. */

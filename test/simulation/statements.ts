@@ -1,5 +1,6 @@
 /** What each statement does in the model of Postgres: those of the engine and of the log. */
 import type { Statement } from '../../src/database/pipelined-client.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { modelStatements } from './model-statements.ts';
@@ -88,6 +89,10 @@ export const others: Record<string, Run> = {
     });
     return [];
   },
+  select_hashes: (view, [partition, offsets]) => (offsets as bigint[]).flatMap((offset) => {
+    const record = view.get('records', `${partition} ${offset}`);
+    return record === null ? [] : [{ offset, hash: hashOf({ bytes: record['bytes'] as Uint8Array }) }];
+  }),
   select_records: (view, [partition, from, to, limit]) => {
     const rows: Row[] = [];
     for (let offset = BigInt(from); offset < BigInt(to) && rows.length < limit; offset += 1n) {
@@ -128,7 +133,7 @@ export const others: Record<string, Run> = {
 };
 
 function nextEpoch(view: View, { epoch }: Row): bigint {
-  return (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
+  return (epoch as bigint) + 2n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
 }
 
 function outcomes(view: View, partition: unknown, commandIds: readonly string[]): Row[] {
@@ -139,9 +144,9 @@ function outcomes(view: View, partition: unknown, commandIds: readonly string[])
 /** Statements without a name, by how they begin: which locks they take, and what they do. */
 const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: Run])[] = [
   ['update progress set halted = case when contradicted then halted end', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => {
-    return { epoch: nextEpoch(view, row), halted: row['contradicted'] ? row['halted'] : null };
+    return { epoch: nextEpoch(view, row) | 1n, halted: row['contradicted'] ? row['halted'] : null };
   })],
-  ['update progress set epoch = ', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) }))],
+  ['update progress set epoch = ', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) & -2n }))],
   ['update progress set halted = $2, contradicted = true', locksFirst, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
   }],

@@ -34,7 +34,7 @@ import { heldMessage } from '../quarantine/held-teams.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
 import { lockHead } from './lock-head.ts';
-import { CommitUnknown, findCommitted } from './unknown-commit.ts';
+import { CommitUnknown, findCommitted, type Fate } from './unknown-commit.ts';
 
 /** After another process wrote to this partition, this many batches lock the head first instead of guessing it. */
 const cautiousBatches = 16;
@@ -307,8 +307,8 @@ export class PartitionWriter {
       try {
         const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known !== null) {
-          batch.forEach((waiter, at) => known[at] && waiter.resolve(known[at]));
-          const left = batch.filter((_, at) => !known[at]);
+          batch.forEach((waiter, at) => settleKnown(waiter, known[at]!));
+          const left = batch.filter((_, at) => known[at] === null);
           if (isStatementTimeout(unknown)) await this.#settleSlow(left, unknown);
           else for (const waiter of left) waiter.reject(new NotAppended('the database went away before the commit'));
           return;
@@ -330,6 +330,11 @@ export class PartitionWriter {
 /** Whether it may be the fault of a single record, which only `catchUp` can find. */
 function isFaultOfRecord(error: unknown): boolean {
   return isStatementTimeout(error) || !(error instanceof ProgressMoved || isConflict(error) || isKeyTaken(error) || isDatabaseAway(error));
+}
+
+function settleKnown({ event: { event }, resolve, reject }: Waiter, fate: Fate): void {
+  if (fate === 'held') reject(new AppendUnknown(heldMessage(event.data)));
+  else if (fate !== null) resolve(fate);
 }
 
 function returnUnknown(error: unknown): CommitUnknown {

@@ -15,11 +15,12 @@ import { readProgress, readProgressNow, readProgressOf } from '../progress/progr
 import { ProgressMoved, type Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
-import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
 import { allPartitions, partitionOf } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
+import { appendsWait } from '../waits.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
 import { listenerOf } from '../projection-listener.ts';
 import { heldMessage, noTeamsHeld, type HeldTeams } from '../quarantine/held-teams.ts';
@@ -30,6 +31,7 @@ import { HeadWatch, selectHeads, type Head } from './head-watch.ts';
 import { SharedRuns } from '../../../src/log/shared-runs.ts';
 import { PartitionWriter } from './partition-writer.ts';
 import { PostgresReader, readRecords } from '../../../src/log/postgres/postgres-reader.ts';
+import { untilClosed } from '../../../src/until-closed.ts';
 
 /** How long to wait before the log is resumed again, in milliseconds. */
 const resumeDelay = 500;
@@ -60,6 +62,8 @@ export class PostgresEngine implements EventLog {
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
   readonly #halted = new Map<number, string>();
+  /** The offset behind the last event that this process stored, by partition. */
+  readonly #landed = new Map<number, bigint>();
   /** By partition. */
   readonly #held: HeldTeams[];
   /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
@@ -88,7 +92,10 @@ export class PostgresEngine implements EventLog {
     this.#catchUps = allPartitions(partitions).map((partition) => new SharedRuns(() => this.#catchUpOnce(partition)));
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
-      const onLanded = (to: number, next: bigint): void => this.#watch?.landed(to, next);
+      const onLanded = (to: number, next: bigint): void => {
+        this.#landed.set(to, next);
+        this.#watch?.landed(to, next);
+      };
       return new PartitionWriter({ partition, epoch: epochs[partition]!, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
     });
   }
@@ -191,6 +198,7 @@ export class PostgresEngine implements EventLog {
     const began = performance.now();
     try {
       const outcome = await this.#writers[partition]!.append(event);
+      queued.left('done');
       const ms = performance.now() - began;
       observer.appended(ms);
       observer.settled(ms);
@@ -199,7 +207,7 @@ export class PostgresEngine implements EventLog {
       throw fail(observer, error, { partition });
     } finally {
       queued.sent();
-      queued.left();
+      queued.left('failed');
     }
   }
 
@@ -238,7 +246,20 @@ export class PostgresEngine implements EventLog {
 
   status(): LogStatus {
     const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
-    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halts, quarantinedTeams: this.#held.reduce((sum, { since }) => sum + since.size, 0), kafka: null };
+    const oldestAppendMs = this.#writers.map((_, partition) => this.#queue.waitsIn(partition).oldestMs);
+    const quarantinedTeams = this.#held.reduce((sum, { since }) => sum + since.size, 0);
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, oldestAppendMs, halts, quarantinedTeams, kafka: null };
+  }
+
+  standstills(): readonly Standstill[] {
+    if (this.#lost !== null || this.#clock.problem !== null) return [];
+    return this.#writers.flatMap((_, partition) => {
+      const { count, undoneMs, silentMs } = this.#queue.waitsIn(partition);
+      if (count === 0 || this.#halted.has(partition)) return [];
+      const landed = this.#landed.get(partition);
+      const what = `${appendsWait(count)} for an outcome, ${landed === undefined ? 'and none was stored before' : `the last one was stored before offset ${landed}`}`;
+      return [{ partition, what, undecidedMs: undoneMs, silentMs }];
+    });
   }
 
   /**
@@ -287,8 +308,9 @@ export class PostgresEngine implements EventLog {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([this.#watch?.close(), this.#resuming]);
-    await Promise.all(this.#writers.map((writer) => writer.idle()));
+    const { logger } = this.#options;
+    await untilClosed('its looks at the log', Promise.all([this.#watch?.close(), this.#resuming]), logger);
+    await untilClosed('its appends to the log', Promise.all(this.#writers.map((writer) => writer.idle())), logger);
   }
 
   /** Queues an event. Throws NotAppended when it cannot be accepted now. */

@@ -40,6 +40,12 @@ export const selectRecords: Statement<{ log_offset: bigint | string; time: bigin
     ) counted where coalesce(before, 0) <= $5`,
 };
 
+/** The SHA-256 of the records at these offsets, as far as there are any. */
+export const selectHashes: Statement<{ offset: bigint; hash: Buffer }> = {
+  name: 'select_hashes',
+  text: `select log_offset as "offset", sha256(bytes) as hash from ${logSchema}.records where partition = $1 and log_offset = any ($2::int8[])`,
+};
+
 export const selectEnd: Statement = {
   name: 'select_end',
   text: `select next from ${logSchema}.heads where partition = $1`,
