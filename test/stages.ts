@@ -36,6 +36,10 @@ export const stages: readonly Stage[] = [
   { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
   { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
   { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
+  {
+    name: 'chart', proves: 'the Helm chart renders, and refuses values that cannot work; needs Helm 3', command: jest('integration', 'chart\\.test'),
+    environment: { TABLOG_TEST_REQUIRES_HELM: 'true' },
+  },
   { name: 'simulation', proves: 'the simulation finds each bug that is planted into it', command: jest('simulation') },
   {
     name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with a fault', runs: 20,

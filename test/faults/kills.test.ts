@@ -13,6 +13,7 @@ import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
@@ -118,7 +119,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   await untilGone(processes);
   expect(await verify({ DATA_DIR: folder })).toMatchObject({ exitCode: 0 });
   expect(await postmasterOf(server)).toBeUndefined();
-}, 600_000);
+}, limitMs(600_000));
 
 test('a first start that was cut off is made up for', async () => {
   process.stderr.write(`SEED=${seed}\n`);

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../../scale.ts';
 import { sleepUntil } from '../../support/server.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { survive } from '../survive.ts';
 import { chooseVictims, pickVictim, type Victim } from '../victims.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
@@ -89,4 +90,4 @@ test(`nothing is lost in ${kills} kills`, async () => {
     await deployment.untilReady();
     await sleepUntil(() => acknowledged() >= kills * scale.writesPerKill, `${scale.writesPerKill} writes per kill are acknowledged`, 300_000);
   });
-}, 300_000 + kills * 30_000);
+}, limitMs(300_000 + kills * 30_000));
