@@ -53,7 +53,7 @@ test.each<[string, string, (string | number | boolean | null)[]?]>([
   ['SELECT a BETWEEN 1 AND 2 AS x, a IN (1, 2) AS y, a LIKE \'%\' AS z', 'SELECT ("a" BETWEEN 1 AND 2) AS "x", ("a" IN (1, 2)) AS "y", "~~"("a", \'%\') AS "z"'],
   ['SELECT CASE WHEN a THEN 1 END, coalesce(a, b) AS c', 'SELECT CASE WHEN "a" THEN 1 ELSE NULL END AS "case", coalesce("a", "b") AS "c"'],
   ['SELECT extract(year FROM a), position(\'x\' IN a)', 'SELECT "date_part"(\'year\', "a") AS "date_part", "position"("a", \'x\') AS "position"'],
-  ['SELECT list_transform(a, x -> x + 1) AS l, a -> \'$.b\' AS j', 'SELECT "list_transform"("a", (lambda "x": "+"("x", 1))) AS "l", json_extract("a", \'$.b\') AS "j"'],
+  ['SELECT list_transform(a, x -> x + 1) AS l, a -> \'$.b\' AS j', 'SELECT "list_transform"("a", (lambda "x": "+"("x", 1))) AS "l", "json_extract"("a", \'$.b\') AS "j"'],
   ['SELECT a[1] AS x, a[1:] AS y, a[:-:2] AS z, (s).B AS s, {\'K\': 1} AS k', 'SELECT ("a")[1] AS "x", ("a")[1:] AS "y", ("a")[:-:2] AS "z", struct_extract("s", \'___42_\') AS "s", "struct_pack"("___4b_" := 1) AS "k"'],
   ['SELECT a.b, t.a.b, a.B, t.a.B.c, struct_extract(a, \'B\') FROM t', 'SELECT "a"."b", "t"."a"."b", struct_extract("a", \'___42_\'), struct_extract(struct_extract("t"."a", \'___42_\'), \'c\'), "struct_extract"("a", \'___42_\') AS "struct_extract" FROM (T) AS "t"'],
   ['SELECT count(*), sum(DISTINCT a ORDER BY b DESC) FILTER (c)', 'SELECT "count_star"() AS "count", "sum"(DISTINCT "a" ORDER BY "b" DESC) FILTER (WHERE "c") AS "sum"'],
