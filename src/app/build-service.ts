@@ -103,7 +103,7 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
         submitter, log, teams, database: service.database, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
         jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),
         receiver: {
-          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, turns: new Turns(), rateLimits,
+          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, places: shares.bodies, turns: new Turns(), rateLimits,
           writeAhead: service.writeAhead, takeBack: service.takeBack, spoolFolder,
         },
         rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX), tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),

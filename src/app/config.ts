@@ -160,6 +160,12 @@ const settings = z.object({
     .describe('The most open connections of clients. Further ones are closed as they come.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
+  BODY_RATE_MIN: wholeNumber(0, int4Max).default(1024)
+    .describe('The least that a client must send of a body, in bytes a second, while the service waits for it. A slower one is 408. 0: no limit. See [limits.md](limits.md).'),
+  BODY_RATE_WINDOW_MS: wholeNumber(100, timerMsMax).default(30_000)
+    .describe('Over how long that is measured, in milliseconds. A client may pause as long, also at the beginning.'),
+  BODY_TIME_MAX_MS: wholeNumber(1000, timerMsMax).default(3_600_000)
+    .describe('How long the service waits for a client in one body, in milliseconds. A body that takes longer is 408.'),
   START_WAIT_MS: wholeNumber(0, timerMsMax).default(60_000)
     .describe('How long the start waits for a Postgres and a Kafka that cannot be reached yet, in milliseconds.'),
   DRAIN_TIMEOUT_MS: wholeNumber(0, timerMsMax).default(10_000)

@@ -46,3 +46,19 @@ test('hold a half of what there is, are told to wait, and others read and write 
   await sleepUntil(async () => (await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) === 0, 'what they held is given back');
   expect(outcomeOf(await team.client.get(path))).toBe('200');
 });
+
+test('of many teams hold all there is, until another team asks: then those are cut off that read slowly', async () => {
+  const victim = await teamWithPages();
+  // They read 32 KiB a second, which is enough while nobody waits.
+  const reading = setInterval(() => sockets.forEach((socket) => socket.read(16 * 1024)), 500);
+  try {
+    for (let count = 0; count < 3; count += 1) {
+      const { team, path } = await teamWithPages();
+      for (let at = 0; at < 3; at += 1) sockets.push(await askAndReadNothing(team.client, path));
+    }
+    await sleepUntil(async () => (await metric(victim.team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) > budget - 16 * 1024 * 1024, 'they hold all');
+    await sleepUntil(async () => outcomeOf(await victim.team.client.get(victim.path)) === '200', 'the other team reads', 60_000);
+  } finally {
+    clearInterval(reading);
+  }
+});

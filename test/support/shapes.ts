@@ -15,7 +15,7 @@ export interface Exchange {
 const statusOf: Readonly<Record<string, number>> = {
   request_validation_error: 400, limit_exceeded: 400, query_invalid: 400, idempotency_key_reused: 400, continuation_expired: 400,
   stash_not_found: 400, payment_required: 402, forbidden: 403, request_error: 404, not_found: 404, table_not_found: 404,
-  row_not_found: 404, job_not_found: 404, upload_not_found: 404, team_not_found: 404, token_not_found: 404, method_not_allowed: 405, not_acceptable: 406, query_timeout: 408, upload_incomplete: 409,
+  row_not_found: 404, job_not_found: 404, upload_not_found: 404, team_not_found: 404, token_not_found: 404, method_not_allowed: 405, not_acceptable: 406, query_timeout: 408, request_timeout: 408, upload_incomplete: 409,
   upload_completed: 409, precondition_failed: 412, payload_too_large: 413, range_not_satisfiable: 416, column_id_not_found: 422,
   column_has_invalid_value: 422, column_id_reserved: 422, column_id_not_unique: 422, rate_limited: 429,
   internal_error: 500, service_unavailable: 503, outcome_unknown: 503,

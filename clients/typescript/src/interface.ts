@@ -1505,6 +1505,24 @@ export interface components {
                 };
             };
         };
+        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed. */
+        "408.request_timeout": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "request_timeout";
+                        message: string;
+                    };
+                };
+            };
+        };
         /** @description `payload_too_large`: The body is too large. */
         "413.payload_too_large": {
             headers: {
@@ -1863,6 +1881,28 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "column_id_not_found" | "column_has_invalid_value" | "column_id_reserved";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /**
+         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.
+         *
+         *     `query_timeout`: The query takes longer than a query may.
+         */
+        "408.request_timeout.query_timeout": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "request_timeout" | "query_timeout";
                         message: string;
                     };
                 };
@@ -2430,6 +2470,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
@@ -2573,6 +2614,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -2618,6 +2660,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
@@ -2731,6 +2774,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_id_not_unique"];
@@ -2899,6 +2943,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -3065,6 +3110,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
@@ -3127,6 +3173,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found.row_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
@@ -3212,7 +3259,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
-            408: components["responses"]["408.query_timeout"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value"];
             429: components["responses"]["429.rate_limited"];
@@ -3285,7 +3332,7 @@ export interface operations {
             404: components["responses"]["404.request_error.table_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
-            408: components["responses"]["408.query_timeout"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -3421,6 +3468,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_unique.column_id_reserved"];
             429: components["responses"]["429.rate_limited"];
@@ -3463,6 +3511,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -3555,6 +3604,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -3605,6 +3655,7 @@ export interface operations {
             404: components["responses"]["404.request_error.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.upload_incomplete"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
@@ -3652,6 +3703,7 @@ export interface operations {
             404: components["responses"]["404.request_error.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -3694,6 +3746,7 @@ export interface operations {
             403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];
+            408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.upload_completed"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
@@ -4189,6 +4242,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -4269,6 +4323,7 @@ export interface operations {
             404: components["responses"]["404.request_error.team_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -4437,6 +4492,7 @@ export interface operations {
             404: components["responses"]["404.request_error.team_not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
@@ -4519,6 +4575,7 @@ export interface operations {
             404: components["responses"]["404.request_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.payload_too_large"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];

@@ -21,6 +21,7 @@ export const statusOf = {
   method_not_allowed: 405,
   not_acceptable: 406,
   query_timeout: 408,
+  request_timeout: 408,
   upload_incomplete: 409,
   upload_completed: 409,
   precondition_failed: 412,

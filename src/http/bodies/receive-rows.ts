@@ -6,12 +6,16 @@ import { JsonRowReader } from '../../formats/json-row-reader.ts';
 import type { RowReader } from '../../formats/row-reader.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type Refuses, type StoredRows } from './body-blocks.ts';
+import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
 import type { Turns } from './turns.ts';
 
 export interface RowReceiver extends BlockStore {
   readonly bodyBytesMax: number;
+  /** The places of bodies that are read. A body has one from when it has arrived, or its first part has, until it is disposed. */
+  readonly places: FairShares;
   /** Shared by the whole process: there is one thread. */
   readonly turns: Turns;
 }
@@ -63,8 +67,8 @@ export interface ReceiveRowsOptions {
 }
 
 /**
- * Reads a body of rows to its end. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
- * several, `service_unavailable` if the blocks cannot be kept.
+ * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
+ * several, `service_unavailable` if the blocks cannot be kept; and as `takePlace` does.
  */
 export async function receiveRows(
   receiver: RowReceiver,
@@ -74,7 +78,12 @@ export async function receiveRows(
 ): Promise<ReceivedRows> {
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
+  const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, dropsCells, lookUp });
+  const close = async (): Promise<void> => {
+    await body[Symbol.asyncDispose]();
+    place.release();
+  };
   try {
     for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
       if (chunk.length > smallBodyBytesMax) await receiver.turns.take();
@@ -85,10 +94,10 @@ export async function receiveRows(
     for (const block of blocks) await body.add(block);
     return {
       members: envelope, hasRows, rowCount: body.rowCount, droppedCells: body.droppedCells, shortLines,
-      store: () => body.store(), [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
+      store: () => body.store(), [Symbol.asyncDispose]: close,
     };
   } catch (error) {
-    await body[Symbol.asyncDispose]();
+    await close();
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { constants, createBrotliDecompress, createGunzip, createZstdDecompress }
 import type { FastifyRequest } from 'fastify';
 import { decompress } from '../../decompress.ts';
 import { HttpError } from '../answers/http-error.ts';
+import { paceOf } from './body-pace.ts';
 
 /** The client disconnected before its request was complete, or before it was answered: there is nobody to answer. */
 export class ClientGone extends HttpError {
@@ -36,8 +37,14 @@ type Encoding = keyof typeof decoders;
 const faults = new WeakMap<IncomingMessage, HttpError>();
 const faultEvent = 'body-fault';
 
+/** What a reader of a body waits for. */
+const changes = ['readable', 'end', 'close', faultEvent];
+
 /** Bodies that the client sends only after 100 Continue, with the callback that sends it. */
 const awaitingContinue = new WeakMap<IncomingMessage, () => void>();
+
+/** Bodies that were waited for. Those without a byte end meanwhile, before they are read. */
+const awaited = new WeakSet<IncomingMessage>();
 
 /** Who counts the bytes of a body as they arrive. */
 const observers = new WeakMap<IncomingMessage, (bytes: number) => void>();
@@ -108,8 +115,8 @@ export function discardBody(raw: IncomingMessage, response: ServerResponse): voi
 }
 
 /**
- * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (also after decompression), or `request_validation_error`
- * for a body that is truncated or cannot be decompressed; ClientGone if the client disconnected.
+ * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (also after decompression), `request_validation_error` for a body that is truncated or
+ * cannot be decompressed, or `request_timeout` for one that arrives too slowly; ClientGone if the client disconnected.
  */
 export async function collectBody(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const { raw } = request;
@@ -119,7 +126,33 @@ export async function collectBody(request: FastifyRequest, maxBytes: number): Pr
     return Buffer.concat(chunks);
   }
   beginReading(raw, maxBytes);
-  return collectPlain(raw, maxBytes);
+  return raw.readableEnded ? Buffer.alloc(0) : collectPlain(raw, maxBytes);
+}
+
+/**
+ * Resolves when the body is whole, or as much of it has arrived as its stream keeps unread (64 KiB), or it has failed, which its reader learns. Throws as
+ * `collectBody` does, for what can be refused without reading.
+ */
+export async function untilArrived({ raw }: Pick<FastifyRequest, 'raw'>, maxBytes: number): Promise<void> {
+  beginReading(raw, maxBytes);
+  const hasArrived = (): boolean => raw.complete || raw.destroyed || faults.has(raw) || raw.readableLength >= raw.readableHighWaterMark;
+  if (hasArrived()) return;
+  awaited.add(raw);
+  const pace = paceOf(raw);
+  let seen = raw.readableLength;
+  pace?.arrived(seen);
+  await new Promise<void>((resolve) => {
+    function onChange(): void {
+      pace?.arrived(raw.readableLength - seen);
+      seen = raw.readableLength;
+      if (!hasArrived()) return;
+      pace?.stop();
+      for (const event of changes) raw.off(event, onChange);
+      resolve();
+    }
+    pace?.wait();
+    for (const event of changes) raw.on(event, onChange);
+  });
 }
 
 /** The body in chunks, with backpressure. Throws as `collectBody` does. */
@@ -136,7 +169,10 @@ export async function* bodyChunks(request: FastifyRequest, maxBytes: number): As
 /** Refuses what can be refused without reading, and sends 100 Continue if the client waits for it. */
 function beginReading(raw: IncomingMessage, maxBytes: number): void {
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  if (raw.readableEnded) throw new Error('this body has been read already');
+  if (raw.readableEnded) {
+    if (awaited.has(raw)) return;
+    throw new Error('this body has been read already');
+  }
   throwIfFailed(raw);
   if (raw.headers.expect === undefined) return;
   awaitingContinue.get(raw)?.();
@@ -148,12 +184,15 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const pace = paceOf(raw);
     function fail(error: HttpError): void {
+      pace?.stop();
       raw.off('data', onData);
       raw.pause();
       reject(error);
     }
     function onClose(): void {
+      pace?.stop();
       // Every request closes eventually; an unneeded error, with its stack, would cost more than all the rest.
       if (!raw.readableEnded) reject(new ClientGone());
     }
@@ -170,10 +209,16 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
         fail(tooLarge(maxBytes));
         return;
       }
+      pace?.read(chunk.length);
       chunks.push(chunk);
     }
+    function onEnd(): void {
+      pace?.stop();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    }
+    if (!raw.complete) pace?.wait();
     raw.on('data', onData);
-    raw.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    raw.on('end', onEnd);
     raw.on('close', onClose);
     raw.on(faultEvent, () => fail(faults.get(raw)!));
   });
@@ -183,20 +228,25 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
 async function* rawChunks(raw: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
   let wake = (): void => {};
   const observe = observers.get(raw);
+  const pace = paceOf(raw);
   const onChange = (): void => wake();
-  const events = ['readable', 'end', 'close', faultEvent];
-  for (const event of events) raw.on(event, onChange);
+  for (const event of changes) raw.on(event, onChange);
   try {
     while (!raw.readableEnded) {
       throwIfFailed(raw);
       const chunk = raw.read() as Buffer | null;
       if (chunk !== null) {
         observe?.(chunk.length);
+        pace?.read(chunk.length);
         yield chunk;
-      } else if (!raw.readableEnded) await new Promise<void>((resolve) => { wake = resolve; });
+      } else if (!raw.readableEnded) {
+        pace?.wait();
+        await new Promise<void>((resolve) => { wake = resolve; });
+        pace?.stop();
+      }
     }
   } finally {
-    for (const event of events) raw.off(event, onChange);
+    for (const event of changes) raw.off(event, onChange);
   }
 }
 
@@ -250,7 +300,8 @@ export function isBodyWithin(bytes: number, { headers }: IncomingMessage): boole
     && headers['content-encoding'] === undefined;
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+/** Whether a body follows the headers. */
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 

@@ -21,18 +21,36 @@ export interface FairSharesOptions {
   readonly eachAtMost?: number;
   /** The same while several of them take some. */
   readonly eachWhenShared?: number;
+  /** How many units only a team takes that holds none; by default none. */
+  readonly kept?: number;
   /** How long a request waits for its units, in milliseconds. */
   readonly waitMs: number;
   /** Called when a request is refused. */
   readonly onRefused: (name: ShareName, by: RefusedBy) => void;
 }
 
+/** Who holds units for as long as a client sends or reads. */
+export interface SlowHolder {
+  /** Whether its client is slow (slow-clients.ts). */
+  readonly isSlow: () => boolean;
+  /** Ends what holds the units, so that they are given back soon. Called once at most. */
+  readonly end: () => void;
+}
+
 /** The units that a request holds. */
 export interface Share {
+  /** Has the request ended if it is slow while teams that hold nothing find no units. */
+  mayBeEnded(holder: SlowHolder): void;
   /** Gives back all but so many units. */
   shrink(units: number): void;
   /** Gives back all units. May be called again. */
   release(): void;
+}
+
+interface Holding {
+  readonly team: string;
+  readonly units: () => number;
+  readonly holder: SlowHolder;
 }
 
 interface Waiter {
@@ -44,15 +62,23 @@ interface Waiter {
 /** How long a share counts as taken by several, in milliseconds. */
 const sharedFor = 1000;
 
+/** How often slow clients are looked for while somebody waits, in milliseconds. */
+const relieveMs = 500;
+
 /**
  * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at most three
- * quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing takes whatever is left.
+ * quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing takes whatever is left; `kept` units are for
+ * such teams. If many teams hold all units, and some team that holds nothing waits, those whose clients are slow lose theirs.
  */
 export class FairShares {
   readonly #options: FairSharesOptions;
   /** What each team holds; teams that hold nothing are left out. */
   readonly #held = new Map<string, number>();
   readonly #waiting = new Map<string, Waiter[]>();
+  /** Those that may be ended. */
+  readonly #holdings = new Set<Holding>();
+  /** Runs while somebody waits. */
+  #relief: NodeJS.Timeout | null = null;
   #used = 0;
   #arrivals = 0;
   /** Which team asked last, and when another one than before did. */
@@ -103,22 +129,44 @@ export class FairShares {
 
   #hasRoomFor(team: string, units: number): boolean {
     const held = this.#held.get(team) ?? 0;
-    const { capacity, eachAtMost = capacity, eachWhenShared = eachAtMost } = this.#options;
+    const { capacity, eachAtMost = capacity, eachWhenShared = eachAtMost, kept = 0 } = this.#options;
     const left = capacity - this.#used;
     const most = performance.now() - this.#sharedAt < sharedFor ? eachWhenShared : eachAtMost;
-    return units <= left && (held === 0 || held + units <= Math.min(left, most));
+    return units <= left && (held === 0 || (held + units <= Math.min(left, most) && units <= left - kept));
   }
 
   #enter(team: string, units: number): Share {
     this.#used += units;
     this.#held.set(team, (this.#held.get(team) ?? 0) + units);
-    let kept = units;
+    let left = units;
+    let holding: Holding | null = null;
     const shrink = (to: number): void => {
-      if (to >= kept) return;
-      this.#giveBack(team, kept - to);
-      kept = to;
+      if (to >= left) return;
+      const given = left - to;
+      left = to;
+      if (to === 0 && holding !== null) this.#holdings.delete(holding);
+      this.#giveBack(team, given);
     };
-    return { shrink, release: () => shrink(0) };
+    const mayBeEnded = (holder: SlowHolder): void => {
+      holding = { team, units: () => left, holder };
+      this.#holdings.add(holding);
+    };
+    return { mayBeEnded, shrink, release: () => shrink(0) };
+  }
+
+  /** Ends slow holders, of the team first that holds most, until those teams find room that wait and hold nothing. */
+  #relieve(): void {
+    let missing = this.#used - this.#options.capacity;
+    for (const [team, [first]] of this.#waiting) if (!this.#held.has(team)) missing += first!.units;
+    if (missing <= 0) return;
+    const slow = [...this.#holdings].filter(({ holder }) => holder.isSlow())
+      .toSorted((one, other) => (this.#held.get(other.team) ?? 0) - (this.#held.get(one.team) ?? 0));
+    for (const holding of slow) {
+      if (missing <= 0) return;
+      missing -= holding.units();
+      this.#holdings.delete(holding);
+      holding.holder.end();
+    }
   }
 
   #giveBack(team: string, units: number): void {
@@ -145,6 +193,9 @@ export class FairShares {
         const queue = this.#waiting.get(team)!;
         queue.splice(queue.indexOf(waiter), 1);
         if (queue.length === 0) this.#waiting.delete(team);
+        if (this.#waiting.size > 0 || this.#relief === null) return;
+        clearInterval(this.#relief);
+        this.#relief = null;
       };
       const enter = (): void => {
         stopWaiting();
@@ -156,6 +207,7 @@ export class FairShares {
       }, this.#options.waitMs);
       const waiter: Waiter = { order: this.#arrivals, units, enter };
       this.#arrivals += 1;
+      this.#relief ??= setInterval(() => this.#relieve(), relieveMs);
       const queue = this.#waiting.get(team);
       if (queue === undefined) this.#waiting.set(team, [waiter]);
       else queue.push(waiter);

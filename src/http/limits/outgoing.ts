@@ -1,10 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { ClientGone } from '../bodies/request-body.ts';
+import { readsSlowerThan } from '../server/slow-readers.ts';
 import type { FairShares, Share } from './fair-shares.ts';
+import { whileOthersWait } from './slow-clients.ts';
 
 /**
  * Takes bytes of what is on its way out, for an answer, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
- * and with ClientGone if the client did not wait for them.
+ * and with ClientGone if the client did not wait for them. While other teams find none, a client that reads slowly is cut off.
  */
 export async function takeOutgoing(outgoingBytes: FairShares, teamId: string, bytes: number, reply: FastifyReply): Promise<Share> {
   const share = await outgoingBytes.take(teamId, bytes);
@@ -19,6 +21,7 @@ export async function takeOutgoing(outgoingBytes: FairShares, teamId: string, by
     release();
     throw new ClientGone('there was room for its answer');
   }
+  share.mayBeEnded({ isSlow: () => readsSlowerThan(socket, whileOthersWait.bytesPerSecond, whileOthersWait.ms), end: () => void socket.destroy() });
   raw.once('close', release);
   // A response that is behind another one on its connection does not learn that the connection was closed.
   socket.once('close', release);

@@ -24,6 +24,9 @@ const writesAtOnce = 256;
 /** How many writes of one team wait at once while other teams write too. A request of another team comes after the answers to all of them. */
 const writesOfTeamAtOnce = 32;
 
+/** The part of a share that is kept for teams that hold none of it: one of so many. */
+const keptPart = 8;
+
 /** How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a second when the first hangs. */
 const putsOfUploadAtOnce = 2;
 
@@ -52,13 +55,14 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
   const open = (name: ShareName, capacity: number, more: Partial<FairSharesOptions> = {}): FairShares => {
     return new FairShares({ name, capacity, waitMs: config.OUTCOME_WAIT_MS, onRefused, ...more });
   };
+  const openWithKept = (name: ShareName, capacity: number): FairShares => open(name, capacity, { kept: Math.floor(capacity / keptPart) });
   const writeUnitsMin = Math.ceil(config.APPEND_QUEUE_BYTES_MAX / Math.min(writesAtOnce, config.APPEND_QUEUE_EVENTS_MAX));
   return {
-    bodies: open('bodies', bodiesAtOnce),
-    pages: open('pages', pagesAtOnce),
-    queries: open('queries', queriesAtOnce),
-    exports: open('exports', exportsAtOnce),
-    outgoingBytes: open('outgoing_bytes', config.RESPONSE_BYTES_MAX),
+    bodies: openWithKept('bodies', bodiesAtOnce),
+    pages: openWithKept('pages', pagesAtOnce),
+    queries: openWithKept('queries', queriesAtOnce),
+    exports: openWithKept('exports', exportsAtOnce),
+    outgoingBytes: openWithKept('outgoing_bytes', config.RESPONSE_BYTES_MAX),
     writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),
     writeUnitsMin,
     signedPuts: open('signed_puts', config.CONNECTIONS_MAX, { holder: 'upload', eachAtMost: putsOfUploadAtOnce }),

@@ -188,7 +188,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
     ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
-    ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large'] as const),
+    ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large', 'request_timeout'] as const),
     ...(body === undefined || !isCommand(method, operation) ? [] : ['limit_exceeded'] as const),
     ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
     ...errors,

@@ -21,6 +21,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   not_acceptable: ['`Accept` names only media types that the answer does not have. The message says which it has.', 'Accept: none of it is there. This path answers with application/json.'],
   query_invalid: ['The SQL is no SELECT that is possible here, or does not fit the tables. The message is that of the engine, or says what is not possible.', 'There is no table "cars".'],
   query_timeout: ['The query takes longer than a query may.', 'The query took longer than 30 s.'],
+  request_timeout: ['The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.', 'The body arrives too slowly: less than 1024 bytes a second came in 30 s.'],
   upload_incomplete: ['Not all of the file has arrived.', 'Not all of the file has arrived.'],
   upload_completed: ['The upload is complete already.', 'The upload is complete already.'],
   precondition_failed: ['It has changed since the version in `If-Match`.', 'the row has changed: its version is 45, not 42 or older'],

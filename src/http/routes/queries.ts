@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { answerQuery, answerSql, type QueryDependencies } from '../answers/answer-query.ts';
 import { rowsFormatOf } from '../answers/rows-page.ts';
 import { readMediaType } from '../bodies/media-type.ts';
-import { collectBody } from '../bodies/request-body.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { Shares } from '../limits/shares.ts';
 import { queryOperations } from '../openapi/operations/queries.ts';
@@ -25,14 +25,14 @@ const members = ['filter', 'sort', 'fields', 'count', 'groupBy', 'aggregate', 'l
 export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies): void {
   app.post('/tables/:tableID/query', { config: { operation: queryOperations.queryRows } }, async (request, reply) => {
     readMediaType(request, ['application/json']);
-    const bytes = await dependencies.shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
+    const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
     const { limit, continuation, ...query } = only(members, readMembers(bytes));
     return answerQuery(dependencies, request, reply, { query, continuation: readContinuation(continuation), limit: readLimit(limit), prefix: '' });
   });
 
   app.post('/query', { config: { operation: queryOperations.querySql } }, async (request, reply) => {
     readMediaType(request, ['application/json']);
-    const bytes = await dependencies.shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
+    const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
     const { sql, parameters, format } = only(sqlMembers, readMembers(bytes));
     return answerSql(dependencies, reply, { sql: readSql(sql), parameters: readParameters(parameters), format: readFormat(format, reply) });
   });

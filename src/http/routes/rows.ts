@@ -23,6 +23,7 @@ import { rowsFormatOf, sendRowsPage } from '../answers/rows-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
 import { collectBody, isBodyWithin } from '../bodies/request-body.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
@@ -90,7 +91,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
-  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
@@ -100,7 +101,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
       columns, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
-  }));
+  });
 }
 
 function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLimits, activity, limits, bodyBytesMax }: RowsRouteDependencies): void {
@@ -123,9 +124,8 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     readMediaType(request, ['application/json']);
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const collect = (): Promise<Buffer> => collectBody(request, bodyBytesMax);
     const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
-    const bytes = isSmall ? await collect() : await shares.bodies.run(teamId, collect);
+    const bytes = isSmall ? await collectBody(request, bodyBytesMax) : await collectInPlace(shares.bodies, request, bodyBytesMax);
     identity.digest?.update(bytes);
     const { block, rowId: givenRowId } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
     const tableId = tableIdOf(request);

@@ -9,7 +9,6 @@ import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
 import { setDroppedCells, setShortLines } from '../answers/answer-write.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
-import type { Shares } from '../limits/shares.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
@@ -22,15 +21,14 @@ export interface StashesRouteDependencies {
   readonly receiver: RowReceiver;
   readonly stashes: StashQueries;
   readonly log: Pick<EventLog, 'now'>;
-  readonly shares: Pick<Shares, 'bodies'>;
   readonly stashLimits: StashLimits;
   readonly bodyBytesMax: number;
 }
 
-export function addStashRoutes(app: App, { submitter, receiver, stashes, log, shares, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
+export function addStashRoutes(app: App, { submitter, receiver, stashes, log, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath, querystring: chunkQuery }, config: { operation: stashOperations.put, storesBytes: true },
-  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     const identity = identify(request);
     const { stashID, serial } = request.params;
@@ -48,7 +46,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, sh
     await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
     setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
     return setShortLines(reply, received.shortLines).type(json).send('{}');
-  }));
+  });
 
   app.delete('/stashes/:stashID', {
     schema: { params: stashPath }, config: { operation: stashOperations.remove },

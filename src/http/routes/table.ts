@@ -11,7 +11,7 @@ import { oneTableOperations } from '../openapi/operations/table.ts';
 import type { Shares } from '../limits/shares.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { replyMissing } from '../answers/missing.ts';
-import { collectBody } from '../bodies/request-body.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { tableIdOf } from '../requests/table-path.ts';
@@ -45,7 +45,7 @@ export function addTableRoute(app: App, { submitter, tables, shares, bodyBytesMa
     readMediaType(request, ['application/json']);
     const identity = identify(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const bytes = await shares.bodies.run(request.principal.teamId, () => collectBody(request, bodyBytesMax));
+    const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
     identity.digest?.update(bytes);
     const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
     const { etag } = await submitter.submit(teamId, identity, event);

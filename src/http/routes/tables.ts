@@ -23,7 +23,7 @@ const listUnits = scansAtOnce / 2;
 
 export interface TablesRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
-  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
+  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
   readonly limits: RowLimits;
   readonly tableLimits: TableLimits;
 }
@@ -46,7 +46,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
 
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
-  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
@@ -61,11 +61,11 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
       },
       status: 201,
     });
-  }));
+  });
 
   app.put('/tables/:tableID', {
     schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
-  }, (request, reply) => shares.bodies.run(request.principal.teamId, async () => {
+  }, async (request, reply) => {
     const { teamId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
@@ -75,5 +75,5 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
       columns, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
-  }));
+  });
 }

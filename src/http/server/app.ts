@@ -28,6 +28,7 @@ import { allowOrigins } from './cors.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
+import type { SendingFloor } from '../bodies/body-pace.ts';
 import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
@@ -38,7 +39,7 @@ import { compileValidator } from '../requests/validation.ts';
 export interface AppDependencies {
   readonly config: Pick<
     Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS'
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
   >;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
@@ -81,7 +82,8 @@ export function buildApp({
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
-  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, headerBytesMax };
+  const sendingFloor: SendingFloor = { bytesPerSecond: config.BODY_RATE_MIN, windowMs: config.BODY_RATE_WINDOW_MS, totalMs: config.BODY_TIME_MAX_MS };
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, sendingFloor, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,

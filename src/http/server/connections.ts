@@ -1,11 +1,12 @@
 /** Connection handling below requests: malformed HTTP, idle clients, `Expect`, and draining. */
 import {
-  createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse,
+  createServer as createHttpServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server, type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody } from '../answers/error-reply.ts';
-import { HttpError } from '../answers/http-error.ts';
-import { deferContinue, failBody } from '../bodies/request-body.ts';
+import { HttpError, statusOf } from '../answers/http-error.ts';
+import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts';
+import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
 /** How long a connection that is given up stays open, so that the client receives the answer. */
@@ -25,13 +26,17 @@ export interface ConnectionLimits {
   readonly connectionsMax: number;
   /** How fast a client must read its answers. */
   readonly readingFloor: ReadingFloor;
+  /** How fast a client must send its bodies. */
+  readonly sendingFloor: SendingFloor;
   /** Bytes of a request's first line and headers. */
   readonly headerBytesMax: number;
 }
 
 /** A server for `handler` that answers in the interface's format even if a request never reaches the handler. */
 export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
+  const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
+    if (hasBody(request)) paces.watch(request);
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
     if (lacksHost) refuseRequest(response, 'Host: is missing.');
     else handler(request, response);
@@ -50,8 +55,9 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
   server.setTimeout(limits.idleMs);
   server.on('timeout', onIdle);
   cutOffSlowReaders(server, limits.readingFloor);
+  server.once('close', () => paces.close());
   server.on('clientError', onClientError);
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'CONNECT is not supported.'));
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, invalid('CONNECT is not supported.')));
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     deferContinue(request, response);
     handle(request, response);
@@ -85,13 +91,17 @@ function onClientError(error: Error & { code?: string }, socket: Socket): void {
   giveUp(socket, describeClientError(error.code));
 }
 
-function describeClientError(code: string | undefined): string {
+function describeClientError(code: string | undefined): HttpError {
   switch (code) {
-    case 'HPE_HEADER_OVERFLOW': return 'The header of the request is too large.';
-    case 'HPE_INVALID_EOF_STATE': return 'The request is cut short.';
-    case 'ERR_HTTP_REQUEST_TIMEOUT': return 'The request did not arrive in time.';
-    default: return 'The request is not valid HTTP.';
+    case 'HPE_HEADER_OVERFLOW': return invalid('The header of the request is too large.');
+    case 'HPE_INVALID_EOF_STATE': return invalid('The request is cut short.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT': return timeoutOf('The request did not arrive in time.');
+    default: return invalid('The request is not valid HTTP.');
   }
+}
+
+function invalid(message: string): HttpError {
+  return new HttpError('request_validation_error', message);
 }
 
 /** The connection was idle. Only the client's idleness counts: the service may take as long as it needs. */
@@ -101,7 +111,7 @@ function onIdle(socket: HttpSocket): void {
     const weAreReading = response.req.complete || response.req.readableLength > 0;
     if (weAreReading && socket.writableLength === 0) return;
     if (!response.headersSent) {
-      giveUp(socket, 'The body of the request did not arrive in time.');
+      giveUp(socket, timeoutOf('The body of the request did not arrive in time.'));
       return;
     }
   }
@@ -113,27 +123,28 @@ function onIdle(socket: HttpSocket): void {
  * effect. If the body of one is broken, its reader gets the error, and the connection closes after its answer. If what followed them is
  * broken, that is answered after them.
  */
-function giveUp(socket: HttpSocket, message: string): void {
+function giveUp(socket: HttpSocket, error: HttpError): void {
   const response = socket._httpMessage;
   if (!response) {
-    refuse(socket, message);
+    refuse(socket, error);
     return;
   }
   if (response.req.complete) {
-    response.once('finish', () => giveUp(socket, message));
+    response.once('finish', () => giveUp(socket, error));
     return;
   }
   response.shouldKeepAlive = false;
   response.once('finish', () => endSoon(socket));
-  failBody(response.req, new HttpError('request_validation_error', message));
+  failBody(response.req, error);
 }
 
-/** Answers 400 on a socket without a request. */
-function refuse(socket: Socket, message: string): void {
+/** Answers with an error on a socket without a request. */
+function refuse(socket: Socket, { type, message }: HttpError): void {
   if (!socket.writable) return;
-  const body = errorBody('request_validation_error', message);
+  const body = errorBody(type, message);
+  const status = statusOf[type];
   socket.write(
-    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n'
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n`
     + `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
   endSoon(socket);

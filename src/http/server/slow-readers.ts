@@ -16,27 +16,52 @@ type WritingSocket = Socket & {
   readonly _bytesDispatched: number;
 };
 
+/** When an answer was first seen waiting for its client in this window, and how many bytes the client had taken then. */
+interface Window {
+  readonly since: number;
+  readonly taken: number;
+}
+
+/** How often each connection is looked at in a window. */
+const looksInWindow = 30;
+
+/** The windows of clients with an answer waiting. */
+const windows = new WeakMap<Socket, Window>();
+
+/** Whether an answer has waited for its client for at least so long, in milliseconds, and the client took less than this meanwhile. */
+export function readsSlowerThan(socket: Socket, bytesPerSecond: number, ms: number): boolean {
+  const window = windows.get(socket);
+  if (window === undefined) return false;
+  const elapsed = performance.now() - window.since;
+  return elapsed >= ms && (takenOf(socket as WritingSocket) - window.taken) * 1000 < bytesPerSecond * elapsed;
+}
+
 /** Watches all connections of a server until it closes. */
 export function cutOffSlowReaders(server: Server, { bytesPerSecond, windowMs }: ReadingFloor): void {
-  /** How many bytes each client had taken when it was last seen with an answer waiting. */
-  const seen = new Map<WritingSocket, number>();
   const sockets = new Set<WritingSocket>();
   const check = setInterval(() => {
+    const now = performance.now();
     for (const socket of sockets) {
-      const waiting = socket._handle?.writeQueueSize ?? 0;
-      const taken = socket._bytesDispatched - waiting;
-      const before = seen.get(socket);
-      if (waiting === 0) seen.delete(socket);
-      else if (before !== undefined && taken - before < bytesPerSecond * windowMs / 1000) socket.destroy();
-      else seen.set(socket, taken);
+      const window = windows.get(socket);
+      const taken = takenOf(socket);
+      if (waitingOf(socket) === 0) windows.delete(socket);
+      else if (window === undefined) windows.set(socket, { since: now, taken });
+      else if (now - window.since < windowMs) continue;
+      else if (taken - window.taken < bytesPerSecond * windowMs / 1000) socket.destroy();
+      else windows.set(socket, { since: now, taken });
     }
-  }, windowMs).unref();
+  }, windowMs / looksInWindow).unref();
   server.on('connection', (socket: WritingSocket) => {
     sockets.add(socket);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      seen.delete(socket);
-    });
+    socket.once('close', () => sockets.delete(socket));
   });
   server.once('close', () => clearInterval(check));
+}
+
+function waitingOf(socket: WritingSocket): number {
+  return socket._handle?.writeQueueSize ?? 0;
+}
+
+function takenOf(socket: WritingSocket): number {
+  return socket._bytesDispatched - waitingOf(socket);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../../src/http/server/app-type.ts';
 import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
-import { authorization, buildEdge, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
+import { authorization, buildEdge, edgeConfig, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
 
 const headers = { authorization };
 
@@ -203,7 +203,7 @@ describe('the request log', () => {
   });
 
   test('has a line an answer, without the query and the token', async () => {
-    const config = { LOG_REQUESTS: true, REQUEST_IDLE_TIMEOUT_MS: 1_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 10 };
+    const config = { ...edgeConfig, LOG_REQUESTS: true };
     const { app, lines } = edge({ config });
     await app.inject({ url: '/tables?signature=1', headers });
     const line = { method: 'GET', path: '/tables', status: 400, requestId: expect.any(String) };

@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../src/http/server/app-type.ts';
 import { collectBody } from '../../../src/http/bodies/request-body.ts';
-import { buildEdge, errorPattern, listen, RawClient, requestText } from './edge-app.ts';
+import { buildEdge, edgeConfig, errorPattern, listen, RawClient, requestText } from './edge-app.ts';
 
-const config = { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 60_000, CONNECTIONS_MAX: 100 };
+const config = { ...edgeConfig, DRAIN_TIMEOUT_MS: 60_000 };
 const bad = errorPattern(400, 'request_validation_error');
+const late = errorPattern(408, 'request_timeout');
 
 /** A route that answers when it is let. */
 class Gate {
@@ -107,7 +108,7 @@ describe('idle clients', () => {
     hurry(app);
     const client = await RawClient.open(await listen(app));
     client.send(requestText('PUT /body', ['Content-Length: 10'], 'abc'));
-    expect(await client.ended()).toMatch(bad);
+    expect(await client.ended()).toMatch(late);
   });
 
   test('one that sends nothing is cut off', async () => {

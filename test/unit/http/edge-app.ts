@@ -25,7 +25,9 @@ afterEach(async () => {
   for (const one of opened.splice(0).toReversed()) await one.close();
 });
 
-export const edgeConfig: AppDependencies['config'] = { LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100 };
+export const edgeConfig: AppDependencies['config'] = {
+  LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: 30_000, BODY_TIME_MAX_MS: 3_600_000,
+};
 
 /** A principal but for its team. */
 export const unlimited = { tokenId: 'token', readOnly: false, appId: null };

@@ -198,3 +198,35 @@ test('while several come, each has no more than when it is shared; a second late
   for (const each of [alone[3]!, ...waiting]) await each.leave();
   expect(shares.used).toBe(0);
 });
+
+test('kept units are for teams that hold none', async () => {
+  shares = new FairShares({ name: 'bodies', capacity: 8, kept: 2, waitMs, onRefused: () => undefined });
+  many('a', 100);
+  many('b', 100);
+  await turn();
+  expect([ofTeam('a'), ofTeam('b')]).toEqual([4, 2]);
+  many('c', 100);
+  many('d', 1);
+  await turn();
+  expect([ofTeam('a'), ofTeam('b'), ofTeam('c'), ofTeam('d')]).toEqual([4, 2, 1, 1]);
+});
+
+test('while a team that holds nothing waits, slow holders are ended, first of the team that holds most, and no more than needed', async () => {
+  const ended: string[] = [];
+  const slow = new Set(['a0', 'a1', 'b0', 'c0']);
+  for (const [name, units] of [['a0', 2], ['a1', 2], ['b0', 1], ['b1', 1], ['c0', 1], ['d0', 1]] as const) {
+    const share = await shares.take(name[0]!, units);
+    share.mayBeEnded({ isSlow: () => slow.has(name), end: () => { ended.push(name); share.release(); } });
+  }
+  // A team that holds some waits without harm to others.
+  const own = come('a9');
+  jest.advanceTimersByTime(waitMs - 1);
+  await turn();
+  expect(ended).toEqual([]);
+  const other = come('e0');
+  jest.advanceTimersByTime(600);
+  await turn();
+  expect([ended, inside]).toEqual([['a0'], ['e0']]);
+  expect(await own.done).toMatchObject({ type: 'rate_limited' });
+  await other.leave();
+});

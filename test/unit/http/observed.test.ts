@@ -7,7 +7,7 @@ import { HttpError } from '../../../src/http/answers/http-error.ts';
 import { AppendUnknown, ProjectionBug } from '../../../src/log/event-log.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../support/metrics.ts';
-import { authorization, buildEdge, errorOf, listen, RawClient, requestText, type Edge } from './edge-app.ts';
+import { authorization, buildEdge, edgeConfig, errorOf, listen, RawClient, requestText, type Edge } from './edge-app.ts';
 
 const durations = 'tablog_http_request_duration_seconds_count';
 
@@ -44,7 +44,7 @@ function addRoutes(app: App): void {
   app.get('/bug', () => { throw new ProjectionBug('a bug').at({ partition: 4 }); });
 }
 
-const logged = { LOG_REQUESTS: true, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 0, CONNECTIONS_MAX: 10 };
+const logged = { ...edgeConfig, LOG_REQUESTS: true, DRAIN_TIMEOUT_MS: 0 };
 
 describe('/metrics', () => {
   test('needs no token, and is of the type that Prometheus reads', async () => {
