@@ -77,7 +77,7 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
     checkHealth: async () => ({
       notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
-      problems: log.problems(),
+      problems: [...log.problems(), ...engine.problems()],
     }),
     observer: metrics.requests,
     activity,
