@@ -90,7 +90,7 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     checkHealth: async () => {
       const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
       const { problem } = standstills;
-      return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: log.problems() };
+      return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: [...log.problems(), ...engine.problems()] };
     },
     observer: metrics.requests,
     activity,

@@ -44,7 +44,7 @@ import { openWhenReachable, whenReachable } from './when-reachable.ts';
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
 const lastAnswersMs = 500;
 
-/** How many threads the query engine has at most. */
+/** How many threads DuckDB has in a query process at most. */
 const queryThreadsMax = 4;
 
 /** Why everything is closed and opened anew. */
@@ -135,10 +135,10 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
   const engine = await QueryEngine.open({
     pool: database.pool, host: config.QUERY_HOST, port: config.QUERY_PORT,
-    databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
+    databaseUrl: service.url, hasOwnRole: false, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });
-  resources.defer(() => untilClosed('its query engine', engine.close(), logger));
+  resources.defer(() => untilClosed('its query processes', engine.close(), logger));
   metrics.watchQueries(engine);
   const fail = (message: string, reason: string): void => {
     logger.fatal(message);

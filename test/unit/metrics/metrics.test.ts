@@ -17,7 +17,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   const status = { queuedEvents: 0, queuedBytes: 0, oldestAppendMs: [], halts: [], quarantinedTeams: 0, kafka };
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
   metrics.askQuotas(() => Promise.resolve([]));
-  metrics.watchQueries({ starts: 0, use: () => Promise.resolve(null) });
+  metrics.watchQueries({ states: () => Promise.resolve([]) });
   metrics.watchFill({ eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
   metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
