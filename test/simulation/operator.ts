@@ -1,5 +1,6 @@
 /** What operators do in simulated histories. */
 import pRetry from 'p-retry';
+import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
@@ -13,18 +14,18 @@ import { SimulatedDatabase } from './database.ts';
 import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
 import type { Place } from './place.ts';
-import { clearReadModel, type World } from './world.ts';
+import { createReadModel, type World } from './world.ts';
 
-function versionsOf({ tables }: PostgresServer): bigint[] {
-  return [...tables.get('progress')!.values()].map(({ base, next }) => (base as bigint) + (next as bigint));
+function versionsOf(postgres: PostgresServer): bigint[] {
+  return [...postgres.rowsOf('progress').values()].map(({ base, next }) => (base as bigint) + (next as bigint));
 }
 
 /** What `tablog replay` does while all processes are stopped, but for how: they are started on an empty read model. */
 export async function replay(world: World, places: readonly Place[]): Promise<void> {
   const { postgres } = world;
   const before = versionsOf(postgres);
-  const isContradicted = [...postgres.tables.get('progress')!.values()].some(({ contradicted }) => contradicted === true);
-  clearReadModel(postgres);
+  const isContradicted = [...postgres.rowsOf('progress').values()].some(({ contradicted }) => contradicted === true);
+  createReadModel(postgres, readModelSchema);
   for (const place of places) place.start();
   while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
   const after = versionsOf(postgres);
@@ -38,12 +39,12 @@ export async function resumeLog(world: World): Promise<void> {
   await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
 }
 
-/** Does something to the log and the read model from outside of the service. */
-export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
+/** Does something to the log and a read model from outside of the service. */
+export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>, readModel = readModelSchema): Promise<void> {
   const { postgres, kafka } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {
-    const { asDatabase: database } = new SimulatedDatabase(postgres, operator);
+    const { asDatabase: database } = new SimulatedDatabase(postgres, operator, readModel);
     const log = kafka === null
       ? PostgresReader.over(database.pool, partitions)
       : new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, operator), 'log'), partitions);
