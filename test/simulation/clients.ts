@@ -183,20 +183,20 @@ export class SimulatedClient {
 
   async #untilApplied(data: EventData): Promise<void> {
     const commandId = this.#random.uuid();
-    while ((await this.#submit(this.#anyPlace(), data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
+    while ((await this.#submit(null, data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
   }
 
-  /** Writes once, or, like a client with an Idempotency-Key, again while the outcome is unknown. */
+  /** Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is unknown. */
   async #write(
     onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation, place: Place | null = null,
   ): Promise<void> {
     const commandId = this.#random.uuid();
-    const repeats = this.#random.chance(0.5) ? 6 : 0;
+    const repeats = place === null && this.#random.chance(0.5) ? 6 : 0;
     await this.#table.recorder.record(this.#name, async () => {
-      let outcome = await this.#submit(place ?? this.#anyPlace(), data, body, commandId, onApplied);
+      let outcome = await this.#submit(place, data, body, commandId, onApplied);
       for (let repeat = 0; repeat < repeats && outcome.status === 'unknown'; repeat += 1) {
         await clock.sleep(this.#random.between(100, 3000));
-        const next = await this.#submit(place ?? this.#anyPlace(), data, body, commandId, onApplied);
+        const next = await this.#submit(place, data, body, commandId, onApplied);
         // What is refused because the service is away was not repeated: the first attempt may have been taken.
         if (next.status !== 'refused' || next.changed) outcome = next;
       }
@@ -204,9 +204,10 @@ export class SimulatedClient {
     });
   }
 
-  /** Sends a command to a process. */
-  async #submit(place: Place, data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
+  /** Sends a command to a process, or to any; then it asks for a job, if it is told of one, as often as not. */
+  async #submit(at: Place | null, data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
     while (this.#table.load.isQuiet) await clock.sleep(100);
+    const place = at ?? this.#anyPlace();
     const { serving } = place;
     if (serving === null) return { status: 'refused', changed: false };
     const digest = createHash('sha256').update(commandId);
@@ -222,7 +223,7 @@ export class SimulatedClient {
         if (error.type === 'precondition_failed') return { status: 'refused', changed: true };
         if (refusals.has(error.type)) return { status: 'refused', changed: false };
         if (error.type !== 'outcome_unknown') this.#table.recorder.unexpected.push(`${error.type}: ${error.message}`);
-        else if (this.#random.chance(0.5)) return this.#askForJob(error.headers['job-id']!);
+        else if (at === null && this.#random.chance(0.5)) return this.#askForJob(error.headers['job-id']!);
       } else if (!place.hasEnded(serving)) this.#table.recorder.unexpected.push(inspect(error));
       return { status: 'unknown' };
     }

@@ -59,26 +59,37 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
     await untilServing(places);
     await Promise.all(teams.map(([client], team) => client!.prepare(team === 0 ? 3 : 1)));
     // Until each version knows all tables.
-    while (behindAnywhere(world)) await clock.sleep(50);
+    await followed(deployment, null);
     world.postgres.begin();
     world.kafka?.brokers.begin();
     const { calls } = tables[0]!.recorder;
     let goesOn = true;
     const over = Promise.withResolvers<void>();
-    const working = Promise.all(teams.flatMap((clients, team) => clients.map(async (client) => {
-      while (goesOn || calls.length < callsMin) {
-        await client.step();
-        await Promise.race([clock.sleep(random.between(0, (calls.length < callsMin ? 40 : 2000) * (team === 0 ? 1 : 10))), over.promise]);
-      }
-    })));
+    const hasFew = (): boolean => calls.length < callsMin;
+    const working = Promise.all([
+      ...teams[0]!.map(async (client) => {
+        while (goesOn || hasFew()) {
+          await client.step();
+          await clock.sleep(random.between(0, hasFew() ? 40 : 2000));
+        }
+      }),
+      ...teams.slice(1).flat().map(async (client) => {
+        while (goesOn) {
+          await client.step();
+          await Promise.race([clock.sleep(random.between(0, hasFew() ? 600 : 30_000)), over.promise]);
+        }
+      }),
+    ]);
     await clock.sleep(random.between(0, 300));
     await strikeAll(faults, deployment);
     const began = clock.now;
-    await recovered(deployment, faults, teams.map(([client]) => client!));
+    const broken = faults.some(({ isFinal }) => isFinal) ? tables[0]!.partition : null;
+    await recovered(deployment, teams.map(([client]) => client!), broken);
     recoveryMs = clock.now - began;
     goesOn = false;
     over.resolve();
     await working;
+    await followed(deployment, broken);
     for (const [team, [client]] of teams.entries()) for (const row of tables[team]!.rows) await client!.read(row);
     problems.push(...judge(deployment, faults));
   };
@@ -96,34 +107,31 @@ async function untilServing(places: readonly Place[]): Promise<void> {
   while (places.every(({ serving }) => serving === null)) await clock.sleep(50);
 }
 
-/** The service recovers by itself, within the limit: each process takes a write of each team, and each read model has all of the log. */
-async function recovered(deployment: Deployment, faults: readonly Fault[], clients: readonly SimulatedClient[]): Promise<void> {
+/** The service recovers by itself, within the limit: each process takes a write of each team. */
+async function recovered(deployment: Deployment, clients: readonly SimulatedClient[], broken: number | null): Promise<void> {
   const { world, places, tables, random, problems } = deployment;
-  const limit = clock.now + recoveryLimit[world.kafka === null ? 'postgres' : 'kafka'];
-  const broken = faults.some(({ isFinal }) => isFinal) ? tables[0]!.partition : null;
-  const seconds = (): string => `${Math.round((clock.now - limit) / 1000 + recoveryLimit[world.kafka === null ? 'postgres' : 'kafka'] / 1000)} s after the faults`;
+  const began = clock.now;
+  const limit = began + recoveryLimit[world.log];
+  const after = (): string => `${Math.round((clock.now - began) / 1000)} s after the faults`;
   const missing = await Promise.all(clients.flatMap((client, team) => places.map(async (place) => {
     if (place.role === 'projector' || tables[team]!.partition === broken) return null;
     while (place.serving === null || (await client.add(place)).length === 0) {
-      if (clock.now > limit) return `${place.name} takes no write of team ${team} ${seconds()}: ${place.log?.problems().join('; ') ?? 'it does not start'}`;
+      if (clock.now > limit) return `${after()} ${place.name} takes no write of team ${team}: ${place.log?.problems().join('; ') ?? 'it does not start'}`;
       await clock.sleep(random.between(200, 2000));
     }
-    return clock.now > limit ? `${place.name} took a write of team ${team} only ${seconds()}` : null;
+    return clock.now > limit ? `only ${after()} ${place.name} took a write of team ${team}` : null;
   })));
   problems.push(...missing.filter((problem) => problem !== null));
-  for (const name of world.postgres.readModels.keys()) {
-    while (behind(world, name, broken).length > 0) {
-      if (clock.now > limit) {
-        problems.push(`${seconds()} the read model ${name} is behind the log in partition ${behind(world, name, broken).join()}`);
-        break;
-      }
-      await clock.sleep(200);
-    }
-  }
 }
 
-function behindAnywhere(world: World): boolean {
-  return [...world.postgres.readModels.keys()].some((readModel) => behind(world, readModel, null).length > 0);
+/** Each read model gets all of the log while nobody writes, within the limit. */
+async function followed({ world, problems }: Deployment, broken: number | null): Promise<void> {
+  const limit = clock.now + recoveryLimit[world.log];
+  for (const readModel of world.postgres.readModels.keys()) {
+    while (clock.now <= limit && behind(world, readModel, broken).length > 0) await clock.sleep(50);
+    const partitionsBehind = behind(world, readModel, broken);
+    if (partitionsBehind.length > 0) problems.push(`the read model ${readModel} stays behind the log in partition ${partitionsBehind.join(', ')}`);
+  }
 }
 
 /** The partitions of which a read model lacks events. */

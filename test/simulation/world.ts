@@ -11,6 +11,7 @@ import { Waits } from './waits.ts';
 
 export interface World {
   readonly random: Random;
+  readonly log: 'kafka' | 'postgres';
   readonly postgres: PostgresServer;
   /** How many places there are. */
   places: number;
@@ -38,5 +39,5 @@ export function newWorld(random: Random, log: 'kafka' | 'postgres'): World {
   postgres.log.set('heads', rowsOfPartitions((partition) => ({ partition, next: 0n, time: 0 })));
   createReadModel(postgres, readModelSchema);
   const kafka = log === 'kafka' ? { brokers: new Brokers(random, partitions), group: new ConsumerGroup(random, partitions) } : null;
-  return { random, postgres, places: 0, problems: [], waits: new Waits(), kafka };
+  return { random, log, postgres, places: 0, problems: [], waits: new Waits(), kafka };
 }
