@@ -6,7 +6,7 @@ import { resumeLog } from './operator.ts';
 import { Place } from './place.ts';
 
 /** The read model of another version of the service. */
-const otherReadModel = 'of_another_version';
+export const otherReadModel = 'of_another_version';
 
 /** Some processes of two versions, each with a read model of its own. */
 function twoVersions(world: World): readonly Place[] {
