@@ -126,6 +126,15 @@ const misleading: readonly Fault[] = [
       postgres.skew = 0;
     },
   })),
+  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+    name: 'the clock of a process is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    strike: async ({ places, random }) => {
+      const place = random.pick(places);
+      place.setClock(random.between(-10, 10) * minute);
+      await clock.sleep(random.between(500, 20_000));
+      place.setClock(0);
+    },
+  })),
   {
     name: 'another version writes', log: 'postgres', places: together, judge: nothingIsLost, overlaps: 'none',
     strike: async (deployment) => {

@@ -2,7 +2,7 @@
 import { createReadModel, type World } from './world.ts';
 import { clock } from './clock.ts';
 import { apart, nothingIsLost, readsMayBeOld, together, type Fault } from './fault.ts';
-import { resumeLog } from './operator.ts';
+import { releaseTeams, resumeLog } from './operator.ts';
 import { Place } from './place.ts';
 
 /** The read model of another version of the service. */
@@ -29,4 +29,19 @@ export const operations: readonly Fault[] = [
       }
     },
   })),
+  {
+    name: 'events cannot be projected, and an operator releases their teams', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    strike: async ({ world, random }) => {
+      const { postgres } = world;
+      // What a bug of the projection or a damaged index would do to some of the rows of some teams.
+      const refused = random.pick(['client 1.', 'team 3.', '5"']);
+      postgres.refuses = (body) => body.includes(refused);
+      await clock.sleep(random.between(500, 5000));
+      const releasing = random.chance(0.3) ? releaseTeams(world) : null;
+      await clock.sleep(random.between(0, 2000));
+      postgres.refuses = () => false;
+      await releasing;
+      await releaseTeams(world);
+    },
+  },
 ];

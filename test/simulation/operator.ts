@@ -7,6 +7,8 @@ import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
+import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
+import { releaseQuarantine } from '../../src/administration/quarantines.ts';
 import { resumeAfterLoss } from '../../src/administration/partitions.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
@@ -34,9 +36,20 @@ export async function replay(world: World, places: readonly Place[]): Promise<vo
   }
 }
 
+/** How often an operator tries something anew that failed, and how long after, in milliseconds. */
+const again = { retries: 100, minTimeout: 500, factor: 1 };
+
 /** What an operator does with `tablog log resume`, again until it is possible. */
 export async function resumeLog(world: World): Promise<void> {
-  await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
+  await pRetry(() => asOperator(world, resumeAfterLoss), again);
+}
+
+/** What an operator does with `tablog quarantine release --all`, again until no team is in quarantine. */
+export async function releaseTeams(world: World): Promise<void> {
+  const { signal } = new AbortController();
+  await pRetry(() => asOperator(world, async (log, database) => {
+    for (const quarantine of await readQuarantines(database.pool)) await releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal });
+  }), again);
 }
 
 /** Does something to the log and a read model from outside of the service. */

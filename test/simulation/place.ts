@@ -124,6 +124,12 @@ export class Place {
     this.#database?.cut();
   }
 
+  /** From now on the clock of its machine is ahead by so many milliseconds. */
+  setClock(skew: number): void {
+    this.skew = skew;
+    if (this.#process !== null) this.#process.skew = skew;
+  }
+
   /** Ends it for good. */
   stop(): void {
     this.#isStopped = true;

@@ -67,6 +67,21 @@ export const changing: Record<string, Run> = {
       && (hashBefore === null || Buffer.compare(row['lastHash'] as Uint8Array, hashBefore) === 0),
     (row) => ({ next, time, lastHash, logId: logId ?? row['logId'] }),
   ),
+  lock_progress: (view, [partition]) => [{ next: progress(view, partition)['next'], table: view.oid }],
+  begin_quarantine: (view, [partition, offset, time, lastHash, epoch, teamId, reason]) => change(
+    view, partition,
+    (row) => row['next'] === offset && row['epoch'] === epoch && row['halted'] === null,
+    (row) => ({ next: offset + 1n, time, lastHash, layout: (row['layout'] as bigint) + 1n, held: heldTeams(row, (held) => ({ ...held, [teamId]: Number(time) })) }),
+  ).map(({ base, gaps }) => {
+    view.put('quarantines', `${partition} ${teamId}`, { partition, teamId, failedOffset: offset, reason, since: time, next: offset, time, base, gaps });
+    return { next: offset };
+  }),
+  end_quarantine: (view, [partition, teamId]) => {
+    view.put('quarantines', `${partition} ${teamId}`, null);
+    return change(view, partition, () => true, (row) => {
+      return { layout: (row['layout'] as bigint) + 1n, held: heldTeams(row, ({ [teamId as string]: _, ...others }) => others) };
+    });
+  },
   store_versions: (view, [partition, base, gaps]) => change(view, partition, () => true, () => ({ base, gaps })),
   move_head: (view, [partition, first, next, time]) => {
     const head = view.get('heads', String(partition))!;
@@ -77,6 +92,10 @@ export const changing: Record<string, Run> = {
     return [{ ...head, time: BigInt(Number(head['time'])), serverTime: BigInt(view.server.time), projected: progress(view, partition)['next'], layout: progress(view, partition)['layout'] }];
   },
 };
+
+function heldTeams({ held }: Row, change: (held: Record<string, number>) => object): string {
+  return JSON.stringify(change(JSON.parse(held as string)));
+}
 
 /** Which of them lock the head. */
 const onHeads: ReadonlySet<string> = new Set(['move_head', 'lock_head']);
@@ -109,6 +128,9 @@ export const others: Record<string, Run> = {
   }),
   read_progress: (view) => inOrder(view, 'progress').map((row) => ({ ...row, serverTime: BigInt(view.server.time) })),
   read_progress_of: (view, [partition]) => [progress(view, partition)],
+  select_quarantine: (view, [partition, teamId]) => [view.get('quarantines', `${partition} ${teamId}`)].filter((row) => row !== null),
+  fail_quarantine: (view, [partition, teamId, offset, reason]) => changeQuarantine(view, [partition, teamId], ({ next }) => (next === offset ? { failedOffset: offset, reason } : {})),
+  move_quarantine: (view, [partition, teamId, next, time, base, gaps]) => changeQuarantine(view, [partition, teamId], () => ({ next, time, base, gaps })),
   select_position: (view, [partition]) => [progress(view, partition)],
   select_outcomes: (view, [partition, commandIds]) => outcomes(view, partition, commandIds),
   select_progress_and_outcomes: (view, [partition, commandIds]) => {
@@ -131,6 +153,12 @@ export const others: Record<string, Run> = {
     return ended ? [{ ended: true }] : [];
   },
 };
+
+function changeQuarantine(view: View, [partition, teamId]: Values, change: (row: Row) => Row): Row[] {
+  const before = view.get('quarantines', `${partition} ${teamId}`);
+  if (before !== null) view.put('quarantines', `${partition} ${teamId}`, { ...before, ...change(before) });
+  return [];
+}
 
 function nextEpoch(view: View, { epoch }: Row): bigint {
   return (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
@@ -161,6 +189,7 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   ['update progress set caught_up = true', locksProgress, (view, [partition, epoch]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
   }],
+  ['select partition, team_id as "teamId"', () => [], (view, [teamId]) => view.all('quarantines').filter((row) => teamId === undefined || row['teamId'] === teamId)],
   ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
   ['create ', () => [], () => []],
   ['select from pg_namespace', () => [], () => [{}]],

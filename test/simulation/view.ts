@@ -21,10 +21,15 @@ export interface Server {
   readonly starts: number;
   /** The next value of the sequence of local keys. */
   localKeys: bigint;
+  /** Whether rows with this body are refused. */
+  refuses: (body: string) => boolean;
   readonly listeners: Iterable<(channel: string, payload: string) => void>;
   readonly sessions: Iterable<{ readonly id: number; end(): void }>;
   commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>, tables: Tables): void;
 }
+
+const oids = new WeakMap<Tables, bigint>();
+let lastOid = 0;
 
 /** The committed rows of the log and of one read model, as changed by one transaction. */
 export class View {
@@ -37,6 +42,13 @@ export class View {
   constructor(server: Server, tables: Tables) {
     this.server = server;
     this.#tables = tables;
+  }
+
+  /** The OID of the progress of this read model. */
+  get oid(): bigint {
+    const known = oids.get(this.#tables) ?? BigInt((lastOid += 1));
+    oids.set(this.#tables, known);
+    return known;
   }
 
   get(table: string, key: string): Row | null {
