@@ -42,7 +42,7 @@ export const stages: readonly Stage[] = [
   },
   { name: 'simulation', proves: 'the simulation finds each bug that is planted into it', command: jest('simulation') },
   {
-    name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with a fault', runs: 20,
+    name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with one to three faults', runs: 20,
     command: ['run', 'simulate', '--', '--histories', '50000', '--processes', '2'],
   },
   { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
