@@ -16,6 +16,7 @@ import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestS
 import { limitMs } from '../support/time-limits.ts';
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
+import { ManyTeams } from './many-teams.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import { verify } from './verify.ts';
 import { chooseVictims, pickVictim, type Victim } from './victims.ts';
@@ -73,6 +74,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   server = await startServer({ folder, port });
   const client = new Client(server.url, await server.token());
   const { tableId, rows, recorder } = await createRecordedTable(client, 8);
+  const teams = await ManyTeams.start([server.url], { DATA_DIR: folder });
   const gate = new Gate();
   let goesOn = true;
   const clients = Array.from({ length: 8 }, (_, n) => {
@@ -106,6 +108,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   await Promise.all(clients);
   process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
 
+  expect(await teams.findProblems()).toEqual([]);
   expect(recorder.unexpected).toEqual([]);
   const history = await historyOf(recorder, client, tableId, rows);
   expect(findProblems(history)).toEqual([]);
