@@ -37,6 +37,7 @@ import { TeamActivity } from '../usage/team-activity.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
 import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
+import { createReadingRole } from '../query/reading-role.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 import { askPostgres, buildService } from './build-service.ts';
 import { openWhenReachable, whenReachable } from './when-reachable.ts';
@@ -133,9 +134,10 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
+  const ownUrl = config.QUERY_DATABASE_URL ?? (config.DATABASE_URL === undefined ? await createReadingRole(database.pool, service.url) : null);
   const engine = await QueryEngine.open({
     pool: database.pool, host: config.QUERY_HOST, port: config.QUERY_PORT,
-    databaseUrl: service.url, hasOwnRole: false, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
+    databaseUrl: ownUrl ?? service.url, hasOwnRole: ownUrl !== null, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });
   resources.defer(() => untilClosed('its query processes', engine.close(), logger));

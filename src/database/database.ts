@@ -22,6 +22,8 @@ export interface DatabaseOptions {
   readonly synchronousCommit?: boolean;
   /** How long a statement may take, in milliseconds. */
   readonly queryTimeout?: number;
+  /** Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write cannot. */
+  readonly readOnly?: boolean;
 }
 
 /**
@@ -99,7 +101,8 @@ export class Database {
 
   /** Connects; rejects when Postgres is away. */
   static async open(options: DatabaseOptions): Promise<Database> {
-    const settings = [...sessionSettings, `search_path=${options.schema}`];
+    const readOnly = options.readOnly === true ? ['default_transaction_read_only=on'] : [];
+    const settings = [...sessionSettings, ...readOnly, `search_path=${options.schema}`];
     const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
     const history = new HistoryGuard();
     const checked = async (connecting: Promise<PipelinedClient>): Promise<PipelinedClient> => {

@@ -29,7 +29,7 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A signal to the whole group of processes is for the service, which lets queries end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 
-const database = await Database.open({ url: databaseUrl, schema });
+const database = await Database.open({ url: databaseUrl, schema, readOnly: true });
 database.history.onChanged((reason) => {
   // The copies are of a history that is gone.
   logger.fatal(reason);
