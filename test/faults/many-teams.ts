@@ -55,14 +55,14 @@ export class ManyTeams {
   /** Stops the writing. Resolves to what is wrong: teams that are not answered in time, and writes that were lost. */
   async findProblems(): Promise<string[]> {
     await this.stop();
-    const problems = await Promise.all(this.#teams.flatMap((team, at) => team.clients.map(async (client) => {
-      try {
-        await sleepUntil(() => write(team, client), `team ${at} is answered by ${client.url}`, answerMs);
-        return [];
-      } catch (error) {
-        return [String(error)];
+    const problems = await Promise.all(this.#teams.map(async (team, at) => {
+      // One after the other, so that the last value that was sent is the last one in the log.
+      const deaf: string[] = [];
+      for (const client of team.clients) {
+        await sleepUntil(() => write(team, client), `team ${at} is answered by ${client.url}`, answerMs).catch((error: unknown) => deaf.push(String(error)));
       }
-    })));
+      return deaf;
+    }));
     const lost = this.#teams.map(async (team, at) => {
       const { json } = await team.clients[0]!.get(team.row);
       return json.data.n >= team.acknowledged && json.data.n <= team.sent ? [] : [`team ${at} has ${json.data.n}, and ${team.acknowledged} was acknowledged`];
