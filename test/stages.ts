@@ -81,5 +81,10 @@ export const stages: readonly Stage[] = [
   { name: 'move', proves: 'a log moves to Kafka and back under load, with 20 kills each way', command: jest('move', 'move-log\\.test') },
   { name: 'split-move', proves: 'the same of a log with two APIs and two projectors', command: jest('move', 'split-move\\.test') },
   { name: 'restore', proves: 'backups are restored to either kind of log, wherever they come from, with 20 kills of backups and restores', command: jest('move', 'move/restore\\.test') },
+  // At the little scale: each mutant runs the tests anew.
+  {
+    name: 'mutants', proves: 'tests notice at least 75 of 100 small changes of decisions, batches, the way of outcomes and the query compiler',
+    command: ['run', 'mutate', '--', '--mutants', '100'], environment: { TEST_SCALE: '' },
+  },
   { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },
 ];
