@@ -278,9 +278,10 @@ export class PartitionWriter {
     return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
   }
 
-  async #append(tx: PipelinedClient, records: readonly LogRecord[]): Promise<void> {
+  /** Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is awaited first. */
+  #append(tx: PipelinedClient, records: readonly LogRecord[]): Promise<unknown> {
     const { statement, values } = combine(appendStatements(this.#options.partition, records), 1);
-    await tx.query(statement, values);
+    return tx.query(statement, values);
   }
 
   /** Locks the head. */
