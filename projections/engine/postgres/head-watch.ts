@@ -9,7 +9,7 @@ import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
-/** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
+/** How often the heads are read, in milliseconds. Requests do not wait for it: `reachHead` looks for itself. */
 const lookInterval = 500;
 
 /** How far a partition of the log is, and the read model of it. */
