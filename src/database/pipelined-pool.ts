@@ -36,7 +36,7 @@ export class PipelinedPool {
     }
   }
 
-  /** Ends all connections. One that is still lent is cut: whoever has it hangs, or nobody waits for it. */
+  /** Ends all connections. A connection that is still lent is cut, because the task that holds it may hang. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const client of this.#inUse) client.destroy();

@@ -22,7 +22,7 @@ export async function createReadingRole(pool: pg.Pool, url: string): Promise<str
   return href;
 }
 
-/** Each process finds the same password, and from that of the role nobody finds the superuser's, which is random. */
+/** Derives the role's password from the superuser's, so that all processes agree on it. The HMAC cannot be reversed, so the role's password does not reveal the superuser's. */
 function withRole(url: string): { readonly href: string; readonly password: string } {
   const changed = new URL(url);
   const password = createHmac('sha256', decodeURIComponent(changed.password)).update(role).digest('hex');

@@ -104,7 +104,7 @@ test('of teams whose SQL was at work in a crash, the one that dies alone is conv
   expect([await outcome(convicted, 'SELECT 1'), await outcome(cleared, 'SELECT 1')]).toEqual(['429 rate_limited', '200']);
 });
 
-test('SQL that is under way when somebody kills its process is asked again, and nobody is blamed', async () => {
+test('when an operator kills the SQL process, running SQL is asked again, and no team is penalised', async () => {
   const { server, clients: [client] } = await start(1, { QUERY_TIMEOUT_MS: '3000' });
   expect(await outcome(client!, 'SELECT 1')).toBe('200');
   const answer = ask(client!, endless);

@@ -51,7 +51,7 @@ function mutate(node: ts.Node, file: ts.SourceFile, replace: (node: ts.Node, tex
     const { left, right, operatorToken: { kind } } = node;
     const other = operators.get(kind);
     const joinsTexts = kind === K.PlusToken && (isText(left) || isText(right));
-    // All of it is replaced, so that the change shows what was compared.
+    // Replace the whole comparison, so that the report shows both sides.
     if (other !== undefined && !joinsTexts) replace(node, `${left.getText(file)} ${other} ${right.getText(file)}`);
     if (kind === K.QuestionQuestionToken) replace(node, left.getText(file));
   } else if (ts.isIfStatement(node)) {

@@ -27,7 +27,7 @@ const writesAtOnce = 256;
 /** How many writes of one team wait at once while other teams write too. A request of another team comes after the answers to all of them. */
 const writesOfTeamAtOnce = 32;
 
-/** The part of a share that is kept for teams that hold none of it: one of so many. */
+/** One part in this many of a share is kept for teams that hold nothing of the share. */
 const keptPart = 8;
 
 /** How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a second when the first hangs. */

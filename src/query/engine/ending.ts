@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { QueryError } from '../language/query-error.ts';
 import type { EngineEnding } from '../protocol.ts';
 
-/** The service ends this process when it is told. If it does not, for example because it hangs, this process ends itself after so many milliseconds. */
+/** The service ends this process when told to. If the service hangs, this process ends itself after this many milliseconds. */
 const tellMs = 5000;
 
 /** How long answers that are ready have to leave, in milliseconds. */

@@ -72,7 +72,7 @@ test('when the process says whose SQL could not be interrupted, SQL of other tea
   expect([a.verdict, b.verdict]).toEqual(['convicted', 'innocent']);
 });
 
-test('nobody is a suspect of an end that is no crash, nor of the end of a process that was not asked', async () => {
+test('a process that ends without a crash, or without running SQL, makes no team a suspect', async () => {
   const turns = new SqlTurns();
   const [a, b] = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'b', 'p2')];
   turns.ended({ id: 'p1', ...crash, isCrash: false }, noTeams);
