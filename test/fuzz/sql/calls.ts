@@ -11,7 +11,8 @@ const types = ['VARCHAR', 'BIGINT', 'INTEGER', 'DOUBLE', 'DECIMAL(38, 10)', 'HUG
 const windows: ReadonlySet<string> = new Set(['cume_dist', 'dense_rank', 'first_value', 'lag', 'last_value', 'lead', 'nth_value', 'ntile', 'percent_rank', 'rank', 'rank_dense', 'row_number']);
 
 const windowTexts = ['OVER ()', 'OVER (ORDER BY n)', 'OVER (PARTITION BY yes ORDER BY s DESC ROWS BETWEEN 2000000000 PRECEDING AND CURRENT ROW)', 'OVER (ORDER BY n RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING)'];
-const sources = ['t', 't', 't', 't, range(1000)', 't, range(50000)'];
+/** Few rows: what adds up over many rows has no bound but that of the process (docs/decisions/0047). */
+const sources = ['t', 't', 't', 't, range(100)'];
 
 export class SqlGenerator {
   readonly #random: Random;

@@ -28,6 +28,8 @@ export class SqlFuzz {
   readonly findings: string[] = [];
   /** How often there was each outcome. */
   readonly outcomes = new Map<string, number>();
+  /** The last query that ran out of time. Its work can end the process while the next one is asked. */
+  #late: string | null = null;
   asked = 0;
   /** The most memory that the process has taken, in bytes. */
   memoryPeak = 0;
@@ -72,6 +74,7 @@ export class SqlFuzz {
   #judge(sql: string, answer: Answer): void {
     const outcome = outcomeOf(answer);
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+    if (outcome === '408 query_timeout') this.#late = sql;
     const problem = problemOf(answer);
     if (problem === null) return;
     this.#note(sql, problem);
@@ -79,7 +82,7 @@ export class SqlFuzz {
   }
 
   #note(sql: string, problem: string): void {
-    const finding = `${problem.slice(0, 300)}\n  ${sql}`;
+    const finding = `${problem.slice(0, 300)}\n  ${sql}${this.#late === null ? '' : `\n  The last that ran out of time: ${this.#late}`}`;
     this.findings.push(finding);
     process.stderr.write(`FOUND ${finding}\n`);
   }
