@@ -86,7 +86,7 @@ test.each<[string, string]>([
   // Aggregates that keep copies of a value for each part of a window
   ['SELECT max(DISTINCT to_json(range(9000))) OVER (ORDER BY range) FROM t, range(50000)', 'max with OVER has a value of more than 1000 bytes.'],
   ['SELECT max(repeat(\'a\', 60000)) OVER (ORDER BY range ROWS BETWEEN 100 PRECEDING AND CURRENT ROW) FROM t, range(200000)', 'max with OVER has a value'],
-  ['SELECT mode(long) OVER (ORDER BY name) FROM t, range(100000)', 'mode with OVER has a value'],
+  ['SELECT mode(long) OVER () FROM t', 'mode with OVER has a value'],
   ['SELECT arg_min(1, long) OVER () FROM t', 'arg_min with OVER has a value'],
 ])('%s is beyond a bound', async (sql, message) => {
   const starts = await startsOfEngine();

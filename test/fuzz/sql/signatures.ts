@@ -11,6 +11,15 @@ export interface Signature {
   readonly further: string | null;
 }
 
+/** A row of `duckdb_functions()`. Macros have names of parameters, and no types. */
+interface FoundRow {
+  readonly name: string;
+  readonly type: string;
+  readonly parameters: string | null;
+  readonly count: string | number | null;
+  readonly further: string | null;
+}
+
 /** Operators that stand before their only operand. */
 const prefixes: ReadonlySet<string> = new Set(['+', '-', '~', '@']);
 
@@ -27,11 +36,11 @@ export async function readSignatures(): Promise<ReadonlyMap<string, readonly Sig
     const reader = await connection.runAndReadAll(`
       SELECT DISTINCT function_name AS name, function_type AS type, to_json(parameter_types)::VARCHAR AS parameters, len(parameters) AS count, varargs AS further
       FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') ORDER BY ALL`);
-    const found = reader.getRowObjectsJson().map((row): Signature => {
-      const types = JSON.parse(String(row['parameters'] ?? '[]')) as readonly (string | null)[];
+    const found = (reader.getRowObjectsJson() as unknown as readonly FoundRow[]).map((row): Signature => {
+      const types = JSON.parse(row.parameters ?? '[]') as readonly (string | null)[];
       return {
-        name: String(row['name']), kind: row['type'] === 'aggregate' ? 'aggregate' : 'scalar',
-        parameters: Array.from({ length: Math.max(types.length, Number(row['count'] ?? 0)) }, (_, at) => types[at] ?? 'ANY'), further: row['further'] === null ? null : String(row['further']),
+        name: row.name, kind: row.type === 'aggregate' ? 'aggregate' : 'scalar',
+        parameters: Array.from({ length: Math.max(types.length, Number(row.count ?? 0)) }, (_, at) => types[at] ?? 'ANY'), further: row.further,
       };
     });
     return new Map([...functions, ...operators].map((name) => [name, signaturesOf(name, found)]));
