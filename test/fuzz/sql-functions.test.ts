@@ -3,7 +3,7 @@
  * queries of others are answered meanwhile. `SEED=...` repeats a run; `SQL=...` asks this SQL alone, a query in each line.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { scale } from '../scale.ts';
+import { isFull, scale } from '../scale.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { findQueryProcess } from '../support/query-processes.ts';
@@ -17,7 +17,8 @@ import { SqlFuzz } from './sql/fuzz-sql.ts';
 import { readSignatures, type Signature } from './sql/signatures.ts';
 import { columns, rows } from './sql/values.ts';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+/** The short run always asks the same: what only another seed finds fails no change that has nothing to do with it. */
+const seed = Number(process.env['SEED'] ?? (isFull ? Date.now() % 1_000_000 : 1));
 /** QUERY_MEMORY_MAX and what a process may take besides, which is when the service ends it. */
 const memoryMax = (160 + 512) * 2 ** 20;
 
