@@ -5,6 +5,7 @@ import { findChromium } from './test/support/chromium.ts';
 import { hasHelm } from './test/support/helm.ts';
 import { hasPromtool } from './test/support/promtool.ts';
 import { findKafka } from './test/support/kafka/shared-kafka.ts';
+import { limitMs, measureSlowness } from './test/support/time-limits.ts';
 
 /**
  * What is tried on Kafka too: what the log or the deployment has a part in. The formats of rows, types, headers and errors are the same
@@ -35,8 +36,13 @@ const onServers = (name, folder, deploymentKind, files) => ({
   globalTeardown: '<rootDir>/test/support/stop-servers.ts',
 });
 
+// A task that takes a second connection of a pool fails, also in the processes that tests start (src/database/one-connection.ts).
+process.env.TABLOG_CHECK_CONNECTIONS ??= 'true';
+
 // Most of what a short process costs is compiling its modules: those that tests start keep what was compiled.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'tablog', 'compiled');
+
+measureSlowness();
 
 const hasKafka = (await findKafka()) !== null;
 if (!hasKafka) {
@@ -105,8 +111,8 @@ const chosen = process.env.TEST_ON?.split(',') ?? Object.keys(groups);
 export default {
   // Each test has processes of its own at work beside it: more would only make them late.
   maxWorkers: 2,
-  // A machine may be several times slower than another. Only a failure takes as long.
-  testTimeout: 300_000,
+  // Only a failure takes as long.
+  testTimeout: limitMs(300_000),
   reporters: ['default', '<rootDir>/test/support/durations.ts'],
   projects: chosen.flatMap((name) => groups[name]),
 };

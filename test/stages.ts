@@ -36,9 +36,13 @@ export const stages: readonly Stage[] = [
   { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
   { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
   { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
+  {
+    name: 'chart', proves: 'the Helm chart renders, and refuses values that cannot work; needs Helm 3', command: jest('integration', 'chart\\.test'),
+    environment: { TABLOG_TEST_REQUIRES_HELM: 'true' },
+  },
   { name: 'simulation', proves: 'the simulation finds each bug that is planted into it', command: jest('simulation') },
   {
-    name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with a fault', runs: 20,
+    name: 'histories', proves: 'nothing is wrong in 1,000,000 simulated histories, each with one to three faults', runs: 20,
     command: ['run', 'simulate', '--', '--histories', '50000', '--processes', '2'],
   },
   { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
@@ -77,5 +81,10 @@ export const stages: readonly Stage[] = [
   { name: 'move', proves: 'a log moves to Kafka and back under load, with 20 kills each way', command: jest('move', 'move-log\\.test') },
   { name: 'split-move', proves: 'the same of a log with two APIs and two projectors', command: jest('move', 'split-move\\.test') },
   { name: 'restore', proves: 'backups are restored to either kind of log, wherever they come from, with 20 kills of backups and restores', command: jest('move', 'move/restore\\.test') },
+  // At the little scale: each mutant runs the tests anew.
+  {
+    name: 'mutants', proves: 'tests notice at least 75 of 100 small changes of decisions, batches, the way of outcomes and the query compiler',
+    command: ['run', 'mutate', '--', '--mutants', '100'], environment: { TEST_SCALE: '' },
+  },
   { name: 'smoke', proves: 'docker-compose.yml is built, comes up, restarts and drains; needs `docker compose`', command: ['run', 'smoke'] },
 ];

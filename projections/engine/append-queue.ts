@@ -1,8 +1,9 @@
-/** Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions. */
+/** Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions. Knows how long they have waited. */
 import type { EncodedEvent } from '../../src/events/event.ts';
 import { eventLanguage } from '../../src/events/language.ts';
 import { LanguageTooNew, type NotAppended } from '../../src/log/event-log.ts';
 import { refuse, type LogObserver, type RefusalReason } from '../../src/log/log-observer.ts';
+import { Waits, type End } from './waits.ts';
 
 export interface AppendQueueOptions {
   /** How many events may wait, and how many bytes of them; past either, appends are refused. */
@@ -17,21 +18,22 @@ export interface AppendQueueOptions {
 export interface QueuedEvent {
   /** Its bytes have been sent and no longer count. Safe to call twice. */
   sent(): void;
-  /** It has its outcome, or never will have one. */
-  left(): void;
+  /** It has its outcome, or never will have one. Safe to call twice. */
+  left(how: End): void;
 }
 
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
-  #events = 0;
   #bytes = 0;
+  /** By partition. */
+  readonly #waits = new Map<number, Waits>();
 
   constructor(options: AppendQueueOptions) {
     this.#options = options;
   }
 
   get events(): number {
-    return this.#events;
+    return this.#waits.values().reduce((sum, { count }) => sum + count, 0);
   }
 
   /** Bytes of events that are not sent yet. */
@@ -46,20 +48,25 @@ export class AppendQueue {
       observer.refused('language');
       throw new LanguageTooNew().at({ partition });
     }
-    if (this.#events >= eventsMax) throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
+    if (this.events >= eventsMax) throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
     if (this.#bytes + bytes > bytesMax) throw this.refuse('queue_bytes', 'too much waits to be written', partition);
-    this.#events += 1;
     this.#bytes += bytes;
     let unsent = bytes;
+    const wait = this.waitsIn(partition).begin();
     return {
       sent: () => {
         this.#bytes -= unsent;
         unsent = 0;
       },
-      left: () => {
-        this.#events -= 1;
-      },
+      left: (how) => wait.end(how),
     };
+  }
+
+  /** The events of a partition that wait for their outcome. */
+  waitsIn(partition: number): Waits {
+    let waits = this.#waits.get(partition);
+    if (waits === undefined) this.#waits.set(partition, waits = new Waits());
+    return waits;
   }
 
   /** The error for an event that is refused before anything happened. Counts the refusal. */

@@ -43,7 +43,7 @@ export function afterRound(round: number, took: number): 'again' | 'close' | 'gi
 const copiedAtOnce = 4;
 
 export interface MoveOptions {
-  readonly database: Pick<Database, 'pool' | 'schema'>;
+  readonly database: Pick<Database, 'pool' | 'schema' | 'withSession'>;
   /** Opens the log in Postgres and that in Kafka. The caller closes them. */
   readonly openLogs: () => Promise<Readonly<Record<LogKind, RecordLog>>>;
   readonly to: LogKind;
@@ -63,16 +63,16 @@ export interface Moved {
  * open again where it was. Rejects with CannotMove, with WrongLog, and with the signal's reason.
  */
 export async function moveLog(options: MoveOptions): Promise<Moved> {
-  const client = await options.database.pool.connect();
-  try {
+  return options.database.withSession(async (client) => {
     const { rows: [lock] } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.moveLog]);
     if (!lock!.taken) throw new CannotMove('another process moves the log already');
-    return await moveAlone(options, client);
-  } finally {
-    // At once, so that a command that follows has the locks; with a broken connection they end.
-    await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
-    client.release(true);
-  }
+    try {
+      return await moveAlone(options, client);
+    } finally {
+      // At once, so that a command that follows has the locks; with a broken connection they end.
+      await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+    }
+  });
 }
 
 /** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */

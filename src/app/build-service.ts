@@ -7,6 +7,8 @@ import { type FileStore } from '../files/file-store.ts';
 import { LocalFileStore } from '../files/local-file-store.ts';
 import { type AuditLog } from '../audit/audit-log.ts';
 import { RefusedTokens } from '../audit/refused-tokens.ts';
+import { partitionOf } from '../log/partition.ts';
+import type { ReachHead } from '../http/access/at-head.ts';
 import { cacheLinks } from '../http/access/access.ts';
 import type { App } from '../http/server/app-type.ts';
 import { buildApp } from '../http/server/app.ts';
@@ -26,6 +28,7 @@ import { Turns } from '../http/bodies/turns.ts';
 import { UploadAnswers } from '../http/answers/upload-answers.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { type Service } from './service.ts';
+import type { StandstillWatch } from './standstill-watch.ts';
 import { TokenUses } from '../security/token-uses.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { JobNotes } from '../jobs/job-notes.ts';
@@ -34,7 +37,7 @@ import { LogBytes } from '../usage/log-bytes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted }: {
+export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, standstills, config, logger, hasStarted }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -53,14 +56,22 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
   readonly audit: AuditLog;
   readonly refusedTokens: RefusedTokens;
   readonly tracing: Tracing | null;
+  readonly standstills: Pick<StandstillWatch, 'problem'>;
   readonly config: Config;
   readonly logger: pino.Logger;
   readonly hasStarted: () => boolean;
 }): App {
   const { log, keys, queries: { teams, stashes, uploads, tables: { tables, rows, pages } } } = service;
+  const reachHead: ReachHead = (teamId) => (log.mayBeBehind ? log.reachHead(teamId === null ? null : partitionOf(teamId, log.partitions)) : null);
   const deferred = new DeferredLookUps((tokens) => teams.tokensAmong(tokens));
   const authenticate = cacheTokens({
-    find: (token) => teams.token(token),
+    find: async (token) => {
+      const known = await teams.token(token);
+      const reaching = known === null ? reachHead(null) : null;
+      if (reaching === null) return known;
+      await reaching;
+      return teams.token(token);
+    },
     ...(addressLimit !== null && {
       suspects: { isSuspect: (request) => addressLimit.isUsedUp(request), find: deferred.find.bind(deferred) },
     }),
@@ -74,18 +85,20 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     preflightLimit: AddressLimit.of('preflights', config, metrics.requests),
     onRefusedToken: (request) => refusedTokens.add(originOf(request)),
     quarantinedSince: (teamId) => log.quarantinedSince(teamId),
+    reachHead,
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
-    checkHealth: async () => ({
-      notReady: [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))],
-      problems: log.problems(),
-    }),
+    checkHealth: async () => {
+      const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
+      const { problem } = standstills;
+      return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: [...log.problems(), ...engine.problems()] };
+    },
     observer: metrics.requests,
     activity,
     tracing,
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
-      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? Promise.resolve() : refuseWhileBehind());
+      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? reachHead(null) ?? Promise.resolve() : refuseWhileBehind());
       addRoutes(app, {
         submitter, log, teams, database: service.database, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
         jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),

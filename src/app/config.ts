@@ -174,6 +174,8 @@ const settings = z.object({
     .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax).default(10_000)
     .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
+  STANDSTILL_MAX_MS: wholeNumber(0, timerMsMax).default(120_000)
+    .describe('How long a partition may stand still in this process, without a reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` is 503 from a quarter of it on, and from 30 s at the latest. 0: it never ends itself. See [operations.md](operations.md#a-process-stands-still).'),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax).default(1000)
     .describe('How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.'),
   MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax).default(10_000)
@@ -181,9 +183,11 @@ const settings = z.object({
   RESPONSE_BYTES_MAX: wholeNumber(1024 * 1024).default(128 * 1024 * 1024)
     .describe('The most bytes of pages, and of parts of files, that are read, or wait for their clients to read them. Past it reads wait, then are 429 or 503. See [limits.md](limits.md).'),
   QUERY_MEMORY_MAX: byteSize().default(160 * 2 ** 20)
-    .describe('The memory that queries may take in the query engine, in bytes or with a unit (`500MB`, `1GiB`). Its process takes about 350 MiB more.'),
+    .describe('The memory that queries may take in each of the two query processes, one for SQL and one for all others, in bytes or with a unit (`500MB`, `1GiB`). A process takes about 350 MiB more; if it takes 512 MiB more, the service ends it. The one for SQL is started by the first SQL.'),
   QUERY_DISK_MAX: byteSize().default(4 * 2 ** 30)
-    .describe('The most bytes that the query engine keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
+    .describe('The most bytes that each of the two query processes keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
+  QUERY_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
+    .describe('A Postgres role for the query processes that only reads, as a connection string to the same database, such as `postgres://tablog_queries:...@host/tablog`: give the role `pg_read_all_data`. Without it they connect as `DATABASE_URL` says, in transactions that only read. On the embedded Postgres they have such a role.'),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(30_000)
     .describe('How long a query may take, in milliseconds. A longer one is 408.'),
   QUERY_HOST: z.string().default('127.0.0.1')

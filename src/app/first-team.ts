@@ -20,8 +20,7 @@ export function tokenFileIn(dataFolder: string): string {
  * was a team. Rejects with ConfigError when the file cannot be written.
  */
 export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string, audit: AuditLog): Promise<string | null> {
-  const client = await database.pool.connect();
-  try {
+  return database.withSession(async (client) => {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
     // A single team without a token remains if a process was killed in the middle of this.
@@ -46,11 +45,7 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
       await rm(path, { force: true });
       throw error;
     }
-  } finally {
-    // A connection that breaks here releases the lock, and must not return to the pool.
-    const unlocked = await client.query('select pg_advisory_unlock($1)', [advisoryLocks.createFirstTeam]).then(() => true, () => false);
-    client.release(!unlocked);
-  }
+  });
 }
 
 /** Null if the file holds a token of some team; else the ID of a team to create one for. There must be a team. */

@@ -24,18 +24,20 @@ export interface OpenLogOptions {
   readonly observer: LogObserver;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
   readonly languageMax?: () => number;
+  /** Whether processes that use other read models may append; absent: they do not. */
+  readonly mayBeBehind?: () => boolean;
 }
 
 /** Opens the log. Rejects with WrongLog (Postgres), UnsafeTopic (Kafka), and when it cannot be reached. */
 export async function openLog(
   config: Config,
   database: Database,
-  { logger, projects, signal, observer, languageMax }: OpenLogOptions,
+  { logger, projects, signal, observer, languageMax, mayBeBehind }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
     database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
     queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
-    partitions: partitionCount, ...(languageMax && { languageMax }),
+    partitions: partitionCount, ...(languageMax && { languageMax }), ...(mayBeBehind && { mayBeBehind }),
   };
   await requirePlace(database.pool, config);
   const settings = readKafkaSettings(config);

@@ -2,7 +2,8 @@
  * Watches the read model that a process uses, on a connection of its own. Another process may replace it (src/replay/take-over.ts). Then this
  * process can store nothing any more, because its fencing tokens are void, and must open the new one: what it remembers is of the old one.
  * The connection holds shared advisory locks of Postgres: one so that a replay of an earlier version, which expects to be alone, refuses; one that
- * names the read model, so that no later version removes it (src/maintenance/remove-superseded.ts); and one that says which events this process reads,
+ * names the read model, so that no later version removes it (src/maintenance/remove-superseded.ts), and others know that what they acknowledge may be missing here for
+ * a moment; and one that says which events this process reads,
  * so that others write none that it cannot (language-agreement.ts).
  */
 import { hostname } from 'node:os';
@@ -10,14 +11,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
+import { isAnotherReadModelUsed } from '../database/held-locks.ts';
 import { eventLanguage } from '../events/language.ts';
 import { agreeOnLanguage, registerLanguage } from './language-agreement.ts';
 
 /** Delay before reconnecting, in milliseconds. */
 const retakeDelay = 100;
 
-/** How often a process looks whether its read model was replaced, in milliseconds. */
+/** How often a process looks whether its read model was replaced, and whether others are used, in milliseconds. */
 const lookInterval = 500;
+
+/** How long after the last look that found other read models in use they count as used, in milliseconds: their last writes may not be projected yet. */
+const othersLinger = 10_000;
 
 /** The read model is not available: another process rebuilds it, or newer versions write events that this one cannot read. */
 export class ReadModelInUse extends Error {
@@ -35,16 +40,21 @@ export class ReadModelUse {
   #client: pg.Client;
   readonly #reads: number;
   #languageMax: number;
+  /** When it took its locks, by `performance.now`. */
+  readonly #began = performance.now();
+  /** When other read models were last found in use, by `performance.now`. */
+  #othersSeen = -Infinity;
   /** Identifies the read model: a replacement under the same name has another OID. Null until it exists. */
   #identity: string | null = null;
   #ended = false;
 
-  private constructor(url: string, schema: string, reads: number, { client, languageMax }: Locks) {
+  private constructor(url: string, schema: string, reads: number, { client, languageMax, othersUsed }: Locks) {
     this.#url = url;
     this.#schema = schema;
     this.#reads = reads;
     this.#client = client;
     this.#languageMax = languageMax;
+    this.#noteOthers(othersUsed);
   }
 
   /**
@@ -60,6 +70,16 @@ export class ReadModelUse {
   /** The newest language that all live processes read, as far as this one knows: it rises within half a second. */
   get languageMax(): number {
     return this.#languageMax;
+  }
+
+  /** Whether processes that use other read models append to the log. All know within a second that a process has begun, and none serves earlier (`announced`). */
+  get othersAppend(): boolean {
+    return performance.now() - this.#othersSeen < othersLinger;
+  }
+
+  /** Resolves when the processes that use other read models know of this one: a second after it began to use its own. At once if there are none. */
+  async announced(): Promise<void> {
+    if (this.othersAppend) await sleep(Math.max(0, this.#began + 2 * lookInterval - performance.now()));
   }
 
   /** To be called once the read model exists: from then on a replacement under its name is detected. */
@@ -92,10 +112,15 @@ export class ReadModelUse {
     const client = this.#client;
     try {
       this.#compare(await identityOf(client, this.#schema));
+      this.#noteOthers(await isAnotherReadModelUsed(client, this.#schema));
       if (this.#languageMax < this.#reads) this.#languageMax = await agreeOnLanguage(client);
     } catch {
       // The connection broke, and its `end` event is handled; or a statement failed, and the next look repeats it.
     }
+  }
+
+  #noteOthers(areUsed: boolean): void {
+    if (areUsed) this.#othersSeen = performance.now();
   }
 
   #compare(identity: string | null): void {
@@ -119,6 +144,7 @@ export class ReadModelUse {
         if (this.#ended) return await client.end();
         this.#client = client;
         this.#languageMax = locks.languageMax;
+        this.#noteOthers(locks.othersUsed);
         this.#retakeWhenLost();
         this.#compare(identity);
         return;
@@ -136,6 +162,8 @@ interface Locks {
   /** Holds them until it ends. */
   readonly client: pg.Client;
   readonly languageMax: number;
+  /** Whether other read models are in use. */
+  readonly othersUsed: boolean;
 }
 
 /** Connects and takes the locks. Rejects with ReadModelInUse. */
@@ -148,7 +176,7 @@ async function takeLocks(url: string, schema: string, reads: number): Promise<Lo
     await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [advisoryLocks.usesReadModel, schema]);
     await registerLanguage(client, reads);
     const languageMax = await agreeOnLanguage(client);
-    if (languageMax <= reads) return { client, languageMax };
+    if (languageMax <= reads) return { client, languageMax, othersUsed: await isAnotherReadModelUsed(client, schema) };
     throw new ReadModelInUse('the log may hold events that only a newer version can read; start the version that the other processes had last');
   } catch (error) {
     await client.end();

@@ -25,6 +25,8 @@ import { listen } from './listen.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { openService, type Service } from './service.ts';
 import { openSpoolFolder } from './spool-folder.ts';
+import { StandstillWatch } from './standstill-watch.ts';
+import { stopInTime } from './stop-deadline.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { untilClosed } from '../until-closed.ts';
 import { TokenUses } from '../security/token-uses.ts';
@@ -35,6 +37,7 @@ import { TeamActivity } from '../usage/team-activity.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
 import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
+import { createReadingRole } from '../query/reading-role.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
 import { askPostgres, buildService } from './build-service.ts';
 import { openWhenReachable, whenReachable } from './when-reachable.ts';
@@ -42,7 +45,7 @@ import { openWhenReachable, whenReachable } from './when-reachable.ts';
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
 const lastAnswersMs = 500;
 
-/** How many threads the query engine has at most. */
+/** How many threads DuckDB has in a query process at most. */
 const queryThreadsMax = 4;
 
 /** Why everything is closed and opened anew. */
@@ -63,9 +66,14 @@ export async function serve(config: Config): Promise<void> {
     const stopping = new AbortController();
     const stop = (): void => stopping.abort(told.signal.reason);
     told.signal.addEventListener('abort', stop, { once: true });
-    await serveOnce(config, logger, stopping);
+    let stopped: (() => void) | undefined;
+    stopping.signal.addEventListener('abort', () => {
+      stopped = stopInTime(config.DRAIN_TIMEOUT_MS, logger);
+    }, { once: true });
+    await serveOnce(config, logger, stopping).finally(() => stopped?.());
     told.signal.removeEventListener('abort', stop);
-    if (stopping.signal.reason !== replaced) return;
+    // What was given up may still hold on to something.
+    if (stopping.signal.reason !== replaced || process.exitCode === 1) return;
     logger.warn('starts anew with the read model that has taken the place of the old one');
   }
 }
@@ -81,7 +89,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const { signal } = stopping;
   await using resources = new AsyncDisposableStack();
   const tracing = await openTracing(config, logger);
-  resources.defer(() => tracing?.close());
+  resources.defer(() => untilClosed('its traces', tracing?.close(), logger));
   if (tracing !== null) metrics.log.recordsProjected = (records, began) => tracing.recordsProjected(records, began);
   const progress = new FillProgress();
   metrics.watchFill(progress);
@@ -96,7 +104,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   resources.defer(() => refusedTokens.close());
   const files = await openWhenReachable(() => openFileStore(config, service.keys), config, logger, signal);
   if (files === null) return;
-  resources.defer(() => files.close());
+  resources.defer(() => untilClosed('its file store', files.close(), logger));
   progress.follow(() => readReplay(service.database));
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   const { database, log } = service;
@@ -108,10 +116,10 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     ...await service.queries.teams.quotaUse(), { quota: 'logBytesPerDay' as const, ...await sumLogBytes(database.pool, dayOf(log.now())) },
   ]);
   let closeMetrics: (() => Promise<void>) | undefined;
-  resources.defer(async () => closeMetrics?.());
+  resources.defer(() => untilClosed('its metrics', closeMetrics?.(), logger));
   let started = false;
   const uses = new TokenUses({ pool: service.database.pool, logger });
-  resources.defer(() => uses.close());
+  resources.defer(() => untilClosed('its notes of tokens', uses.close(), logger));
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
   const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
@@ -126,23 +134,28 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
+  const ownUrl = config.QUERY_DATABASE_URL ?? (config.DATABASE_URL === undefined ? await createReadingRole(database.pool, service.url) : null);
   const engine = await QueryEngine.open({
     pool: database.pool, host: config.QUERY_HOST, port: config.QUERY_PORT,
-    databaseUrl: service.url, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
+    databaseUrl: ownUrl ?? service.url, hasOwnRole: ownUrl !== null, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
     diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
   });
-  resources.defer(() => untilClosed('its query engine', engine.close(), logger));
+  resources.defer(() => untilClosed('its query processes', engine.close(), logger));
   metrics.watchQueries(engine);
-  const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, hasStarted: () => started,
-  });
-  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
   const fail = (message: string, reason: string): void => {
     logger.fatal(message);
     // So that a supervisor restarts the process.
     process.exitCode = 1;
     stopping.abort(reason);
   };
+  const standstills = new StandstillWatch({
+    log, askPostgres: () => askPostgres(service), endMs: config.STANDSTILL_MAX_MS, onHangs: (message) => fail(message, 'failure'), logger,
+  });
+  resources.defer(() => untilClosed('its look at what stands still', standstills.close(), logger));
+  const app = buildService({
+    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, standstills, config, logger, hasStarted: () => started,
+  });
+  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
   service.onFailure((message) => fail(message, 'failure'));
   service.onMoved((message) => fail(message, moved));
   service.onReplaced(() => stopping.abort(replaced));

@@ -13,7 +13,7 @@ import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
 import { createEngineAddresses } from '../query/engine-addresses.ts';
 import { createJobNotes } from '../jobs/job-notes.ts';
 import { createTokenNotes } from '../security/token-notes.ts';
-import { untilClosed } from '../until-closed.ts';
+import { untilClosed, untilEnded } from '../until-closed.ts';
 import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
 import type { RowBlock } from '../formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -23,6 +23,7 @@ import { LogPlaceWatch } from './log-place-watch.ts';
 import { logKindOf, openLog, type Projects } from './open-log.ts';
 import { openPostgres } from './open-postgres.ts';
 import { ReadModelUse } from './read-model-use.ts';
+import { itsPostgres } from './stop-deadline.ts';
 
 /** How many segments are taken back in one transaction. */
 const takenBackAtOnce = 4;
@@ -35,6 +36,10 @@ export interface ReadModel {
   readonly queries: Queries;
   /** The newest language of events that all live processes read. */
   readonly languageMax: () => number;
+  /** Whether processes that use other read models may append to the log, as far as this one knows. */
+  readonly mayBeBehind: () => boolean;
+  /** Resolves when those processes know of this one. To be awaited before it appends. */
+  announced(): Promise<void>;
   /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from another history. */
   onFailure(listener: (reason: string) => void): void;
   /** Calls the listener when the read model was replaced: close everything, and open it anew. */
@@ -80,9 +85,9 @@ export interface ServiceOptions {
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
     const postgres = await openPostgres(config, logger);
-    closers.push(() => untilClosed('its Postgres', postgres.close(), logger));
+    closers.push(() => untilEnded(itsPostgres, postgres.close(), logger));
     const use = await ReadModelUse.share(postgres.url, readModelSchema);
-    closers.push(() => use.end());
+    closers.push(() => untilClosed('its use of the read model', use.end(), logger));
     const database = await Database.open({ url: postgres.url, schema: readModelSchema });
     closers.push(() => untilClosed('its connections to Postgres', database.close(), logger));
     await createReadModel(readTablesSql, database, partitionCount);
@@ -92,7 +97,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await createJobNotes(database.pool);
     await createEngineAddresses(database.pool);
     return {
-      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax,
+      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax, mayBeBehind: () => use.othersAppend, announced: () => use.announced(),
       onReplaced: (listener) => use.onReplaced(listener),
       onFailure: (listener) => {
         use.onLost(listener);
@@ -117,13 +122,14 @@ export async function openService(
     const readModel = await openReadModel(config, logger);
     closers.push(() => readModel.close());
     await beforeLog?.(readModel);
-    const { url, database, queries, languageMax, onFailure, onReplaced } = readModel;
-    const log = await openLog(config, database, { logger, projects, signal, observer, languageMax });
+    await readModel.announced();
+    const { url, database, queries, languageMax, mayBeBehind, onFailure, onReplaced } = readModel;
+    const log = await openLog(config, database, { logger, projects, signal, observer, languageMax, mayBeBehind });
     closers.push(() => log.close());
     const place = new LogPlaceWatch(database.pool, logKindOf(config));
-    closers.push(() => place.close());
+    closers.push(() => untilClosed('its look at where the log is', place.close(), logger));
     const keys = await StoredSecretKeys.open(database.pool);
-    closers.push(() => keys.close());
+    closers.push(() => untilClosed('its keys', keys.close(), logger));
     const localKeys = new LocalKeys();
     return {
       url, database, log, queries, keys, onReplaced,

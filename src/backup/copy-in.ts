@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { withConnection } from '../database/one-connection.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import type { TableCopy } from './manifest.ts';
 import { readPacks } from './packs.ts';
@@ -63,15 +64,9 @@ export class IndexesAside {
     const failed = new AbortController();
     await Promise.all(Array.from({ length: atOnce }, async () => {
       try {
-        const client = await this.#pool.connect();
-        try {
+        await withConnection(this.#pool, async (client) => {
           for (let next = waiting.shift(); next !== undefined && !failed.signal.aborted; next = waiting.shift()) await work(client, next);
-          client.release();
-        } catch (error) {
-          // In the middle of a COPY it cannot be used again.
-          client.release(true);
-          throw error;
-        }
+        });
       } catch (error) {
         failed.abort(error);
       }

@@ -7,6 +7,7 @@ import { copyPartition, proveCopied } from '../log/copy-log.ts';
 import type { LogReader, RecordLog } from '../log/event-log.ts';
 import { proveIdentity } from '../log/identity.ts';
 import { createLogTables, logSchema } from '../log/postgres/log-tables.ts';
+import { withConnection } from '../database/one-connection.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import type { Manifest, PartitionCopy } from './manifest.ts';
 import { encodeRecords, readRecords } from './record-packs.ts';
@@ -25,8 +26,7 @@ export async function restoreLog({ partitions }: Manifest, { store, signal, onPr
   await pool.query(`drop schema if exists ${schema} cascade`);
   await createLogTables(pool, partitions.length);
   await pool.query(`alter schema ${logSchema} rename to ${schema}`);
-  const client = await pool.connect();
-  try {
+  await withConnection(pool, async (client) => {
     // The commit that puts the log in its place flushes everything written before it.
     await client.query('set synchronous_commit = off');
     const onRestored = counted(partitions, onProgress);
@@ -41,11 +41,7 @@ export async function restoreLog({ partitions }: Manifest, { store, signal, onPr
       }
       await client.query(`update ${schema}.heads set next = $2, time = $3 where partition = $1`, [partition, copy.next, time]);
     }
-    client.release();
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
 /**

@@ -33,7 +33,8 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
     const limit = waitMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
     const over = once(limit, 'abort');
     signal.throwIfAborted();
-    const options = { logger, projects: 'unless others do', signal, observer: noLogObserver, languageMax: readModel.languageMax } as const;
+    const options = { logger, projects: 'unless others do', signal, observer: noLogObserver, languageMax: readModel.languageMax, mayBeBehind: readModel.mayBeBehind } as const;
+    await readModel.announced();
     const log = await openLog(config, readModel.database, options);
     try {
       await Promise.race([log.caughtUp(), over]);

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { HistoryGuard } from './history.ts';
 import { Listener } from './listener.ts';
+import { refuseSecond } from './one-connection.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
 import { PipelinedReader } from './pipelined-reader.ts';
@@ -21,6 +22,8 @@ export interface DatabaseOptions {
   readonly synchronousCommit?: boolean;
   /** How long a statement may take, in milliseconds. */
   readonly queryTimeout?: number;
+  /** Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write cannot. */
+  readonly readOnly?: boolean;
 }
 
 /**
@@ -51,6 +54,18 @@ function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
     keepAlive: true,
   };
 }
+
+/** The pool of a database. Lends no second connection to a task that holds one (one-connection.ts). */
+class GuardedPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    refuseSecond(this);
+    return callback === undefined ? super.connect() : super.connect(callback);
+  }
+}
+
+type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 export class Database {
   readonly schema: string;
@@ -86,7 +101,8 @@ export class Database {
 
   /** Connects; rejects when Postgres is away. */
   static async open(options: DatabaseOptions): Promise<Database> {
-    const settings = [...sessionSettings, `search_path=${options.schema}`];
+    const readOnly = options.readOnly === true ? ['default_transaction_read_only=on'] : [];
+    const settings = [...sessionSettings, ...readOnly, `search_path=${options.schema}`];
     const config = configOf(options.url, options.synchronousCommit === false ? [...settings, withoutFlush] : settings);
     const history = new HistoryGuard();
     const checked = async (connecting: Promise<PipelinedClient>): Promise<PipelinedClient> => {
@@ -103,7 +119,7 @@ export class Database {
     const connect = (flush?: Flush): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...config, ...limit }, flush));
     const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it.
-    const pool = new pg.Pool({ ...config, max: options.poolMax ?? 8, onConnect: (client) => history.check(client) });
+    const pool = new GuardedPool({ ...config, max: options.poolMax ?? 8, onConnect: (client) => history.check(client) });
     // A connection that breaks fails the query that runs on it; one that is idle is replaced.
     pool.on('connect', (client) => client.on('error', () => undefined));
     pool.on('error', () => undefined);
@@ -124,6 +140,23 @@ export class Database {
   /** Listens to a channel: `hear` gets the payloads. The caller closes the listener. Rejects when Postgres is away. */
   listen(channel: string, hear: (payload: string) => void): Promise<Pick<Listener, 'close'>> {
     return Listener.open({ ...configOf(this.#url, []), application_name: 'tablog listener', keepAliveInitialDelayMillis: 10_000 }, channel, hear);
+  }
+
+  /**
+   * Gives a task a connection of its own, for locks that it holds while it works with the pool. The connection is closed afterwards, and its
+   * locks end with it. Rejects when Postgres is away, and as `work` does.
+   */
+  async withSession<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const client = new pg.Client(configOf(this.#url, [...sessionSettings, `search_path=${this.schema}`]));
+    // A session that breaks fails the next query on it.
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      await this.history.check(client);
+      return await work(client);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 /** A few pipelined connections, each lent to one transaction at a time. */
+import { refuseSecond, whileHolding } from './one-connection.ts';
 import type { PipelinedClient } from './pipelined-client.ts';
 
 export class PipelinedPool {
@@ -6,6 +7,7 @@ export class PipelinedPool {
   readonly #max: number;
   readonly #idle: PipelinedClient[] = [];
   readonly #waiting: (() => void)[] = [];
+  readonly #inUse = new Set<PipelinedClient>();
   #lent = 0;
   #isClosed = false;
 
@@ -16,13 +18,17 @@ export class PipelinedPool {
 
   /** Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left open on it. */
   async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
+    refuseSecond(this);
     while (this.#lent >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#lent += 1;
     let client: PipelinedClient | undefined;
     try {
-      client = this.#takeIdle() ?? (await this.#connect());
-      return await use(client);
+      const lent = this.#takeIdle() ?? (await this.#connect());
+      client = lent;
+      this.#inUse.add(lent);
+      return await whileHolding(this, () => use(lent));
     } finally {
+      if (client !== undefined) this.#inUse.delete(client);
       if (client?.free && !this.#isClosed) this.#idle.push(client);
       else client?.destroy();
       this.#lent -= 1;
@@ -30,8 +36,10 @@ export class PipelinedPool {
     }
   }
 
+  /** Ends all connections. A connection that is still lent is cut, because the task that holds it may hang. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const client of this.#inUse) client.destroy();
     await Promise.all(this.#idle.splice(0).map((client) => client.close()));
   }
 

@@ -1,5 +1,6 @@
 /** Transactions on pooled connections, and the transaction statements for pipelined ones. */
 import type pg from 'pg';
+import { refuseSecond, whileHolding } from './one-connection.ts';
 import type { PipelinedClient, Statement } from './pipelined-client.ts';
 
 export const begin: Statement = { name: 'begin', text: 'begin' };
@@ -8,10 +9,11 @@ export const rollback: Statement = { name: 'rollback', text: 'rollback' };
 
 /** Commits what `work` did, or rolls all of it back when that throws. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  refuseSecond(pool);
   const client = await pool.connect();
   try {
     await client.query('begin');
-    const result = await work(client);
+    const result = await whileHolding(pool, () => work(client));
     await client.query('commit');
     return result;
   } catch (error) {

@@ -56,6 +56,8 @@ export interface LogStatus {
   /** The backlog: events that await their outcome, and bytes of events to be acknowledged. */
   readonly queuedEvents: number;
   readonly queuedBytes: number;
+  /** How long the oldest event of each partition has awaited its outcome, in milliseconds; 0 where none does. */
+  readonly oldestAppendMs: readonly number[];
   /** Why each partition has halted; null where it has not. */
   readonly halts: readonly (HaltCause | null)[];
   /** How many teams are in quarantine, as far as this process knows. */
@@ -73,6 +75,17 @@ export interface KafkaStatus {
   readonly owned: readonly boolean[];
 }
 
+/** A partition in which this process waits for something, while nothing that operators are shown explains it. Durations in milliseconds. */
+export interface Standstill {
+  readonly partition: number;
+  /** What waits, for people. */
+  readonly what: string;
+  /** For how long it has waited, and nothing of the partition was decided. */
+  readonly undecidedMs: number;
+  /** For how long nothing has failed either. So this process hangs where it should have given up, and only a restart helps. */
+  readonly silentMs: number;
+}
+
 export interface EventLog extends LogReader {
   /** The current log time, as well as this process knows it (milliseconds since 1970). */
   now(): number;
@@ -87,6 +100,16 @@ export interface EventLog extends LogReader {
   append(partition: number, event: EncodedEvent): Promise<Outcome>;
   /** Whether everything that the log held at startup has been projected. Until then the read model serves no reads. */
   readonly isCaughtUp: boolean;
+  /**
+   * Whether processes that use other read models may append, as during an upgrade. What they have acknowledged may be missing in the read model of this
+   * one until `reachHead` (docs/decisions/0044).
+   */
+  readonly mayBeBehind: boolean;
+  /**
+   * Resolves when the read model has everything that was in the log at the call: in one partition, or in all (null). Partitions that are halted are left
+   * out. Rejects with NotAppended if that takes too long, and when Postgres is away.
+   */
+  reachHead(partition: number | null): Promise<void>;
   /** Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is wrong. */
   onFailure(listener: (reason: string) => void): void;
   /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */
@@ -94,6 +117,8 @@ export interface EventLog extends LogReader {
   /** Current problems, a sentence each; empty when all is well. */
   problems(): readonly string[];
   status(): LogStatus;
+  /** Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is one for it. */
+  standstills(): readonly Standstill[];
 }
 
 /** A position in the log, as far as it is known. */

@@ -71,8 +71,7 @@ export class Maintenance {
   /** Works for a round, unless another process holds the lock. */
   async #whileOnlyOne(): Promise<void> {
     const { database } = this.#options;
-    const client = await database.pool.connect();
-    try {
+    await database.withSession(async (client) => {
       if (!(await takeLock(client, database.schema))) {
         this.#options.observer.yielded();
         return;
@@ -80,11 +79,10 @@ export class Maintenance {
       try {
         await this.#work();
       } finally {
+        // At once: the next round may be that of another process.
         await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.maintenance, database.schema]);
       }
-    } finally {
-      client.release();
-    }
+    });
   }
 
   async #work(): Promise<void> {
@@ -128,7 +126,7 @@ export class Maintenance {
   }
 }
 
-async function takeLock(client: pg.PoolClient, schema: string): Promise<boolean> {
+async function takeLock(client: pg.ClientBase, schema: string): Promise<boolean> {
   const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.maintenance, schema]);
   return rows[0].taken;
 }

@@ -1,38 +1,43 @@
-/** Metrics of the query engine, which is asked at each scrape while it runs. */
+/** Metrics of the query processes, which are asked at each scrape while they run. */
 import { Gauge, type Registry } from 'prom-client';
+import { boundsInForce } from '../query/engine-process.ts';
 import type { EngineUse } from '../query/protocol.ts';
+import type { ProcessState } from '../query/query-engine.ts';
 import { inTime } from './in-time.ts';
 
-/** The query engine of this process, as far as metrics see it. */
+/** The query processes of this service, as far as metrics see them. */
 export interface AskedEngine {
-  /** How often its process was started. */
-  readonly starts: number;
-  /** Null while there is no process. */
-  use(): Promise<EngineUse | null>;
+  states(): Promise<readonly ProcessState[]>;
 }
 
 export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
-  let asked: Promise<EngineUse | null> | null = null;
+  let asked: Promise<readonly ProcessState[] | null> | null = null;
   // All metrics of a scrape are of one answer.
-  const ask = (): Promise<EngineUse | null> => {
-    asked ??= inTime(() => engine.use()).finally(() => {
+  const ask = (): Promise<readonly ProcessState[] | null> => {
+    asked ??= inTime(() => engine.states()).finally(() => {
       asked = null;
     });
     return asked;
   };
-  const gauge = (name: string, help: string, member: keyof EngineUse): void => {
+  const gauge = (name: string, help: string, read: (state: ProcessState) => number): void => {
     const value: Gauge = new Gauge({
-      name: `tablog_query_${name}`, help, registers: [registry],
-      collect: async () => value.set((await ask())?.[member] ?? 0),
+      name: `tablog_query_${name}`, help, labelNames: ['engine'], registers: [registry],
+      collect: async () => {
+        for (const state of (await ask()) ?? []) value.set({ engine: state.kind }, read(state));
+      },
     });
   };
-  gauge('copies', 'Copies of tables that the query engine holds.', 'copies');
-  gauge('copies_bytes', 'Bytes of these copies, and of files that are exported.', 'bytes');
-  gauge('fills', 'Copies that are being filled.', 'fills');
-  gauge('fills_waiting', 'Copies that wait to be filled.', 'fillsWaiting');
-  gauge('engine_resident_bytes', 'Resident memory of the process of the query engine; 0 while there is none.', 'residentBytes');
-  const starts: Gauge = new Gauge({
-    name: 'tablog_query_engine_starts', help: 'How often the process of the query engine was started.', registers: [registry],
-    collect: () => starts.set(engine.starts),
+  const used = (member: keyof EngineUse) => ({ use }: ProcessState): number => use?.[member] ?? 0;
+  gauge('copies', 'Copies of tables that the query process holds.', used('copies'));
+  gauge('copies_bytes', 'Bytes of these copies, and of files that are exported.', used('bytes'));
+  gauge('fills', 'Copies that are being filled.', used('fills'));
+  gauge('fills_waiting', 'Copies that wait to be filled.', used('fillsWaiting'));
+  gauge('engine_resident_bytes', 'Resident memory of the query process; 0 while there is none.', used('residentBytes'));
+  gauge('engine_resident_bytes_max', 'How much resident memory the query process may take.', ({ residentBytesMax }) => residentBytesMax);
+  gauge('engine_starts', 'How often the query process was started.', ({ starts }) => starts);
+  gauge('engine_failed_starts', 'How often the query process could not be started.', ({ failedStarts }) => failedStarts);
+  const bounds = new Gauge({
+    name: 'tablog_query_engine_memory_bounds', help: 'What bounds the memory of the query processes on this system.', labelNames: ['bound'], registers: [registry],
   });
+  for (const bound of boundsInForce) bounds.set({ bound }, 1);
 }

@@ -27,6 +27,10 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   };
   addGauge('tablog_log_queue_events', 'Events that wait for their outcome.', ({ queuedEvents }) => queuedEvents);
   addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
+  addGauges(
+    'tablog_log_oldest_append_seconds', 'For how long the oldest event of a partition has waited for its outcome; 0 if none waits.',
+    ({ oldestAppendMs }) => oldestAppendMs.map((ms) => ms / 1000),
+  );
   addGauge(
     'tablog_quarantined_teams', 'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operations.md says what to do.',
     ({ quarantinedTeams }) => quarantinedTeams,

@@ -4,8 +4,17 @@ import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
 import type { SqlParameter } from './sql/expressions.ts';
 
-/** How the engine is to run: the first message over the channel of its process. */
+/**
+ * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from its own language; `sql` answers SQL that
+ * clients wrote.
+ */
+export const processKinds = ['queries', 'sql'] as const;
+export type ProcessKind = (typeof processKinds)[number];
+
+/** How a query process is to run: the first message over its channel. The process reads nothing of this from its environment. */
 export interface EngineSettings {
+  readonly kind: ProcessKind;
+  readonly logLevel: string;
   /** A UUID of its own. */
   readonly id: string;
   /** The address to listen on, and the port; 0: a free one. */
@@ -20,7 +29,10 @@ export interface EngineSettings {
   readonly diskBytesMax: number;
   /** How many bytes must stay free on the disk of the folder. */
   readonly diskFreeMin: number;
+  /** Threads of DuckDB. */
   readonly threads: number;
+  /** The priority of the process: 0 is that of the service, 19 the lowest. */
+  readonly niceness: number;
   readonly timeoutMs: number;
   /** What requests must bring in the header `authorization`. */
   readonly secret: string;
@@ -31,11 +43,27 @@ export interface EngineReady {
   readonly port: number;
 }
 
-/** What it sends before it ends because a query could not be interrupted. */
+/** What it sends when SQL could not be interrupted, or took all the memory there is: the process has to end because of this team. */
 export interface EngineStuck {
   /** The team that asked it. */
   readonly stuck: string;
 }
+
+/** What it sends when it can answer nothing any more. The service then ends it. */
+export interface EngineEnding {
+  readonly ending: string;
+}
+
+export type EngineMessage = EngineReady | EngineStuck | EngineEnding;
+
+/** What the service sends when nobody waits for the answer to SQL any more. The process answers nevertheless, once the SQL is not at work any more. */
+export interface CancelSql {
+  /** `turn` of the request. */
+  readonly cancel: number;
+}
+
+/** The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, or the folder of the process is gone. */
+export const exitCodeOfChange = 75;
 
 interface TableRequest {
   readonly teamId: string;
@@ -61,6 +89,12 @@ export interface ExportRequest extends TableRequest {
 }
 
 /** The body of `POST /sql`. */
+export interface SqlTurnRequest extends SqlRequest {
+  /** The number of the request, by which it is cancelled. */
+  readonly turn: number;
+}
+
+/** SQL as a client asks it. */
 export interface SqlRequest {
   readonly teamId: string;
   readonly appId: string | null;

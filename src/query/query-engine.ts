@@ -1,33 +1,31 @@
-/** The query engine of a service: a process that is started when it is first asked, and anew when it has ended. */
-import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+/** What answers the queries of a service: two query processes, one for SQL, one for all others. Each is started when it is first asked, and anew when it has ended. */
 import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
-import { buffer, json } from 'node:stream/consumers';
-import { LRUCache } from 'lru-cache';
+import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
+import { checkStatus, EngineGone, EngineRefusal, EngineReplaced, post, problemOf, type Answering } from './ask-process.ts';
 import { findEngine, forgetEngine, noteEngine, notedEveryMs, type EngineAddress } from './engine-addresses.ts';
 import { EngineFile } from './engine-file.ts';
 import { EngineProcess, type EngineProcessOptions } from './engine-process.ts';
+import { hasEnded, KeptProcess } from './kept-process.ts';
 import {
-  answerHeaders, expiredContinuation, parseContinuation, type EngineUse, type ExportRequest, type QueryRequest, type SqlRequest,
+  answerHeaders, expiredContinuation, parseContinuation, processKinds, type EngineMessage, type EngineUse, type ExportRequest, type ProcessKind, type QueryRequest,
+  type SqlRequest, type SqlTurnRequest,
 } from './protocol.ts';
+import { SqlTurns, type SqlTurn } from './sql-turns.ts';
 
-/** How long a connection to the engine of another process may take, in milliseconds. */
-const connectMs = 5000;
+export { EngineGone, EngineRefusal } from './ask-process.ts';
 
-/** How long a team waits whose SQL ended the engine. */
-const stuckWaitMs = 600_000;
+/** How many times SQL is asked again when the process ended by no fault of its team. */
+const innocentTriesMax = 3;
 
-/** How a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the kernel, to whichever process is large. */
-const crashes: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
+/** How long SQL waits while that of suspects runs alone, in milliseconds. */
+const suspectsWaitMs = 60_000;
 
-/** How long the engine may be at work on SQL that nobody waits for any more. */
-const abandonedMs = 10_000;
+const endedBySql = 'The SQL of the team ended the process that answers SQL';
 
-export interface QueryEngineOptions extends Omit<EngineProcessOptions, 'onStuck' | 'onExit'> {
+export interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'niceness' | 'onMessage' | 'onExit'> {
   /** Where all processes find each other's engines (`createEngineAddresses`). */
   readonly pool: pg.Pool;
 }
@@ -52,67 +50,186 @@ export interface ExportedFile {
   readonly isCold: boolean;
 }
 
-/** The engine refused the query, with an error type of the interface. */
-export class EngineRefusal extends Error {
-  override readonly name = 'EngineRefusal';
-  readonly type: string;
-  /** After how many seconds it may be asked again; null if that makes no difference. */
-  readonly retryAfter: number | null;
-
-  constructor(type: string, message: string, retryAfter: number | null = null) {
-    super(message);
-    this.type = type;
-    this.retryAfter = retryAfter;
-  }
+/** What is known of one of the query processes, for metrics. */
+export interface ProcessState {
+  readonly kind: ProcessKind;
+  /** How often it was started, and how often in vain. */
+  readonly starts: number;
+  readonly failedStarts: number;
+  /** How much resident memory it may take. */
+  readonly residentBytesMax: number;
+  /** What it has in use; null while there is no process, or it does not answer. */
+  readonly use: EngineUse | null;
 }
-
-/** The engine could not be started, or ended while it answered. */
-export class EngineGone extends Error {
-  override readonly name = 'EngineGone';
-}
-
-/** Nobody listens where an engine was, or another engine does. */
-class EngineReplaced extends EngineGone {}
 
 export class QueryEngine {
   readonly #options: QueryEngineOptions;
-  #running: Promise<EngineProcess> | null = null;
+  readonly #processes: Readonly<Record<ProcessKind, KeptProcess>>;
+  readonly #turns = new SqlTurns();
+  /** The teams that a process for SQL said to have ended it, until it has ended. */
+  readonly #stuck = new Set<string>();
+  /** How many times SQL was asked of a process. */
+  #requests = 0;
   /** Resolves once it is noted for other processes whether the engine runs. */
   #noted: Promise<unknown> = Promise.resolve();
   readonly #timer: NodeJS.Timeout;
-  #isClosed = false;
-  #starts = 0;
-  /** The teams whose SQL has ended the engine, which costs all others: they wait before they may ask in SQL again. */
-  readonly #stuck = new LRUCache<string, true>({ max: 1000, ttl: stuckWaitMs });
-  /** The teams whose SQL is under way. */
-  readonly #asking = new LRUCache<symbol, string>({ max: 10_000 });
 
   private constructor(options: QueryEngineOptions) {
     this.#options = options;
+    const { pool, threads, ...settings } = options;
+    this.#processes = {
+      queries: new KeptProcess({
+        ...settings, kind: 'queries', niceness: 5, threads,
+        onReady: ({ noted }) => noteEngine(pool, noted),
+        onMessage: () => undefined,
+        onExit: ({ id }) => this.#note(() => forgetEngine(pool, id)),
+      }),
+      sql: new KeptProcess({
+        // SQL has no further pages, so no other machine asks this process.
+        ...settings, kind: 'sql', host: '127.0.0.1', port: 0, niceness: 15, threads: Math.max(1, Math.floor(threads / 2)),
+        onReady: async () => undefined,
+        onMessage: (message) => this.#hear(message),
+        onExit: (exit) => {
+          this.#turns.ended(exit, this.#stuck);
+          this.#stuck.clear();
+        },
+      }),
+    };
     this.#timer = setInterval(() => this.#note(async () => {
-      const running = await this.#running?.catch(() => null);
-      if (running) await noteEngine(options.pool, running.noted);
+      const running = await this.#processes.queries.running();
+      if (running) await noteEngine(pool, running.noted);
     }), notedEveryMs).unref();
   }
 
-  /** Removes what processes left that have ended. The engine starts with the first query. */
+  /** Removes what processes left that have ended. */
   static async open(options: QueryEngineOptions): Promise<QueryEngine> {
     await removeAbandonedFolders(options.folder);
     return new QueryEngine(options);
   }
 
-  /** How often its process was started. */
-  get starts(): number {
-    return this.#starts;
+  /** Which processes could not be started the last time, in sentences. */
+  problems(): string[] {
+    return processKinds.flatMap((kind) => this.#processes[kind].problem ?? []);
+  }
+
+  /** Each process, and what it has in use. */
+  async states(): Promise<ProcessState[]> {
+    const residentBytesMax = EngineProcess.residentBytesMax(this.#options);
+    return Promise.all(processKinds.map(async (kind) => {
+      const kept = this.#processes[kind];
+      return { kind, starts: kept.starts, failedStarts: kept.failedStarts, residentBytesMax, use: await kept.use().catch(() => null) };
+    }));
   }
 
   /** A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or as the signal says. */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
-    const { response, headers } = await this.#postQuery(query, signal);
+    return query.continuation === null
+      ? this.#processes.queries.ask(({ address }) => this.#readAnswer(post(address, '/rows', query, signal), signal))
+      : this.#readAnswer(this.#continue(query, query.continuation, signal), signal);
+  }
+
+  /** The answer to SQL, in its format. Rejects as `ask` does. */
+  async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+    this.#checkConvicted(request.teamId);
+    const turn: SqlTurn = { teamId: request.teamId, processId: null, verdict: null };
     try {
-      const body = await buffer(response);
+      for (let innocentTries = 0; ; innocentTries += 1) {
+        const answer = await this.#takeTurn(turn, request, signal);
+        if (answer !== null) return answer;
+        if (turn.verdict === 'innocent' && innocentTries === innocentTriesMax) throw new EngineGone('The query engine ended again and again.');
+      }
+    } finally {
+      this.#turns.close(turn);
+    }
+  }
+
+  /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
+  async export(request: ExportRequest, signal: AbortSignal): Promise<ExportedFile> {
+    return this.#processes.queries.ask(async ({ address }) => {
+      try {
+        const { status, headers, file } = await EngineFile.open(address, '/export', request, signal);
+        await checkStatus(status, file);
+        return { file, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+      } catch (error) {
+        throw problemOf(error, signal);
+      }
+    });
+  }
+
+  /** Ends the processes that there are. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(processKinds.map((kind) => this.#processes[kind].close()));
+    await this.#noted;
+  }
+
+  /** Asks SQL once. Null if the process ended, and SQL of the team is not known to be the cause: it is to be asked again. Rejects as `ask` does. */
+  async #takeTurn(turn: SqlTurn, request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> | null> {
+    // Whether the SQL of a suspect ends the process again is found out also if nobody waits for its answer.
+    const wanted = this.#turns.isSuspect(turn) ? new AbortController().signal : signal;
+    await this.#enter(turn, wanted);
+    try {
+      this.#checkConvicted(request.teamId);
+      const running = await this.#processes.sql.start();
+      turn.processId = running.noted.id;
+      return await this.#askTurn(running, request, wanted);
+    } catch (error) {
+      if (turn.verdict === 'convicted') throw new EngineRefusal('limit_exceeded', `${endedBySql}: it takes more than SQL may.`, null, { cause: error });
+      if (turn.verdict === 'team_convicted') this.#checkConvicted(request.teamId);
+      if (turn.verdict === null || (turn.verdict === 'innocent' && wanted.aborted)) throw error;
+      return null;
+    } finally {
+      this.#turns.leave(turn);
+    }
+  }
+
+  /** Asks a process. When the signal aborts, waits until the SQL is not at work any more. If the process ends, waits for the verdict. */
+  async #askTurn(running: EngineProcess, request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+    signal.throwIfAborted();
+    this.#requests += 1;
+    const turn = this.#requests;
+    const cancel = (): void => running.send({ cancel: turn });
+    signal.addEventListener('abort', cancel, { once: true });
+    const answered = new AbortController().signal;
+    try {
+      const { response, headers } = await post(running.address, '/sql', { ...request, turn } satisfies SqlTurnRequest, answered);
+      return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
+    } catch (error) {
+      const problem = problemOf(error, answered);
+      if (problem instanceof EngineGone) await hasEnded(running);
+      throw problem;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  async #enter(turn: SqlTurn, signal: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(suspectsWaitMs);
+    try {
+      // That of a suspect is asked until it is known whether it ends the process.
+      await this.#turns.enter(turn, this.#turns.isSuspect(turn) ? signal : AbortSignal.any([signal, late]));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new EngineRefusal('service_unavailable', 'SQL that may have ended the query engine runs alone now.', null, { cause: error });
+    }
+  }
+
+  #checkConvicted(teamId: string): void {
+    const waitMs = this.#turns.waitMs(teamId);
+    if (waitMs > 0) throw new EngineRefusal('rate_limited', `${endedBySql}: the team must wait with SQL.`, Math.ceil(waitMs / 1000));
+  }
+
+  #hear(message: EngineMessage): void {
+    if (!('stuck' in message)) return;
+    this.#turns.convict(message.stuck);
+    this.#stuck.add(message.stuck);
+  }
+
+  async #readAnswer(answering: Promise<Answering>, signal: AbortSignal): Promise<EngineAnswer> {
+    const { response, headers } = await answering;
+    try {
       return {
-        body, continuation: headers[answerHeaders.continuation] ?? null, version: BigInt(headers[answerHeaders.version]!),
+        body: await buffer(response), continuation: headers[answerHeaders.continuation] ?? null, version: BigInt(headers[answerHeaders.version]!),
         count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true',
       };
     } catch (error) {
@@ -120,64 +237,12 @@ export class QueryEngine {
     }
   }
 
-  /** The answer to SQL, in its format. Rejects as `ask` does. */
-  async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
-    const waitMs = this.#stuck.getRemainingTTL(request.teamId);
-    if (waitMs > 0) {
-      throw new EngineRefusal('rate_limited', 'SQL of the team ended the query engine for all: the team must wait with SQL.', Math.ceil(waitMs / 1000));
-    }
-    const address = await this.#start();
-    const asking = Symbol('SQL');
-    this.#asking.set(asking, request.teamId);
-    try {
-      const { response, headers } = await this.#post(address, '/sql', request, signal);
-      const body = await buffer(response);
-      this.#asking.delete(asking);
-      return { body, isCold: headers[answerHeaders.cold] === 'true' };
-    } catch (error) {
-      if (error instanceof EngineRefusal) this.#asking.delete(asking);
-      else this.#asking.set(asking, request.teamId, { ttl: abandonedMs });
-      throw problemOf(error, signal);
-    }
-  }
-
-  /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
-  async export(request: ExportRequest, signal: AbortSignal): Promise<ExportedFile> {
-    const address = await this.#start();
-    try {
-      const { status, headers, file } = await EngineFile.open(address, '/export', request, signal);
-      await checkStatus(status, file);
-      return { file, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
-    } catch (error) {
-      throw problemOf(error, signal);
-    }
-  }
-
-  /** What it has in use; null while there is no process. */
-  async use(): Promise<EngineUse | null> {
-    const running = await this.#running?.catch(() => null);
-    if (!running) return null;
-    const { url, secret } = running.address;
-    const response = await fetch(`${url}/use`, { headers: { authorization: secret } });
-    return await response.json() as EngineUse;
-  }
-
-  /** Ends the process, if there is one. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearInterval(this.#timer);
-    const running = await this.#running?.catch(() => null);
-    await running?.close();
-    await this.#noted;
-  }
-
-  async #postQuery(query: QueryRequest, signal: AbortSignal): Promise<Answering> {
-    if (query.continuation === null) return this.#post(await this.#start(), '/rows', query, signal);
+  async #continue(query: QueryRequest, continuation: string, signal: AbortSignal): Promise<Answering> {
     const { type, message } = expiredContinuation(query.prefix);
-    const holder = await this.#find(parseContinuation(query.continuation)!.engine);
+    const holder = await this.#find(parseContinuation(continuation)!.engine);
     if (holder === null) throw new EngineRefusal(type, message);
     try {
-      return await this.#post(holder, '/rows', query, signal);
+      return await post(holder, '/rows', query, signal);
     } catch (error) {
       throw error instanceof EngineReplaced ? new EngineRefusal(type, message) : error;
     }
@@ -185,61 +250,8 @@ export class QueryEngine {
 
   /** The engine of any process; null if it is not there any more. */
   async #find(id: string): Promise<EngineAddress | null> {
-    const own = await this.#running?.catch(() => null);
+    const own = await this.#processes.queries.running();
     return own?.noted.id === id ? own.address : findEngine(this.#options.pool, id, hostname());
-  }
-
-  async #post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
-    const text = JSON.stringify(body);
-    try {
-      const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
-      // Once there is a response, that ends with the error too.
-      request.on('error', () => undefined);
-      request.once('socket', (socket) => limitConnecting(socket));
-      request.end(text);
-      const [response] = await once(request, 'response') as [IncomingMessage];
-      await checkStatus(response.statusCode!, response);
-      return { response, headers: response.headers as Record<string, string> };
-    } catch (error) {
-      throw problemOf(error, signal);
-    }
-  }
-
-  async #start(): Promise<EngineAddress> {
-    if (this.#isClosed) throw new EngineGone('The service is stopping.');
-    this.#running ??= this.#launch();
-    return (await this.#running).address;
-  }
-
-  #launch(): Promise<EngineProcess> {
-    const { pool, ...options } = this.#options;
-    this.#starts += 1;
-    const launched = EngineProcess.launch({
-      ...options,
-      onStuck: (teamId) => this.#stuck.set(teamId, true),
-      onExit: ({ id, code, signal }) => {
-        if (this.#running === running) this.#running = null;
-        // Of several teams it is not known whose SQL it was.
-        const [team, ...others] = new Set(this.#asking.values());
-        if (crashes.has(signal) && team !== undefined && others.length === 0) this.#stuck.set(team, true);
-        this.#asking.clear();
-        if (!this.#isClosed) options.logger.warn({ code, signal }, 'the query engine has ended; the next query starts it anew');
-        this.#note(() => forgetEngine(pool, id));
-      },
-    });
-    const running: Promise<EngineProcess> = launched.then(async (engine) => {
-      try {
-        await noteEngine(pool, engine.noted);
-        return engine;
-      } catch (error) {
-        await engine.close();
-        throw error;
-      }
-    }).catch((error: unknown) => {
-      if (this.#running === running) this.#running = null;
-      throw new EngineGone('The query engine could not be started.', { cause: error });
-    });
-    return running;
   }
 
   /** If it cannot be noted, other processes find no engine, or one that they cannot reach, for some minutes. */
@@ -248,33 +260,4 @@ export class QueryEngine {
       this.#options.logger.warn({ err: error }, 'it could not be noted whether the query engine runs');
     });
   }
-}
-
-interface Answering {
-  readonly response: IncomingMessage;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Rejects if the answer is an error, as its body says. */
-async function checkStatus(status: number, body: Readable): Promise<void> {
-  if (status === 200) return;
-  if (status === 403) {
-    body.resume();
-    throw new EngineReplaced('Another query engine listens there by now.');
-  }
-  const { type, message } = await json(body) as { readonly type: string; readonly message: string };
-  throw new EngineRefusal(type, message);
-}
-
-function problemOf(error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof EngineRefusal || error instanceof EngineGone || signal.aborted) return error;
-  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return new EngineReplaced('The query engine has ended.', { cause: error });
-  return new EngineGone('The query engine ended while it answered.', { cause: error });
-}
-
-/** A machine that is gone answers nothing. */
-function limitConnecting(socket: Socket): void {
-  if (!socket.connecting) return;
-  const late = setTimeout(() => socket.destroy(new Error('the query engine cannot be reached')), connectMs);
-  for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(late));
 }

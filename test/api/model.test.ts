@@ -11,6 +11,7 @@ import { createModelTable, ModelStashes, ModelTable, type Cells, type Outcome } 
 import { fc, uncut } from '../support/property.ts';
 import { isOrdered, meets, sorted as sortedRows } from '../support/query-model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
+import { limitMs } from '../support/time-limits.ts';
 
 // Compaction at any time must not be seen.
 const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
@@ -248,4 +249,4 @@ test('random sequences come out as in the model', async () => {
   );
   process.stderr.write(`${sequences} random sequences came out as in the model\n`);
   expect(sequences).toBeGreaterThan(0);
-}, scale.modelMs + 120_000);
+}, limitMs(scale.modelMs + 120_000));

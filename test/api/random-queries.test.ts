@@ -5,6 +5,7 @@ import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { itemOf, typeInSchema, type Json } from '../support/column-types.ts';
 import { fc } from '../support/property.ts';
 import { groups, isOrdered, meets, sorted, type Row, type Types } from '../support/query-model.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { values } from '../support/type-samples.ts';
 import { scale } from '../scale.ts';
 
@@ -118,7 +119,7 @@ test('random queries', async () => {
       }
     },
   ), { numRuns: 1_000_000, timeLimit: scale.queriesMs });
-}, scale.queriesMs + 600_000);
+}, limitMs(scale.queriesMs + 600_000));
 
 async function apply(reader: Client, path: string, write: Write): Promise<void> {
   const rows = await allRows(reader, path);

@@ -10,6 +10,9 @@ import { join } from 'node:path';
 import { onStopSignal } from '../../src/app/stop-signals.ts';
 import { Client } from '../support/client.ts';
 import { freePort, sleepUntil } from '../support/server.ts';
+import { measureSlowness } from '../support/time-limits.ts';
+
+measureSlowness();
 
 const root = join(import.meta.dirname, '..', '..');
 const project = `tablog-smoke-${process.pid}`;

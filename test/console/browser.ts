@@ -8,6 +8,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { findChromium } from '../support/chromium.ts';
 import { Tablog } from '../../clients/typescript/src/index.ts';
 import { useOwnApi, type ApiOfFile, type Team } from '../support/api.ts';
+import { limitMs } from '../support/time-limits.ts';
 
 /** Pictures of the pages, of the last run. */
 const pictures = join(import.meta.dirname, '../../node_modules/.cache/tablog/console');
@@ -43,7 +44,7 @@ export function useBrowser(): Open {
   return async (options = {}) => {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(90_000);
+    page.setDefaultTimeout(limitMs(90_000));
     pages.push(page);
     page.on('pageerror', ({ message, stack }) => problems.push(stack ?? message));
     page.on('console', (message) => {

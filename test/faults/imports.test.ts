@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { findImportProblems } from './imports.ts';
 import { KilledService } from './killed-service.ts';
 import { randomFrom } from './load.ts';
@@ -31,4 +32,4 @@ test(`imports are whole or not there, in ${kills} kills`, async () => {
   expect(problems).toEqual([]);
   expect(await killed.stop()).toBe(0);
   expect(await verify({ DATA_DIR: killed.folder })).toMatchObject({ exitCode: 0 });
-}, 600_000);
+}, limitMs(600_000));

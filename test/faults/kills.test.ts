@@ -13,8 +13,10 @@ import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
+import { ManyTeams } from './many-teams.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import { verify } from './verify.ts';
 import { chooseVictims, pickVictim, type Victim } from './victims.ts';
@@ -72,6 +74,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   server = await startServer({ folder, port });
   const client = new Client(server.url, await server.token());
   const { tableId, rows, recorder } = await createRecordedTable(client, 8);
+  const teams = await ManyTeams.start([server.url], { DATA_DIR: folder });
   const gate = new Gate();
   let goesOn = true;
   const clients = Array.from({ length: 8 }, (_, n) => {
@@ -105,6 +108,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   await Promise.all(clients);
   process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
 
+  expect(await teams.findProblems()).toEqual([]);
   expect(recorder.unexpected).toEqual([]);
   const history = await historyOf(recorder, client, tableId, rows);
   expect(findProblems(history)).toEqual([]);
@@ -118,7 +122,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   await untilGone(processes);
   expect(await verify({ DATA_DIR: folder })).toMatchObject({ exitCode: 0 });
   expect(await postmasterOf(server)).toBeUndefined();
-}, 600_000);
+}, limitMs(600_000));
 
 test('a first start that was cut off is made up for', async () => {
   process.stderr.write(`SEED=${seed}\n`);

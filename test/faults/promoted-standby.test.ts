@@ -11,6 +11,7 @@ import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { freePort, launchServer, sleepUntil, untilReady } from '../support/server.ts';
 import { startWithStandby, type StandbyOptions } from '../support/standby.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { CutLine } from './cut-line.ts';
 import { kill, withDescendants } from './kill.ts';
 import { findSecondMeanings, readAllRows } from './meanings.ts';
@@ -92,7 +93,7 @@ test.each(rounds)('nothing is lost when a synchronous standby is promoted (round
     await sleep(500 + random() * 500);
   });
   expect(supervisor.endings).toEqual([1, 1]);
-}, 400_000);
+}, limitMs(400_000));
 
 /** Has clients write until so many more of their patches are applied. */
 async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
@@ -148,4 +149,4 @@ test.each(rounds)('no version and no row ID means two things when a standby with
   expect(findSecondMeanings(recorder, await readAllRows(clients[0]!))).toEqual([]);
   expect(await replicated.verify()).toMatchObject({ exitCode: 0 });
   expect(supervisor.endings).toEqual([1, 1]);
-}, 400_000);
+}, limitMs(400_000));

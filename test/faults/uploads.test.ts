@@ -5,6 +5,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { KilledService } from './killed-service.ts';
 import { randomFrom } from './load.ts';
 import { seed } from './survive.ts';
@@ -30,4 +31,4 @@ test(`files are whole or not there, in ${kills} kills`, async () => {
   expect(problems).toEqual([]);
   expect(await killed.stop()).toBe(0);
   expect(await verify(environment)).toMatchObject({ exitCode: 0 });
-}, 600_000);
+}, limitMs(600_000));

@@ -2,11 +2,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limitMs } from '../support/time-limits.ts';
 import { AnswerReader } from './answers.ts';
 import type { Delivery } from './deliveries.ts';
 
 /** How long the service may take for an answer, in milliseconds, however slow the machine is. */
-const patienceMs = 120_000;
+const patienceMs = limitMs(120_000);
 
 export interface Received extends Pick<AnswerReader, 'answers' | 'rest'> {
   /** Whether the service closed the connection, or the client cut it. */

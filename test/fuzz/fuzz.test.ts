@@ -8,6 +8,7 @@ import { useOwnApi, type Team } from '../support/api.ts';
 import { documentOf } from '../support/interface-document.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { verify } from '../faults/verify.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { AnswerChecker } from './check.ts';
 import { Fuzz } from './fuzz.ts';
 import { plantedAnswers } from './planted.ts';
@@ -79,4 +80,4 @@ test('every answer is one that the document describes, and of the team that asks
   expect(await stateOfVictim()).toEqual(before);
   expect(await verify(api().operatorEnvironment)).toMatchObject({ exitCode: 0 });
   expect(await api().outputs()).toEqual(api().processes.map(() => expect.not.stringContaining('"level":50')));
-}, 3_600_000);
+}, limitMs(3_600_000));

@@ -1,4 +1,4 @@
-/** Teams whose bodies come slowly, and as many of them at once as they can. */
+/** Many teams send as many slow bodies at once as the service lets them. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';

@@ -8,8 +8,9 @@ import { expect, jest, test } from '@jest/globals';
 import { isAlive } from '../../src/embedded/processes.ts';
 import { scale } from '../scale.ts';
 import { connect, kill, query, until, useEmbeddedFolder } from '../support/embedded-folder.ts';
+import { limitMs } from '../support/time-limits.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(limitMs(120_000));
 
 const { folder, startsAnew, start, spawnStart, startInAnotherProcess } = useEmbeddedFolder();
 

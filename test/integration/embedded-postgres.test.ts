@@ -5,8 +5,9 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
 import { isAlive } from '../../src/embedded/processes.ts';
 import { connect, query, useEmbeddedFolder } from '../support/embedded-folder.ts';
+import { limitMs } from '../support/time-limits.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(limitMs(120_000));
 
 const { folder, outer, startsAnew, lines, start, startInAnotherProcess } = useEmbeddedFolder();
 

@@ -16,6 +16,7 @@ import { Random } from '../support/random.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { untilRestored } from '../support/until-restored.ts';
 import { upload } from '../support/uploads.ts';
 
@@ -187,7 +188,7 @@ test('a log in Kafka is backed up with its records, restored to another topic an
   const withoutList = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('/jobs: '));
   expect(withoutList(await serve(beside, read))).toEqual(withoutList(await serve(source, read)));
   await expectVerified(beside);
-}, kills > 0 ? 1_200_000 : 240_000);
+}, limitMs(kills > 0 ? 1_200_000 : 240_000));
 
 test('a set without records is not restored where its log is not, nor is any set beside another log', async () => {
   const { id } = JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--no-log', '--json'], source));

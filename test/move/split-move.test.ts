@@ -5,13 +5,14 @@ import { Client } from '../support/client.ts';
 import { freePort, sleepUntil, untilReady } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 import { scale } from '../scale.ts';
+import { limitMs } from '../support/time-limits.ts';
 import { expectMoves } from './expect-moves.ts';
 import { MovedService } from './moved-service.ts';
 
 test('all processes of a split service end when its log has moved, and those of the other kind go on', async () => {
   await using service = await MovedService.start(['api', 'api', 'projector', 'projector'], 'kafka');
   await expectMoves(service, scale.moveKills);
-}, 1_800_000);
+}, limitMs(1_800_000));
 
 test('a process that was paused while the log moved changes nothing, however long it takes to end', async () => {
   await using service = await MovedService.start(['api', 'api', 'projector', 'projector'], 'kafka');

@@ -16,6 +16,7 @@ import { Client } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { sleepUntil } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
+import { limitMs } from '../support/time-limits.ts';
 
 const { api, client } = useOwnApi();
 
@@ -97,4 +98,4 @@ test(`a replay takes over under load, after ${scale.replayKills} kills of it`, a
       await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again');
     }
   });
-}, 600_000);
+}, limitMs(600_000));

@@ -14,6 +14,7 @@ import { verify } from '../faults/verify.ts';
 import { useOwnApi } from '../support/api.ts';
 import { Client } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
+import { limitMs } from '../support/time-limits.ts';
 
 const { api, client } = useOwnApi();
 
@@ -52,4 +53,4 @@ test('a version that has another read model fills it beside the one that serves,
   } finally {
     await Promise.all([database.close(), log.close()]);
   }
-}, 600_000);
+}, limitMs(600_000));

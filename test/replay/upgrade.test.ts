@@ -18,6 +18,7 @@ import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
+import { limitMs } from '../support/time-limits.ts';
 
 const earlierSchema = readModelSchema.replace(/\d+$/, (number) => String(Number(number) - 1));
 const earlierVersion = `--import=${new URL('../support/earlier-read-model.ts', import.meta.url).href}`;
@@ -134,4 +135,4 @@ test(`a read model of a new version is filled beside the one that serves, after 
   expect(steps).toBeGreaterThan(5);
   expect(await schemas()).toEqual([readModelSchema]);
   expect(await verify(environment)).toMatchObject({ exitCode: 0 });
-}, 600_000);
+}, limitMs(600_000));

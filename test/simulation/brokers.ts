@@ -45,8 +45,8 @@ export class Brokers {
   skew = 0;
   /** Whether no broker can be reached. */
   away = false;
-  /** What becomes of the next send to a partition. */
-  fateOf: (partition: number) => Fate = () => 'taken';
+  /** What faults do to sends: the first that does not take one counts. */
+  readonly fates = new Set<() => Fate>();
   /** Called before records are appended, with the offset of the first. */
   onAppend: (partition: number, offset: number) => void = () => undefined;
   /** A leader that was deposed and does not know it; null: there is none. */
@@ -59,6 +59,15 @@ export class Brokers {
   constructor(random: Random, partitions: number) {
     this.random = random;
     this.partitions = Array.from({ length: partitions }, () => ({ records: [], leader: random.pick(brokerIds), waiting: new Set() }));
+  }
+
+  /** What becomes of the next send. */
+  nextFate(): Fate {
+    for (const fate of this.fates) {
+      const fated = fate();
+      if (fated !== 'taken') return fated;
+    }
+    return 'taken';
   }
 
   append(partition: number, values: readonly Uint8Array[]): { readonly offset: number; readonly time: number } {

@@ -1,4 +1,4 @@
-/** Clients of a simulated deployment: they write and read rows of one table, and record their calls for the checker. */
+/** Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the checker. */
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { encodeEvent } from '../../src/events/event-codec.ts';
@@ -7,6 +7,7 @@ import { formatRowId } from '../../src/events/row-id.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { HttpError } from '../../src/http/answers/http-error.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
+import { partitionOf } from '../../src/log/partition.ts';
 import { isDatabaseAway } from '../../src/database/database-away.ts';
 import { lostMessage } from '../../src/http/submit/jobs.ts';
 import type { Applied } from '../../src/http/submit/submitter.ts';
@@ -14,7 +15,10 @@ import type { Operation, WriteOutcome } from '../support/history.ts';
 import { Recorder } from '../faults/recorded-table.ts';
 import type { Random } from '../support/random.ts';
 import { clock } from './clock.ts';
+import { partitions } from './partitions.ts';
 import type { Place, Serving } from './place.ts';
+import type { Waits } from './waits.ts';
+import type { World } from './world.ts';
 
 const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
 
@@ -26,19 +30,41 @@ interface Row {
   readonly address: RowAddress;
 }
 
-/** The one table that all clients work on, and what they know of its rows. */
+/** What the clients of all teams have in common. */
+export class Load {
+  /** Why nobody asks for anything; empty while they do. */
+  readonly #quiet = new Set<symbol>();
+
+  get isQuiet(): boolean {
+    return this.#quiet.size > 0;
+  }
+
+  /** From now on nobody asks for anything, until the function that is returned is called. */
+  silence(): () => void {
+    const reason = Symbol('quiet');
+    this.#quiet.add(reason);
+    return () => this.#quiet.delete(reason);
+  }
+}
+
+/** The table of a team, and what the clients of the team know of its rows. */
 export class SharedTable {
   readonly teamId: string;
   readonly tableId: string;
+  readonly partition: number;
   readonly recorder = new Recorder();
   /** Rows that nobody deletes. */
   readonly rows: Row[] = [];
-  /** Whether nobody asks for anything. */
-  isQuiet = false;
+  readonly load: Load;
 
-  constructor(random: Random) {
-    this.teamId = random.uuid();
+  /** `partition`: the one of the team. */
+  constructor(random: Random, partition: number, load: Load) {
+    let teamId = random.uuid();
+    while (partitionOf(teamId, partitions) !== partition) teamId = random.uuid();
+    this.teamId = teamId;
     this.tableId = random.uuid();
+    this.partition = partition;
+    this.load = load;
   }
 }
 
@@ -54,14 +80,16 @@ export class SimulatedClient {
   readonly #random: Random;
   readonly #places: readonly Place[];
   readonly #table: SharedTable;
+  readonly #waits: Waits;
   #values = 0;
   readonly #own: Row[] = [];
 
-  constructor(name: string, random: Random, places: readonly Place[], table: SharedTable) {
+  constructor(name: string, { random, waits }: World, places: readonly Place[], table: SharedTable) {
     this.#name = name;
     this.#random = random;
     this.#places = places;
     this.#table = table;
+    this.#waits = waits;
   }
 
   /** Creates the team and the table, and adds some rows, however long it takes. */
@@ -79,7 +107,7 @@ export class SimulatedClient {
   /** Takes one step, chosen at random. */
   async step(): Promise<void> {
     const random = this.#random;
-    if (this.#table.isQuiet) return;
+    if (this.#table.load.isQuiet) return;
     const row = random.pick(this.#table.rows);
     const kind = random.below(20);
     if (kind < 9) {
@@ -113,7 +141,8 @@ export class SimulatedClient {
     });
   }
 
-  async add(): Promise<readonly Row[]> {
+  /** Adds a row through a process, or through any. Nothing is returned unless it is known to be added. */
+  async add(place: Place | null = null): Promise<readonly Row[]> {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
     const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
@@ -124,7 +153,7 @@ export class SimulatedClient {
       added.push({ id: formatRowId(address), address });
     }, {
       type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'abort', limits, rows: { kind: 'few', profile: block.profile },
-    }, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }));
+    }, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }), place);
     return added;
   }
 
@@ -143,6 +172,10 @@ export class SimulatedClient {
       (outcome) => ({ kind: 'delete', row, ifMatch: null, outcome }));
   }
 
+  #anyPlace(): Place {
+    return this.#random.pick(this.#places);
+  }
+
   #newValue(): string {
     this.#values += 1;
     return `${this.#name}.${this.#values}`;
@@ -150,18 +183,20 @@ export class SimulatedClient {
 
   async #untilApplied(data: EventData): Promise<void> {
     const commandId = this.#random.uuid();
-    while ((await this.#submit(data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
+    while ((await this.#submit(null, data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
   }
 
-  /** Writes once, or, like a client with an Idempotency-Key, again while the outcome is unknown. */
-  async #write(onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation): Promise<void> {
+  /** Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is unknown. */
+  async #write(
+    onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation, place: Place | null = null,
+  ): Promise<void> {
     const commandId = this.#random.uuid();
-    const repeats = this.#random.chance(0.5) ? 6 : 0;
+    const repeats = place === null && this.#random.chance(0.5) ? 6 : 0;
     await this.#table.recorder.record(this.#name, async () => {
-      let outcome = await this.#submit(data, body, commandId, onApplied);
+      let outcome = await this.#submit(place, data, body, commandId, onApplied);
       for (let repeat = 0; repeat < repeats && outcome.status === 'unknown'; repeat += 1) {
         await clock.sleep(this.#random.between(100, 3000));
-        const next = await this.#submit(data, body, commandId, onApplied);
+        const next = await this.#submit(place, data, body, commandId, onApplied);
         // What is refused because the service is away was not repeated: the first attempt may have been taken.
         if (next.status !== 'refused' || next.changed) outcome = next;
       }
@@ -169,16 +204,17 @@ export class SimulatedClient {
     });
   }
 
-  /** Sends a command to one of the processes. */
-  async #submit(data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
-    while (this.#table.isQuiet) await clock.sleep(100);
-    const place = this.#random.pick(this.#places);
+  /** Sends a command to a process, or to any; then it asks for a job, if it is told of one, as often as not. */
+  async #submit(at: Place | null, data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
+    while (this.#table.load.isQuiet) await clock.sleep(100);
+    const place = at ?? this.#anyPlace();
     const { serving } = place;
     if (serving === null) return { status: 'refused', changed: false };
     const digest = createHash('sha256').update(commandId);
     try {
       const packed = body === undefined ? undefined : { codec: 0, bytes: body };
-      const applied = await Promise.race([serving.submitter.submit(this.#table.teamId, { commandId, digest }, data, packed), place.ended.promise]);
+      const submitting = serving.submitter.submit(this.#table.teamId, { commandId, digest }, data, packed);
+      const applied = await this.#waits.during(`${this.#name}'s ${data.type} at ${place.name}`, Promise.race([submitting, place.ended.promise]));
       onApplied(applied);
       return { status: 'applied', version: applied.etag };
     } catch (error) {
@@ -187,7 +223,7 @@ export class SimulatedClient {
         if (error.type === 'precondition_failed') return { status: 'refused', changed: true };
         if (refusals.has(error.type)) return { status: 'refused', changed: false };
         if (error.type !== 'outcome_unknown') this.#table.recorder.unexpected.push(`${error.type}: ${error.message}`);
-        else if (this.#random.chance(0.5)) return this.#askForJob(error.headers['job-id']!);
+        else if (at === null && this.#random.chance(0.5)) return this.#askForJob(error.headers['job-id']!);
       } else if (!place.hasEnded(serving)) this.#table.recorder.unexpected.push(inspect(error));
       return { status: 'unknown' };
     }
@@ -197,9 +233,10 @@ export class SimulatedClient {
   async #askForJob(jobId: string): Promise<WriteOutcome> {
     for (let count = 0; count < 100; count += 1) {
       await clock.sleep(2000);
-      const { serving, ended } = this.#random.pick(this.#places);
+      const { serving, ended, name } = this.#random.pick(this.#places);
       if (serving === null) continue;
-      const found = await Promise.race([serving.jobs.find(this.#table.teamId, jobId), ended.promise]).catch(() => null);
+      const finding = Promise.race([serving.jobs.find(this.#table.teamId, jobId), ended.promise]);
+      const found = await this.#waits.during(`${this.#name}'s question for a job at ${name}`, finding).catch(() => null);
       if (found?.state.status === 'failed' && found.state.message === lostMessage) return { status: 'refused', changed: false };
       if (found !== null && found.state.status !== 'running') break;
     }
@@ -207,12 +244,12 @@ export class SimulatedClient {
   }
 
   #record(work: (serving: Serving) => Promise<Operation | null>): Promise<Operation | null> {
-    const place = this.#random.pick(this.#places);
+    const place = this.#anyPlace();
     return this.#table.recorder.record(this.#name, async () => {
       const { serving } = place;
       if (serving === null) return null;
       try {
-        return await Promise.race([work(serving), place.ended.promise]);
+        return await this.#waits.during(`${this.#name}'s read at ${place.name}`, Promise.race([work(serving), place.ended.promise]));
       } catch (error) {
         if (!isDatabaseAway(error) && !place.hasEnded(serving)) throw error;
         return null;

@@ -25,10 +25,17 @@ export class SimulatedProcess {
   /** By how much its wall clock is ahead of the simulated time, in milliseconds. */
   skew = 0;
   isAlive = true;
+  /** When it was started or resumed, in simulated milliseconds. */
+  runsSince: number;
   #held: Timer[] | null = null;
 
   constructor(name: string) {
     this.name = name;
+    this.runsSince = clock.now;
+  }
+
+  get isPaused(): boolean {
+    return this.#held !== null;
   }
 
   /** Runs work as a part of this process. */
@@ -48,6 +55,7 @@ export class SimulatedProcess {
   resume(): void {
     const held = this.#held ?? [];
     this.#held = null;
+    this.runsSince = clock.now;
     for (const timer of held) clock.put(timer);
   }
 
@@ -62,6 +70,9 @@ const processes = new AsyncLocalStorage<SimulatedProcess>();
 
 /** How many turns of the queue of promises come between two timers. */
 const turnsAtOnce = 20;
+
+/** How often it is checked whether all is right, in milliseconds of simulated time. */
+const checkInterval = 1000;
 
 /** A binary heap of timers. */
 export class Clock {
@@ -96,9 +107,13 @@ export class Clock {
     return new Promise((resolve) => this.schedule(ms, resolve));
   }
 
-  /** Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before. */
-  async runUntil<T>(promise: Promise<T>, limit: number): Promise<T> {
+  /**
+   * Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before, when `check`, which is called
+   * every second of simulated time, finds something wrong, and when no timer is left: then nothing can ever happen.
+   */
+  async runUntil<T>(promise: Promise<T>, limit: number, check: () => void): Promise<T> {
     let isSettled = false;
+    let checkedAt = this.now;
     void promise.catch(() => undefined).finally(() => {
       isSettled = true;
     });
@@ -110,6 +125,10 @@ export class Clock {
       const timer = this.#take();
       if (timer === null) throw new Error('everything waits, and nothing is going to happen');
       this.now = timer.at;
+      if (this.now >= checkedAt + checkInterval) {
+        checkedAt = this.now;
+        check();
+      }
       if (this.now > limit) throw new Error(`it goes on after ${limit} ms`);
       if (timer.process?.isAlive !== false && !timer.process?.hold(timer)) timer.run();
     }

@@ -106,7 +106,7 @@ class Cluster {
   async #produce(broker: number, { topicData: [topic] }: Produce): Promise<unknown> {
     const [{ partition, messages }] = topic!.partitions as unknown as [{ partition: number; messages: readonly { value: Buffer }[] }];
     const brokers = this.#brokers;
-    let fate: Fate = brokers.fateOf(partition);
+    let fate: Fate = brokers.nextFate();
     return this.#ask(() => {
       if (brokers.isDeposed(broker, partition)) fate = { refused: 'REQUEST_TIMED_OUT' };
       else if (brokers.partitions[partition]!.leader !== broker) fate = { refused: 'NOT_LEADER_FOR_PARTITION' };

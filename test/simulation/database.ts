@@ -1,12 +1,12 @@
 /** The connections of a simulated process to the model of Postgres, with the methods that the service uses of its own. */
 import type pg from 'pg';
-import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import { HistoryGuard } from '../../src/database/history.ts';
 import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
 import { PipelinedPool } from '../../src/database/pipelined-pool.ts';
 import { PipelinedReader } from '../../src/database/pipelined-reader.ts';
 import { clock, type SimulatedProcess } from './clock.ts';
+import { writersMax } from './partitions.ts';
 import { Session, type PostgresServer, type Result } from './postgres.ts';
 import type { Row } from './view.ts';
 
@@ -22,6 +22,8 @@ class Connection {
   #pending = 0;
   #arrivesAt = 0;
   #answersAt = 0;
+  /** When it was opened, or last had an answer. */
+  idleSince = clock.now;
   readonly #failing = new Set<(error: Error) => void>();
 
   constructor(session: Session, process: SimulatedProcess) {
@@ -31,10 +33,10 @@ class Connection {
   }
 
   /** Rejects when the server is away. */
-  static async open(server: PostgresServer, process: SimulatedProcess): Promise<Connection> {
+  static async open(server: PostgresServer, process: SimulatedProcess, readModel: string): Promise<Connection> {
     await clock.sleep(server.random.between(0.1, 1));
     if (server.away) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    return new Connection(new Session(server), process);
+    return new Connection(new Session(server, readModel), process);
   }
 
   get backendId(): number {
@@ -64,6 +66,7 @@ class Connection {
     const settle = (run: () => void): void => {
       this.#failing.delete(reject);
       this.#pending -= 1;
+      this.idleSince = clock.now;
       run();
     };
     this.#failing.add(reject);
@@ -108,6 +111,52 @@ class Connection {
   }
 }
 
+/** How long all connections of a pool may be lent and do nothing while others wait for one, in milliseconds. */
+const starvedAfter = 5000;
+
+/** A pool of the service that can be looked at. */
+class WatchedPool extends PipelinedPool {
+  readonly name: string;
+  readonly max: number;
+  readonly #lent = new Set<Connection>();
+  #waiting = 0;
+
+  constructor(name: string, connect: () => Promise<PipelinedClient>, max: number) {
+    super(connect, max);
+    this.name = name;
+    this.max = max;
+  }
+
+  override async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
+    let isWaiting = true;
+    this.#waiting += 1;
+    try {
+      return await super.with(async (client) => {
+        const connection = client as unknown as Connection;
+        isWaiting = false;
+        this.#waiting -= 1;
+        this.#lent.add(connection);
+        try {
+          return await use(client);
+        } finally {
+          this.#lent.delete(connection);
+        }
+      });
+    } finally {
+      if (isWaiting) this.#waiting -= 1;
+    }
+  }
+
+  /** Whether all connections have been lent since then, none has been used, and somebody waits for one. */
+  isStarvedSince(time: number): boolean {
+    return this.#waiting > 0 && this.#lent.size === this.max && [...this.#lent].every(({ pending, idleSince }) => pending === 0 && idleSince < time);
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+}
+
 /** pg's pool gives 64-bit integers as texts. */
 function asTexts({ rows, rowCount }: Result): { rows: Row[]; rowCount: number } {
   return {
@@ -123,18 +172,21 @@ function statementOf(query: PoolQuery, values: readonly unknown[] = []): [Statem
 }
 
 export class SimulatedDatabase {
-  readonly schema = readModelSchema;
+  readonly schema: string;
   readonly history = new HistoryGuard();
   readonly reader: PipelinedReader;
-  readonly writers: PipelinedPool;
-  readonly scans: PipelinedPool;
-  readonly fills: PipelinedPool;
+  readonly writers: WatchedPool;
+  readonly scans: WatchedPool;
+  readonly fills: WatchedPool;
   readonly pool: pg.Pool;
   readonly #server: PostgresServer;
   readonly #process: SimulatedProcess;
   readonly #open = new Set<Connection>();
+  readonly #pools: readonly WatchedPool[];
 
-  constructor(server: PostgresServer, process: SimulatedProcess) {
+  /** `schema`: that of the read model. */
+  constructor(server: PostgresServer, process: SimulatedProcess, schema: string) {
+    this.schema = schema;
     this.#server = server;
     this.#process = process;
     const connecting = async (): Promise<PipelinedClient> => (await this.#connect()) as unknown as PipelinedClient;
@@ -149,17 +201,20 @@ export class SimulatedDatabase {
       return client;
     };
     this.reader = new PipelinedReader(connect, 1);
-    [this.writers, this.scans, this.fills] = [new PipelinedPool(connect, 4), new PipelinedPool(connect, 4), new PipelinedPool(connect, 4)];
-    const pooled = new PipelinedPool(connectPooled, 8);
+    [this.writers, this.scans, this.fills] = [new WatchedPool('writers', connect, writersMax), new WatchedPool('scans', connect, 4), new WatchedPool('fills', connect, 4)];
+    const pooled = new WatchedPool('pool', connectPooled, 8);
+    this.#pools = [this.writers, this.scans, this.fills, pooled];
     const query = async (client: PipelinedClient, text: PoolQuery, values?: readonly unknown[]): Promise<unknown> => {
       return asTexts((await client.query(...statementOf(text, values))) as unknown as Result);
     };
     this.pool = {
       query: (text: PoolQuery, values?: readonly unknown[]) => pooled.with((client) => query(client, text, values)),
-      connect: async () => {
-        const client = await connectPooled();
-        return { query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values), release: () => client.destroy() };
-      },
+      connect: () => new Promise((resolve, reject) => {
+        const lending = pooled.with((client) => new Promise<void>((release) => {
+          resolve({ query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values), release: () => release() });
+        }));
+        lending.catch(reject);
+      }),
     } as unknown as pg.Pool;
   }
 
@@ -181,6 +236,16 @@ export class SimulatedDatabase {
     };
   }
 
+  /** The pools that will never lend a connection again, because whoever has one waits for another; one sentence each. */
+  starved(): string[] {
+    const { isAlive, isPaused, runsSince, name } = this.#process;
+    const since = clock.now - starvedAfter;
+    if (!isAlive || isPaused || runsSince > since) return [];
+    return this.#pools.filter((pool) => pool.isStarvedSince(since)).map((pool) => {
+      return `${name}: all ${pool.max} connections of \`${pool.name}\` are lent and have done nothing for ${starvedAfter} ms, and ${pool.waiting} wait for one`;
+    });
+  }
+
   /** Cuts the lines of all connections. */
   cut(): void {
     for (const connection of this.#open) connection.cut();
@@ -188,7 +253,7 @@ export class SimulatedDatabase {
   }
 
   async #connect(): Promise<Connection> {
-    const connection = await Connection.open(this.#server, this.#process);
+    const connection = await Connection.open(this.#server, this.#process, this.schema);
     this.#open.add(connection);
     return connection;
   }

@@ -1,10 +1,8 @@
 /** What a fault of a simulated history is: its deployment, the fault itself, and the checker that judges the history. */
 import type { Random } from '../support/random.ts';
-import { partitionOf } from '../../src/log/partition.ts';
 import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
-import type { SharedTable } from './clients.ts';
-import { partitions } from './partitions.ts';
+import type { Load, SharedTable } from './clients.ts';
 import { Place, type Role } from './place.ts';
 import type { World } from './world.ts';
 
@@ -12,7 +10,11 @@ export interface Deployment {
   readonly world: World;
   readonly places: readonly Place[];
   readonly random: Random;
+  readonly load: Load;
+  /** The table that most calls are about. */
   readonly table: SharedTable;
+  /** The tables of all teams; that one is the first. */
+  readonly tables: readonly SharedTable[];
   readonly problems: string[];
 }
 
@@ -21,8 +23,10 @@ export interface Fault {
   readonly log: 'kafka' | 'postgres';
   readonly places: (world: World) => readonly Place[];
   readonly strike: (deployment: Deployment) => Promise<void>;
-  /** Whether nobody can write afterwards. */
+  /** Whether nobody can write to the partition of the clients afterwards. */
   readonly isFinal?: true;
+  /** `any`: it may strike while others do, whatever these are. `as first`: it has a deployment of its own, and such others may come to it. */
+  readonly overlaps: 'any' | 'as first' | 'none';
   /** What is wrong in the history. */
   readonly judge: (deployment: Deployment, history: History) => readonly string[];
 }
@@ -31,6 +35,17 @@ export const nothingIsLost: Fault['judge'] = (_, history) => findProblems(histor
 
 /** Acknowledged writes may be gone, but no version and no row ID means two things. */
 export const nothingMeansTwoThings: Fault['judge'] = (_, { calls }) => findAmbiguities(calls);
+
+/** Nothing is lost, but a read may miss what was written just before: another version wrote it. */
+export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) => findProblems({
+  calls: calls.flatMap((call) => {
+    const { operation } = call;
+    if (operation.kind !== 'read' && operation.kind !== 'head') return call;
+    // As if it had been asked for before everything else.
+    return operation.kind === 'read' && operation.seen === null ? [] : { ...call, invoked: 0 };
+  }),
+  final,
+});
 
 export function placesOf(...roles: readonly Role[]): Fault['places'] {
   return (world) => roles.map((role) => new Place(world, role));
@@ -42,7 +57,7 @@ export const apart: Fault['places'] = (world) => (world.random.chance(0.5) ? tog
 /** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
 export const quietFor = 3000;
 
-/** The partition of the team that all clients write for. */
+/** The partition of the team that most calls are about. */
 export function partitionOfClients({ table }: Deployment): number {
-  return partitionOf(table.teamId, partitions);
+  return table.partition;
 }

@@ -9,18 +9,20 @@ import { asOperator } from './operator.ts';
 import { Place } from './place.ts';
 import { apart, nothingIsLost, partitionOfClients, quietFor, together, type Fault } from './fault.ts';
 import { losses } from './losses.ts';
+import { operations } from './operations.ts';
 
 /** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
 function sending(name: string, fateOf: (random: Random) => Fate): Fault {
   return {
-    name, log: 'kafka', places: apart, judge: nothingIsLost,
+    name, log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
     strike: async ({ world, places, random }) => {
       const { brokers } = world.kafka!;
       const probability = random.pick([0.2, 0.5, 1]);
-      brokers.fateOf = () => (random.chance(probability) ? fateOf(random) : 'taken');
+      const fate = (): Fate => (random.chance(probability) ? fateOf(random) : 'taken');
+      brokers.fates.add(fate);
       if (random.chance(0.5)) random.pick(places).pause(random.between(500, 3000));
       await clock.sleep(random.between(200, 3000));
-      brokers.fateOf = () => 'taken';
+      brokers.fates.delete(fate);
     },
   };
 }
@@ -66,8 +68,8 @@ const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[
 ];
 
 const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
-  { name, log: 'kafka', places: apart, strike, judge: nothingIsLost },
-  { name, log: 'postgres', places: together, strike, judge: nothingIsLost },
+  { name, log: 'kafka', places: apart, strike, judge: nothingIsLost, overlaps: 'any' },
+  { name, log: 'postgres', places: together, strike, judge: nothingIsLost, overlaps: 'any' },
 ]);
 
 const disturbing: readonly Fault[] = [
@@ -77,7 +79,7 @@ const disturbing: readonly Fault[] = [
   sending('sends are refused after they were written', (random) => ({ written: random.pick(falseRefusals) })),
   sending('sends come late', () => 'late'),
   {
-    name: 'other brokers lead', log: 'kafka', places: apart, judge: nothingIsLost,
+    name: 'other brokers lead', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
     strike: async ({ world, random }) => {
       for (let count = random.below(4); count >= 0; count -= 1) {
         world.kafka!.brokers.elect(random.below(partitions));
@@ -86,7 +88,7 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
-    name: 'a leader that was deposed tells the end that it knows', log: 'kafka', places: apart, judge: nothingIsLost,
+    name: 'a leader that was deposed tells the end that it knows', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
     strike: async (deployment) => {
       const { world, places, random } = deployment;
       const { brokers } = world.kafka!;
@@ -100,15 +102,15 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
-    name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost,
-    places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', new ConsumerGroup(world.random, partitions))],
+    name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost, overlaps: 'as first',
+    places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', { group: new ConsumerGroup(world.random, partitions) })],
     strike: ({ random }) => clock.sleep(random.between(2000, 12_000)),
   },
 ];
 
 const misleading: readonly Fault[] = [
   {
-    name: 'the clocks of the brokers are wrong for a while', log: 'kafka', places: apart, judge: nothingIsLost,
+    name: 'the clocks of the brokers are wrong for a while', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
     strike: async ({ world, random }) => {
       const { brokers } = world.kafka!;
       brokers.skew = random.between(-10, 10) * minute;
@@ -117,18 +119,27 @@ const misleading: readonly Fault[] = [
     },
   },
   ...(['kafka', 'postgres'] as const).map((log): Fault => ({
-    name: 'the clock of Postgres is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost,
+    name: 'the clock of Postgres is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
     strike: async ({ world: { postgres }, random }) => {
       postgres.skew = random.between(-10, 10) * minute;
       await clock.sleep(random.between(500, 20_000));
       postgres.skew = 0;
     },
   })),
+  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+    name: 'the clock of a process is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    strike: async ({ places, random }) => {
+      const place = random.pick(places);
+      place.setClock(random.between(-10, 10) * minute);
+      await clock.sleep(random.between(500, 20_000));
+      place.setClock(0);
+    },
+  })),
   {
-    name: 'another version writes', log: 'postgres', places: together, judge: nothingIsLost,
+    name: 'another version writes', log: 'postgres', places: together, judge: nothingIsLost, overlaps: 'none',
     strike: async (deployment) => {
-      const { world, places, table, random, problems } = deployment;
-      table.isQuiet = true;
+      const { world, places, table, load, random, problems } = deployment;
+      const goOn = load.silence();
       await clock.sleep(quietFor);
       const row = random.pick(table.rows);
       const value = 'of another version';
@@ -141,20 +152,20 @@ const misleading: readonly Fault[] = [
         const seen = await place.serving?.queries.tables.rows.row(table.teamId, table.tableId, row.address);
         if (typeof seen === 'object' && !seen.json.includes(value)) problems.push('a read does not show what another version wrote');
       }
-      table.isQuiet = false;
+      goOn();
     },
   },
   {
-    name: 'a record is no event', log: 'kafka', places: apart, judge: nothingIsLost, isFinal: true,
+    name: 'a record is no event', log: 'kafka', places: apart, judge: nothingIsLost, isFinal: true, overlaps: 'none',
     strike: async (deployment) => {
       const { world: { kafka, postgres }, problems } = deployment;
       const partition = partitionOfClients(deployment);
       const { offset } = kafka!.brokers.append(partition, [Buffer.from('no event')]);
       await clock.sleep(quietFor);
-      const { next, halted } = postgres.tables.get('progress')!.get(String(partition))!;
+      const { next, halted } = postgres.rowsOf('progress').get(String(partition))!;
       if (next !== BigInt(offset) || halted === null) problems.push(`the partition is at ${String(next)}, not halted at ${offset}`);
     },
   },
 ];
 
-export const faults: readonly Fault[] = [...disturbing, ...misleading, ...losses];
+export const faults: readonly Fault[] = [...disturbing, ...misleading, ...losses, ...operations];

@@ -1,102 +1,166 @@
-/** One simulated history: clients at work, one fault, and the judgement of all that the clients were told. */
+/** One simulated history: the clients of many teams at work, faults, and the judgement of all that the clients were told. */
+import { allPartitions } from '../../src/log/partition.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import type { Extent } from '../../projections/tables/table.ts';
 import type { History } from '../support/history.ts';
 import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
-import { SharedTable, SimulatedClient } from './clients.ts';
-import type { Deployment } from './fault.ts';
-import { faults } from './faults.ts';
+import { Load, SharedTable, SimulatedClient } from './clients.ts';
+import type { Deployment, Fault } from './fault.ts';
+import { drawFaults, strikeAll } from './overlaps.ts';
+import { partitions } from './partitions.ts';
 import type { Place } from './place.ts';
+import { Deadlock } from './waits.ts';
 import { newWorld, type World } from './world.ts';
 
-/** The least number of calls in a history. */
-const callsMin = 50;
+/** The least number of calls of the first team in a history, and how many clients it has. Each other team has one, which asks for less. */
+const callsMin = 30;
 const clientsAtOnce = 4;
+
+const teamsOfPartition = 2;
 
 /** The longest history, in milliseconds of simulated time. */
 const timeLimit = 30 * 60_000;
 
-/** How long the service may take until it takes writes again after the fault, in milliseconds of simulated time. */
-const recoveryLimit = 5 * 60_000;
+/** How long after the faults the service may take until it takes all writes again, in milliseconds of simulated time. */
+const recoveryLimit = { postgres: 30_000, kafka: 60_000 };
 
 export interface Simulated {
   readonly seed: number;
   readonly log: 'kafka' | 'postgres';
-  readonly fault: string;
+  readonly faults: readonly string[];
   readonly calls: number;
+  /** How long it was, and how long after the faults all writes were taken again, in milliseconds of simulated time. */
+  readonly ms: number;
+  readonly recoveryMs: number;
   /** What is wrong, one sentence each; empty when all was right. */
   readonly problems: readonly string[];
 }
 
-/** Simulates the history of a seed. `only`: faults to choose from; all if omitted. */
+/** Simulates the history of a seed. `only`: faults to choose one from; all, and several at once, if omitted. */
 export async function simulate(seed: number, only?: readonly string[]): Promise<Simulated> {
   const random = new Random(seed);
   // The first numbers of neighbouring seeds are alike.
   for (let count = 0; count < 20; count += 1) random.next();
   beginHistory(random);
-  const fault = random.pick(faults.filter(({ name }) => only === undefined || only.includes(name)));
-  const { log } = fault;
+  const faults = drawFaults(random, only);
+  const { log } = faults[0]!;
   const world = newWorld(random, log);
-  const table = new SharedTable(random);
-  const { problems } = world;
-  let places: readonly Place[] = [];
+  const { problems, waits } = world;
+  const load = new Load();
+  const tables = allPartitions(partitions).flatMap((partition) => Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load)));
+  let recoveryMs = 0;
   const run = async (): Promise<void> => {
-    places = fault.places(world);
-    const deployment = { world, places, random, table, problems };
-    const clients = Array.from({ length: clientsAtOnce }, (_, n) => new SimulatedClient(`client ${n}`, random, places, table));
+    const places = faults[0]!.places(world);
+    const deployment: Deployment = { world, places, random, load, table: tables[0]!, tables, problems };
+    const teams = tables.map((table, team) => {
+      return Array.from({ length: team === 0 ? clientsAtOnce : 1 }, (_, n) => new SimulatedClient(team === 0 ? `client ${n}` : `team ${team}`, world, places, table));
+    });
     await untilServing(places);
-    await clients[0]!.prepare(3);
+    await Promise.all(teams.map(([client], team) => client!.prepare(team === 0 ? 3 : 1)));
+    // Until each version knows all tables.
+    await followed(deployment, null);
     world.postgres.begin();
     world.kafka?.brokers.begin();
+    const { calls } = tables[0]!.recorder;
     let goesOn = true;
-    const working = Promise.all(clients.map(async (client) => {
-      while (goesOn || table.recorder.calls.length < callsMin) {
-        await client.step();
-        await clock.sleep(random.between(0, table.recorder.calls.length < callsMin ? 40 : 2000));
-      }
-    }));
+    const over = Promise.withResolvers<void>();
+    const hasFew = (): boolean => calls.length < callsMin;
+    const working = Promise.all([
+      ...teams[0]!.map(async (client) => {
+        while (goesOn || hasFew()) {
+          await client.step();
+          await clock.sleep(random.between(0, hasFew() ? 40 : 2000));
+        }
+      }),
+      ...teams.slice(1).flat().map(async (client) => {
+        while (goesOn) {
+          await client.step();
+          await Promise.race([clock.sleep(random.between(0, hasFew() ? 600 : 30_000)), over.promise]);
+        }
+      }),
+    ]);
     await clock.sleep(random.between(0, 300));
-    await fault.strike(deployment);
-    await untilServing(places);
-    if (!fault.isFinal) await recovered(deployment, clients[0]!);
+    await strikeAll(faults, deployment);
+    const began = clock.now;
+    const broken = faults.some(({ isFinal }) => isFinal) ? tables[0]!.partition : null;
+    await recovered(deployment, teams.map(([client]) => client!), broken);
+    recoveryMs = clock.now - began;
     goesOn = false;
+    over.resolve();
     await working;
-    for (const row of table.rows) await clients[0]!.read(row);
-    problems.push(...fault.judge(deployment, { calls: table.recorder.calls, final: finalRows(world, table) }));
+    await followed(deployment, broken);
+    for (const [team, [client]] of teams.entries()) for (const row of tables[team]!.rows) await client!.read(row);
+    problems.push(...judge(deployment, faults));
   };
   try {
-    await clock.runUntil(run(), timeLimit);
+    await clock.runUntil(run(), timeLimit, () => waits.check());
   } catch (error) {
-    problems.push((error as Error).stack!);
+    problems.push(error instanceof Deadlock ? error.message : [(error as Error).stack!, ...waits.describe()].join('\n'));
   }
-  problems.push(...table.recorder.unexpected);
-  return { seed, log, fault: fault.name, calls: table.recorder.calls.length, problems };
+  problems.push(...tables.flatMap(({ recorder }) => recorder.unexpected));
+  const calls = tables.reduce((sum, { recorder }) => sum + recorder.calls.length, 0);
+  return { seed, log, faults: faults.map(({ name }) => name), calls, ms: clock.now, recoveryMs, problems };
 }
 
 async function untilServing(places: readonly Place[]): Promise<void> {
   while (places.every(({ serving }) => serving === null)) await clock.sleep(50);
 }
 
-/** Each place takes writes again, by itself. */
-async function recovered({ places, problems }: Deployment, client: SimulatedClient): Promise<void> {
-  const limit = clock.now + recoveryLimit;
-  while ((await client.add()).length === 0) {
-    await clock.sleep(200);
-    if (clock.now < limit) continue;
-    problems.push(`writes are not taken again: ${places.flatMap(({ log }) => log?.problems() ?? ['it does not start']).join('; ')}`);
-    return;
+/** The service recovers by itself, within the limit: each process takes a write of each team. */
+async function recovered(deployment: Deployment, clients: readonly SimulatedClient[], broken: number | null): Promise<void> {
+  const { world, places, tables, random, problems } = deployment;
+  const began = clock.now;
+  const limit = began + recoveryLimit[world.log];
+  const after = (): string => `${Math.round((clock.now - began) / 1000)} s after the faults`;
+  const missing = await Promise.all(clients.flatMap((client, team) => places.map(async (place) => {
+    if (place.role === 'projector' || tables[team]!.partition === broken) return null;
+    while (place.serving === null || (await client.add(place)).length === 0) {
+      if (clock.now > limit) return `${after()} ${place.name} takes no write of team ${team}: ${place.log?.problems().join('; ') ?? 'it does not start'}`;
+      await clock.sleep(random.between(200, 2000));
+    }
+    return clock.now > limit ? `only ${after()} ${place.name} took a write of team ${team}` : null;
+  })));
+  problems.push(...missing.filter((problem) => problem !== null));
+}
+
+/** Each read model gets all of the log while nobody writes, within the limit. */
+async function followed({ world, problems }: Deployment, broken: number | null): Promise<void> {
+  const limit = clock.now + recoveryLimit[world.log];
+  for (const readModel of world.postgres.readModels.keys()) {
+    while (clock.now <= limit && behind(world, readModel, broken).length > 0) await clock.sleep(50);
+    const partitionsBehind = behind(world, readModel, broken);
+    if (partitionsBehind.length > 0) problems.push(`the read model ${readModel} stays behind the log in partition ${partitionsBehind.join(', ')}`);
   }
 }
 
-/** The rows of the table in the read model, in table order. */
-function finalRows({ postgres: { tables } }: World, { tableId }: SharedTable): History['final'] {
-  const extents = ([...tables.get('extents')!.values()] as unknown as Extent[]).filter((extent) => extent.tableId === tableId)
+/** The partitions of which a read model lacks events. */
+function behind({ kafka, postgres }: World, readModel: string, broken: number | null): number[] {
+  return allPartitions(partitions).filter((partition) => {
+    const end = kafka === null ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka.brokers.partitions[partition]!.records.length);
+    return partition !== broken && postgres.rowsOf('progress', readModel).get(String(partition))!['next'] !== end;
+  });
+}
+
+/** What is wrong in what the clients of all teams were told. */
+function judge(deployment: Deployment, faults: readonly Fault[]): string[] {
+  const { world, tables } = deployment;
+  return tables.flatMap((table, team) => [...world.postgres.readModels.keys()].flatMap((readModel) => {
+    const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
+    const found = faults.map((fault) => fault.judge(deployment, history));
+    // Where one of the faults allows more, that counts.
+    return found.reduce((a, b) => (a.length <= b.length ? a : b)).map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));
+  }));
+}
+
+/** The rows of the table in a read model, in table order. */
+function finalRows({ postgres }: World, { tableId }: SharedTable, readModel: string): History['final'] {
+  const rowsOf = (table: string): ReturnType<typeof postgres.rowsOf> => postgres.rowsOf(table, readModel);
+  const extents = ([...rowsOf('extents').values()] as unknown as Extent[]).filter((extent) => extent.tableId === tableId)
     .toSorted((a, b) => Number(a.version - b.version));
   return extents.flatMap(({ key, segment, first, rows, version, ordinal }) => Array.from({ length: rows }, (_, index) => {
-    const change = tables.get('changes')?.get(`${key} ${index}`);
-    const body = (change ? change['body'] : tables.get('segment_rows')!.get(`${segment} ${first + index}`)!['body']) as string | null;
+    const change = rowsOf('changes').get(`${key} ${index}`);
+    const body = (change ? change['body'] : rowsOf('segment_rows').get(`${segment} ${first + index}`)!['body']) as string | null;
     return body === null ? [] : [{ row: formatRowId({ version, ordinal, index }), value: JSON.parse(body).value as string }];
   }).flat());
 }
-

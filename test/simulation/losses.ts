@@ -11,7 +11,7 @@ import { apart, nothingIsLost, nothingMeansTwoThings, partitionOfClients, places
 /** Waits until the partition is noted as one whose log lacks records. Returns whether it is, after a while. */
 async function isHalted({ world: { postgres } }: Deployment, partition: number): Promise<boolean> {
   for (let count = 0; count < 50; count += 1) {
-    if (postgres.tables.get('progress')!.get(String(partition))!['contradicted'] === true) return true;
+    if (postgres.rowsOf('progress').get(String(partition))!['contradicted'] === true) return true;
     await clock.sleep(200);
   }
   return false;
@@ -19,7 +19,7 @@ async function isHalted({ world: { postgres } }: Deployment, partition: number):
 
 export const losses: readonly Fault[] = [
   {
-    name: 'brokers lose the end of the log, and get it back', log: 'kafka', places: apart, judge: nothingIsLost,
+    name: 'brokers lose the end of the log, and get it back', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'none',
     strike: async (deployment) => {
       const { world, random } = deployment;
       const { brokers } = world.kafka!;
@@ -35,19 +35,19 @@ export const losses: readonly Fault[] = [
     },
   },
   {
-    name: 'a broker without the end of the log leads, and the former leader does not know', log: 'kafka', places: apart, judge: nothingIsLost,
+    name: 'a broker without the end of the log leads, and the former leader does not know', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'none',
     strike: async (deployment) => {
-      const { world: { kafka, postgres }, random, table, problems } = deployment;
+      const { world: { kafka, postgres }, random, load, problems } = deployment;
       const { brokers } = kafka!;
       const partition = partitionOfClients(deployment);
-      table.isQuiet = true;
+      const goOn = load.silence();
       await clock.sleep(quietFor);
       const whole = brokers.depose(partition, 1 + random.below(4));
       brokers.onAppend = (to, offset) => {
-        const { next } = postgres.tables.get('progress')!.get(String(to))!;
+        const { next } = postgres.rowsOf('progress').get(String(to))!;
         if (BigInt(offset) < (next as bigint)) problems.push(`an event was appended at offset ${offset}, and the partition was projected up to ${String(next)}`);
       };
-      table.isQuiet = false;
+      goOn();
       const halted = await isHalted(deployment, partition);
       brokers.tellDeposed();
       brokers.onAppend = () => undefined;
@@ -58,41 +58,41 @@ export const losses: readonly Fault[] = [
     },
   },
   {
-    name: 'brokers lose the end of the log for good, and it is replayed', log: 'kafka', places: apart, judge: nothingMeansTwoThings,
+    name: 'brokers lose the end of the log for good, and it is replayed', log: 'kafka', places: apart, judge: nothingMeansTwoThings, overlaps: 'none',
     strike: async (deployment) => {
-      const { world, places, random, table } = deployment;
+      const { world, places, random, load } = deployment;
       const partition = partitionOfClients(deployment);
       world.kafka!.brokers.loseTail(partition, 1 + random.below(4));
       if (!(await isHalted(deployment, partition))) return;
       for (const place of places) place.stop();
       await clock.sleep(random.between(4000, 10_000));
-      table.isQuiet = true;
+      const goOn = load.silence();
       await replay(world, places);
-      table.isQuiet = false;
+      goOn();
     },
   },
   {
-    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it', log: 'kafka', judge: nothingIsLost,
+    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it', log: 'kafka', judge: nothingIsLost, overlaps: 'none',
     places: placesOf('api', 'projector'),
-    strike: async ({ world, places: [, projector], random, table, problems }) => {
+    strike: async ({ world, places: [, projector], random, load, problems }) => {
       const { postgres } = world;
-      const epochs = (): unknown[] => [...postgres.tables.get('progress')!.values()].map(({ epoch }) => epoch);
+      const epochs = (): unknown[] => [...postgres.rowsOf('progress').values()].map(({ epoch }) => epoch);
       const { commits } = postgres;
       projector!.kill();
       // The process that follows it takes the partitions over once its session has ended.
       await clock.sleep(sessionTimeout + 500);
-      table.isQuiet = true;
+      const goOn = load.silence();
       await clock.sleep(quietFor);
       const lost = epochs();
       const pausedFor = random.between(10_000, 20_000);
       projector!.pause(pausedFor);
       postgres.loseCommits(commits);
       // Another projector brings the read model to where it was, so that nothing seems to be missing.
-      const other = new Place(world, 'projector', new ConsumerGroup(world.random, partitions));
+      const other = new Place(world, 'projector', { group: new ConsumerGroup(world.random, partitions) });
       await clock.sleep(pausedFor);
       if (other.log === null) problems.push('the other projector did not start');
       if (epochs().some((epoch) => lost.includes(epoch))) problems.push('two owners of a partition have one epoch');
-      table.isQuiet = false;
+      goOn();
       await clock.sleep(random.between(1000, 10_000));
     },
   },
@@ -101,12 +101,13 @@ export const losses: readonly Fault[] = [
   }),
   ...postgresLosses('Postgres goes on without its last commits, on the same timeline', nothingIsLost, () => undefined).map((fault) => ({
     ...fault,
+    overlaps: 'none' as const,
     strike: async (deployment: Deployment) => {
       // Only what all processes have seen is certain to be missed.
-      deployment.table.isQuiet = true;
+      const goOn = deployment.load.silence();
       await clock.sleep(quietFor);
       await fault.strike(deployment);
-      deployment.table.isQuiet = false;
+      goOn();
     },
   })),
 ];
@@ -122,7 +123,7 @@ function postgresLosses(name: string, judgeOnKafka: Fault['judge'], change: (ser
     postgres.away = false;
   };
   return [
-    { name, log: 'postgres', places: together, strike, judge: nothingMeansTwoThings },
-    { name, log: 'kafka', places: apart, strike, judge: judgeOnKafka },
+    { name, log: 'postgres', places: together, strike, judge: nothingMeansTwoThings, overlaps: 'as first' },
+    { name, log: 'kafka', places: apart, strike, judge: judgeOnKafka, overlaps: 'as first' },
   ];
 }

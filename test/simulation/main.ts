@@ -53,18 +53,22 @@ async function simulateHere(): Promise<number> {
   const faults = await plant(values.plant) ?? values.fault;
 
   const counts = new Map<string, number>();
-  let [count, calls] = [0, 0];
+  let [count, calls, struck, ms, slowest] = [0, 0, 0, 0, 0];
   for (; count < histories && seconds() < secondsMax; count += 1) {
-    const { log, fault, calls: made, problems } = await simulate(seed + count, faults);
-    const name = `${log}: ${fault}`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+    const { log, faults: several, calls: made, ms: lasted, recoveryMs, problems } = await simulate(seed + count, faults);
+    for (const fault of several) counts.set(`${log}: ${fault}`, (counts.get(`${log}: ${fault}`) ?? 0) + 1);
     calls += made;
+    struck += several.length;
+    ms += lasted;
+    slowest = Math.max(slowest, recoveryMs);
     if (problems.length === 0) continue;
-    process.stdout.write(`The history of seed ${seed + count} (${name}) has problems:\n${problems.slice(0, 10).join('\n')}\n`);
+    process.stdout.write(`The history of seed ${seed + count} (${log}: ${several.join(' + ')}) has problems:\n${problems.slice(0, 10).join('\n')}\n`);
     return 1;
   }
   for (const [name, number] of [...counts].toSorted()) process.stdout.write(`${String(number).padStart(8)}  ${name}\n`);
-  process.stdout.write(`${count} histories from seed ${seed} on, ${calls} calls, ${Math.round(seconds())} s: no problem\n`);
+  const hours = (ms / 3_600_000).toFixed(1);
+  process.stdout.write(`${struck} faults in ${hours} simulated hours; the slowest recovery took ${(slowest / 1000).toFixed(1)} simulated seconds\n`);
+  process.stdout.write(`${count} histories from seed ${seed} on, ${calls} calls, ${Math.round(seconds())} s, ${(count / seconds()).toFixed(1)} histories a second: no problem\n`);
   return 0;
 }
 

@@ -1,11 +1,14 @@
 /** What operators do in simulated histories. */
 import pRetry from 'p-retry';
+import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
+import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
+import { releaseQuarantine } from '../../src/administration/quarantines.ts';
 import { resumeAfterLoss } from '../../src/administration/partitions.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
@@ -13,18 +16,18 @@ import { SimulatedDatabase } from './database.ts';
 import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
 import type { Place } from './place.ts';
-import { clearReadModel, type World } from './world.ts';
+import { createReadModel, type World } from './world.ts';
 
-function versionsOf({ tables }: PostgresServer): bigint[] {
-  return [...tables.get('progress')!.values()].map(({ base, next }) => (base as bigint) + (next as bigint));
+function versionsOf(postgres: PostgresServer): bigint[] {
+  return [...postgres.rowsOf('progress').values()].map(({ base, next }) => (base as bigint) + (next as bigint));
 }
 
 /** What `tablog replay` does while all processes are stopped, but for how: they are started on an empty read model. */
 export async function replay(world: World, places: readonly Place[]): Promise<void> {
   const { postgres } = world;
   const before = versionsOf(postgres);
-  const isContradicted = [...postgres.tables.get('progress')!.values()].some(({ contradicted }) => contradicted === true);
-  clearReadModel(postgres);
+  const isContradicted = [...postgres.rowsOf('progress').values()].some(({ contradicted }) => contradicted === true);
+  createReadModel(postgres, readModelSchema);
   for (const place of places) place.start();
   while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
   const after = versionsOf(postgres);
@@ -33,17 +36,28 @@ export async function replay(world: World, places: readonly Place[]): Promise<vo
   }
 }
 
+/** How often an operator tries something anew that failed, and how long after, in milliseconds. */
+const again = { retries: 100, minTimeout: 500, factor: 1 };
+
 /** What an operator does with `tablog log resume`, again until it is possible. */
 export async function resumeLog(world: World): Promise<void> {
-  await asOperator(world, (log, database) => pRetry(() => resumeAfterLoss(log, database), { retries: 100, minTimeout: 500, factor: 1 }));
+  await pRetry(() => asOperator(world, resumeAfterLoss), again);
 }
 
-/** Does something to the log and the read model from outside of the service. */
-export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>): Promise<void> {
+/** What an operator does with `tablog quarantine release --all`, again until no team is in quarantine. */
+export async function releaseTeams(world: World): Promise<void> {
+  const { signal } = new AbortController();
+  await pRetry(() => asOperator(world, async (log, database) => {
+    for (const quarantine of await readQuarantines(database.pool)) await releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal });
+  }), again);
+}
+
+/** Does something to the log and a read model from outside of the service. */
+export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>, readModel = readModelSchema): Promise<void> {
   const { postgres, kafka } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {
-    const { asDatabase: database } = new SimulatedDatabase(postgres, operator);
+    const { asDatabase: database } = new SimulatedDatabase(postgres, operator, readModel);
     const log = kafka === null
       ? PostgresReader.over(database.pool, partitions)
       : new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, operator), 'log'), partitions);

@@ -5,7 +5,7 @@ import { PostgresEngine } from '../../projections/engine/postgres/postgres-engin
 import { openQueries } from '../../projections/engine/model.ts';
 import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { Projector } from '../../projections/engine/projector.ts';
-import { models } from '../../projections/models.ts';
+import { models, readModelSchema } from '../../projections/models.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
 import { openShares } from '../../src/http/limits/shares.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
@@ -36,15 +36,23 @@ export interface Serving {
 
 export type Role = 'all' | 'api' | 'projector';
 
+export interface PlaceOptions {
+  /** Another consumer group than that of the others. */
+  readonly group?: ConsumerGroup | null;
+  /** The schema of its read model, if that is not the one of the others: this is another version of the service. */
+  readonly readModel?: string;
+}
+
 /** A place in which a process runs: when one ends, a supervisor starts the next. */
 export class Place {
   readonly #world: World;
-  readonly #role: Role;
+  readonly role: Role;
   readonly #group: ConsumerGroup | null;
   #serving: Serving | null = null;
   #process: SimulatedProcess | null = null;
   #database: SimulatedDatabase | null = null;
-  readonly #name: string;
+  readonly readModel: string;
+  readonly name: string;
   #starts = 0;
   #isStopped = false;
   /** How far the clock of its machine is ahead, in milliseconds. */
@@ -52,18 +60,18 @@ export class Place {
   /** Rejects when the process that runs now ends. */
   ended = Promise.withResolvers<never>();
 
-  /** `group`: another consumer group than that of the others. */
-  constructor(world: World, role: Role, group: ConsumerGroup | null = world.kafka?.group ?? null) {
+  constructor(world: World, role: Role, { group = world.kafka?.group ?? null, readModel = readModelSchema }: PlaceOptions = {}) {
     this.#world = world;
-    this.#role = role;
+    this.role = role;
     this.#group = group;
-    this.#name = `${role} ${(world.places += 1)}`;
+    this.readModel = readModel;
+    this.name = `${role} ${(world.places += 1)}`;
     this.start();
   }
 
   /** What serves requests; null while it starts. */
   get serving(): Serving | null {
-    return this.#role !== 'projector' && this.#serving?.log.isCaughtUp ? this.#serving : null;
+    return this.role !== 'projector' && this.#serving?.log.isCaughtUp ? this.#serving : null;
   }
 
   /** Whether the process that served has ended. */
@@ -78,7 +86,7 @@ export class Place {
   start(): void {
     this.#isStopped = false;
     this.#starts += 1;
-    const process = new SimulatedProcess(`${this.#name}, start ${this.#starts}`);
+    const process = new SimulatedProcess(`${this.name}, start ${this.#starts}`);
     process.skew = this.skew;
     this.#process = process;
     this.ended = Promise.withResolvers();
@@ -94,6 +102,7 @@ export class Place {
     this.#process = null;
     this.#serving = null;
     this.#database?.cut();
+    if (this.#database !== null) this.#world.waits.databases.delete(this.#database);
     this.#group?.silence(process);
     this.ended.reject(new Error('the process has ended'));
     clock.schedule(this.#world.random.between(10, 3000), () => (this.#isStopped ? undefined : this.start()), null);
@@ -115,6 +124,12 @@ export class Place {
     this.#database?.cut();
   }
 
+  /** From now on the clock of its machine is ahead by so many milliseconds. */
+  setClock(skew: number): void {
+    this.skew = skew;
+    if (this.#process !== null) this.#process.skew = skew;
+  }
+
   /** Ends it for good. */
   stop(): void {
     this.#isStopped = true;
@@ -122,9 +137,10 @@ export class Place {
   }
 
   async #open(process: SimulatedProcess): Promise<void> {
-    const { postgres } = this.#world;
-    const database = new SimulatedDatabase(postgres, process);
+    const { postgres, waits } = this.#world;
+    const database = new SimulatedDatabase(postgres, process, this.readModel);
     this.#database = database;
+    waits.databases.add(database);
     const fail = (): void => {
       if (this.#process === process) this.#drain(process);
     };
@@ -167,7 +183,7 @@ export class Place {
     if (kafka === null) return PostgresEngine.open(common, signal);
     return KafkaEngine.over({
       connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
-      membership: this.#role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, requireReadModel: async () => undefined, lagEventsMax: 100_000, listens: this.#role !== 'projector' }, signal);
+      membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
+    }, { ...common, requireReadModel: async () => undefined, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
   }
 }

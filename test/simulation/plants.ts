@@ -5,12 +5,15 @@
 import { Batch } from '../../projections/engine/batch.ts';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
 import { ProgressNotifier } from '../../projections/engine/kafka/progress-notifications.ts';
+import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import type { Database } from '../../src/database/database.ts';
 import { HistoryGuard } from '../../src/database/history.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
+import { otherReadModel } from './operations.ts';
 import { changing, others } from './statements.ts';
 
 export interface Plant {
@@ -20,6 +23,22 @@ export interface Plant {
 
 const lostCommits = 'Postgres goes on without its last commits, on a new timeline';
 const lostCommitsUnnoticed = 'Postgres goes on without its last commits, on the same timeline';
+
+/** Changes how a process that has the log in Postgres, and runs, catches up with it. */
+function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) => Promise<void>): void {
+  const { open } = PostgresEngine;
+  const { catchUp } = PostgresEngine.prototype;
+  const databases = new WeakMap<PostgresEngine, Database>();
+  PostgresEngine.open = async (options, signal) => {
+    const engine = await open.call(PostgresEngine, options, signal);
+    databases.set(engine, options.database);
+    return engine;
+  };
+  PostgresEngine.prototype.catchUp = async function changed(partition) {
+    const database = databases.get(this);
+    await (database === undefined ? catchUp.call(this, partition) : change(database, () => catchUp.call(this, partition)));
+  };
+}
 
 export const plants: Readonly<Record<string, Plant>> = {
   'errors of brokers are certain': {
@@ -118,6 +137,25 @@ export const plants: Readonly<Record<string, Plant>> = {
         await store(null);
         return true;
       };
+    },
+  },
+  'a writer connection is kept while its partition is caught up': {
+    faults: ['two versions write', 'an operator resumes the log beside writes'],
+    plant: () => catchUpAs((database, catchUp) => database.writers.with(catchUp)),
+  },
+  'one version is starved by the other': {
+    faults: ['two versions write'],
+    plant: () => catchUpAs(async (database, catchUp) => (database.schema === otherReadModel ? undefined : catchUp())),
+  },
+  'an append that waits is never answered': {
+    faults: ['Postgres is restarted', 'lines to Postgres are cut'],
+    plant: () => {
+      for (const { prototype } of [PostgresEngine, KafkaEngine]) {
+        const { append } = prototype;
+        prototype.append = async function answerOnlySuccess(this: never, ...args: Parameters<typeof append>) {
+          return await append.apply(this, args).catch(() => new Promise<never>(() => undefined));
+        };
+      }
     },
   },
   'who waits is told success by the offset': { faults: ['sends are not answered'], plant: realPlants['wait by offset only'] },

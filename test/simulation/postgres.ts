@@ -1,8 +1,10 @@
 /**
  * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed before each
- * statement, and wait for the locks of others; what was committed stays, unless a fault says that it is lost. It keeps rows in memory, and
- * knows the statements of the engine and of the models by their names (statements.ts).
+ * statement, and wait for the locks of others; one that waits in a circle fails after a second; what was committed stays, unless a fault
+ * says that it is lost. It keeps the rows of one log and of any number of read models in memory, and knows the statements of the engine
+ * and of the models by their names (statements.ts).
  */
+import { readModelSchema } from '../../projections/models.ts';
 import type { CombinedStatement } from '../../src/database/combine.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { Random } from '../support/random.ts';
@@ -16,14 +18,25 @@ export interface Result {
   readonly command: string;
 }
 
+interface Waiting {
+  readonly session: Session;
+  readonly resolve: () => void;
+}
+
 interface Lock {
   owner: Session;
-  readonly waiting: (() => void)[];
+  readonly waiting: Waiting[];
 }
+
+/** How long a session waits for a lock until Postgres looks for a deadlock, in milliseconds (its default). */
+const deadlockTimeout = 1000;
 
 export class PostgresServer implements Server {
   readonly random: Random;
-  readonly tables: Tables = new Map();
+  /** The tables of the log. Each read model has them, too. */
+  readonly log: Tables = new Map([['heads', new Map()], ['records', new Map()], ['history', new Map()]]);
+  /** By the names of their schemas. */
+  readonly readModels = new Map<string, Tables>();
   /** By how much the clock of the server is ahead, in milliseconds. */
   skew = 0;
   timeline = 1n;
@@ -33,11 +46,12 @@ export class PostgresServer implements Server {
   localKeys = 1n;
   /** How many commits there were when clients began. */
   firstCommits = 0;
+  refuses: (body: string) => boolean = () => false;
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
   readonly #locks = new Map<string, Lock>();
   /** How to undo each commit, for those that get lost. */
-  readonly #undo: { readonly rows: readonly (readonly [table: string, key: string, before: Row | undefined])[]; readonly localKeys: bigint }[] = [];
+  readonly #undo: { readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[]; readonly localKeys: bigint }[] = [];
 
   constructor(random: Random) {
     this.random = random;
@@ -47,13 +61,18 @@ export class PostgresServer implements Server {
     return Math.floor(wallClock() + this.skew);
   }
 
-  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>): void {
-    const undo: (readonly [string, string, Row | undefined])[] = [];
+  /** The committed rows of a table of a read model, or of the log. */
+  rowsOf(table: string, readModel = readModelSchema): ReadonlyMap<string, Row> {
+    return this.readModels.get(readModel)!.get(table) ?? new Map<string, Row>();
+  }
+
+  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>, tables: Tables): void {
+    const undo: (readonly [Map<string, Row>, string, Row | undefined])[] = [];
     for (const [table, rows] of changes) {
-      const stored = this.tables.get(table) ?? new Map<string, Row>();
-      this.tables.set(table, stored);
+      const stored = tables.get(table) ?? new Map<string, Row>();
+      tables.set(table, stored);
       for (const [key, row] of rows) {
-        undo.push([table, key, stored.get(key)]);
+        undo.push([stored, key, stored.get(key)]);
         if (row === null) stored.delete(key);
         else stored.set(key, row);
       }
@@ -77,8 +96,8 @@ export class PostgresServer implements Server {
     while (this.#undo.length > commits) {
       const { rows, localKeys } = this.#undo.pop()!;
       for (const [table, key, before] of rows.toReversed()) {
-        if (before === undefined) this.tables.get(table)!.delete(key);
-        else this.tables.get(table)!.set(key, before);
+        if (before === undefined) table.delete(key);
+        else table.set(key, before);
       }
       this.localKeys = localKeys;
     }
@@ -90,7 +109,7 @@ export class PostgresServer implements Server {
     for (const session of this.sessions) session.end();
   }
 
-  /** Resolves when the session has the lock. */
+  /** Resolves when the session has the lock. Rejects when it waits for itself. */
   lock(name: string, session: Session): Promise<void> {
     if (!session.isAlive) return new Promise(() => undefined);
     const lock = this.#locks.get(name);
@@ -100,15 +119,33 @@ export class PostgresServer implements Server {
       session.locks.add(name);
       return Promise.resolve();
     }
-    return new Promise((resolve) => {
-      lock.waiting.push(() => {
-        if (session.isAlive) {
-          lock.owner = session;
-          session.locks.add(name);
+    return new Promise((resolve, reject) => {
+      session.waitsFor = name;
+      const look = clock.schedule(deadlockTimeout, () => {
+        if (!lock.waiting.includes(waiting) || !this.#isInCircle(session)) return;
+        lock.waiting.splice(lock.waiting.indexOf(waiting), 1);
+        session.waitsFor = null;
+        reject(postgresError('40P01'));
+      }, null);
+      const waiting = {
+        session,
+        resolve: () => {
+          look.isCleared = true;
           resolve();
-        } else this.#pass(name, lock);
-      });
+        },
+      };
+      lock.waiting.push(waiting);
     });
+  }
+
+  /** Whether the session waits for a lock whose owner waits for this session, however indirectly. */
+  #isInCircle(session: Session): boolean {
+    let at: Session | undefined = session;
+    for (let steps = this.sessions.size; at !== undefined && steps >= 0; steps -= 1) {
+      at = at.waitsFor === null ? undefined : this.#locks.get(at.waitsFor)?.owner;
+      if (at === session) return true;
+    }
+    return false;
   }
 
   unlock(name: string): void {
@@ -117,8 +154,16 @@ export class PostgresServer implements Server {
 
   #pass(name: string, lock: Lock): void {
     const next = lock.waiting.shift();
-    if (next === undefined) this.#locks.delete(name);
-    else next();
+    if (next === undefined) {
+      this.#locks.delete(name);
+      return;
+    }
+    const { session, resolve } = next;
+    if (!session.isAlive) return this.#pass(name, lock);
+    lock.owner = session;
+    session.locks.add(name);
+    session.waitsFor = null;
+    resolve();
   }
 }
 
@@ -128,7 +173,11 @@ let backends = 0;
 export class Session {
   readonly id = (backends += 1);
   readonly server: PostgresServer;
+  /** The schema of its read model. */
+  readonly readModel: string;
   readonly locks = new Set<string>();
+  /** The lock that it waits for. */
+  waitsFor: string | null = null;
   isAlive = true;
   /** Called when the backend ends. */
   onEnd: () => void = () => undefined;
@@ -136,8 +185,9 @@ export class Session {
   #hasFailed = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(server: PostgresServer) {
+  constructor(server: PostgresServer, readModel: string) {
     this.server = server;
+    this.readModel = readModel;
     server.sessions.add(this);
   }
 
@@ -186,11 +236,11 @@ export class Session {
       const given = values.slice(at, (at += handler.parameters));
       return { handler, given };
     });
-    for (const { handler, given } of calls) for (const lock of handler.locks(given)) await this.server.lock(lock, this);
+    for (const { handler, given } of calls) for (const lock of handler.locks(given, this.readModel)) await this.server.lock(lock, this);
     // What a statement does takes time, in which others run.
     await clock.sleep(this.server.random.between(0, 0.5));
     if (!this.isAlive) return new Promise(() => undefined);
-    const view = this.#transaction ?? new View(this.server);
+    const view = this.#transaction ?? this.#view();
     const results = calls.map(({ handler, given }, part) => {
       const rows = handler.run(view, given);
       // Postgres runs the parts that guard before those that nobody reads from.
@@ -202,8 +252,12 @@ export class Session {
     return { rows, rowCount: rows.length, command: 'SELECT' };
   }
 
+  #view(): View {
+    return new View(this.server, this.server.readModels.get(this.readModel)!);
+  }
+
   #begin(): Result {
-    this.#transaction = new View(this.server);
+    this.#transaction = this.#view();
     this.#hasFailed = false;
     return { rows: [], rowCount: 0, command: 'BEGIN' };
   }

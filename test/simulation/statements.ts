@@ -1,5 +1,6 @@
 /** What each statement does in the model of Postgres: those of the engine and of the log. */
 import type { Statement } from '../../src/database/pipelined-client.ts';
+import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { modelStatements } from './model-statements.ts';
@@ -14,16 +15,18 @@ export interface Handler {
   /** How many parameters the statement has. */
   readonly parameters: number;
   /** The locks that it takes first, by name. */
-  locks(values: Values): readonly string[];
+  locks(values: Values, readModel: string): readonly string[];
   run(view: View, values: Values): readonly Row[];
 }
 
 type Run = Handler['run'];
 
-/** A lock on the head and the progress of a partition. */
-const partitionLock = (partition: number): string => `partition ${partition}`;
+/** The locks on a row of the heads, and on one of the progress of a read model. */
+const headLock = (partition: unknown): string => `head ${String(partition)}`;
+const progressLock = (partition: unknown, readModel: string): string => `progress ${String(partition)} of ${readModel}`;
 
-const locksFirst = ([partition]: Values): string[] => [partitionLock(Number(partition))];
+const locksHead: Handler['locks'] = ([partition]) => [headLock(partition)];
+const locksProgress: Handler['locks'] = ([partition], readModel) => [progressLock(partition, readModel)];
 
 function progress(view: View, partition: unknown): Row {
   return view.get('progress', String(partition))!;
@@ -57,7 +60,7 @@ function putRecord(view: View, partition: unknown, offset: bigint, time: number,
 
 const timelineOf = ({ server: { timeline } }: View): string => timeline.toString(16).padStart(8, '0');
 
-/** Statements that change a partition, by name; they lock it. Bugs are planted here. */
+/** Statements that lock the head of a partition or its progress, by name. Bugs are planted here. */
 export const changing: Record<string, Run> = {
   advance_progress: (view, [partition, first, next, time, lastHash, logId, epoch, layout, hashBefore]) => change(
     view, partition,
@@ -65,6 +68,21 @@ export const changing: Record<string, Run> = {
       && (hashBefore === null || Buffer.compare(row['lastHash'] as Uint8Array, hashBefore) === 0),
     (row) => ({ next, time, lastHash, logId: logId ?? row['logId'] }),
   ),
+  lock_progress: (view, [partition]) => [{ next: progress(view, partition)['next'], table: view.oid }],
+  begin_quarantine: (view, [partition, offset, time, lastHash, epoch, teamId, reason]) => change(
+    view, partition,
+    (row) => row['next'] === offset && row['epoch'] === epoch && row['halted'] === null,
+    (row) => ({ next: offset + 1n, time, lastHash, layout: (row['layout'] as bigint) + 1n, held: heldTeams(row, (held) => ({ ...held, [teamId]: Number(time) })) }),
+  ).map(({ base, gaps }) => {
+    view.put('quarantines', `${partition} ${teamId}`, { partition, teamId, failedOffset: offset, reason, since: time, next: offset, time, base, gaps });
+    return { next: offset };
+  }),
+  end_quarantine: (view, [partition, teamId]) => {
+    view.put('quarantines', `${partition} ${teamId}`, null);
+    return change(view, partition, () => true, (row) => {
+      return { layout: (row['layout'] as bigint) + 1n, held: heldTeams(row, ({ [teamId as string]: _, ...others }) => others) };
+    });
+  },
   store_versions: (view, [partition, base, gaps]) => change(view, partition, () => true, () => ({ base, gaps })),
   move_head: (view, [partition, first, next, time]) => {
     const head = view.get('heads', String(partition))!;
@@ -75,6 +93,13 @@ export const changing: Record<string, Run> = {
     return [{ ...head, time: BigInt(Number(head['time'])), serverTime: BigInt(view.server.time), projected: progress(view, partition)['next'], layout: progress(view, partition)['layout'] }];
   },
 };
+
+function heldTeams({ held }: Row, change: (held: Record<string, number>) => object): string {
+  return JSON.stringify(change(JSON.parse(held as string)));
+}
+
+/** Which of them lock the head. */
+const onHeads: ReadonlySet<string> = new Set(['move_head', 'lock_head']);
 
 /** Other statements of the engine and of the log, by name. Bugs are planted here. */
 export const others: Record<string, Run> = {
@@ -88,6 +113,10 @@ export const others: Record<string, Run> = {
     });
     return [];
   },
+  select_hashes: (view, [partition, offsets]) => (offsets as bigint[]).flatMap((offset) => {
+    const record = view.get('records', `${partition} ${offset}`);
+    return record === null ? [] : [{ offset, hash: hashOf({ bytes: record['bytes'] as Uint8Array }) }];
+  }),
   select_records: (view, [partition, from, to, limit]) => {
     const rows: Row[] = [];
     for (let offset = BigInt(from); offset < BigInt(to) && rows.length < limit; offset += 1n) {
@@ -104,6 +133,9 @@ export const others: Record<string, Run> = {
   }),
   read_progress: (view) => inOrder(view, 'progress').map((row) => ({ ...row, serverTime: BigInt(view.server.time) })),
   read_progress_of: (view, [partition]) => [progress(view, partition)],
+  select_quarantine: (view, [partition, teamId]) => [view.get('quarantines', `${partition} ${teamId}`)].filter((row) => row !== null),
+  fail_quarantine: (view, [partition, teamId, offset, reason]) => changeQuarantine(view, [partition, teamId], ({ next }) => (next === offset ? { failedOffset: offset, reason } : {})),
+  move_quarantine: (view, [partition, teamId, next, time, base, gaps]) => changeQuarantine(view, [partition, teamId], () => ({ next, time, base, gaps })),
   select_position: (view, [partition]) => [progress(view, partition)],
   select_outcomes: (view, [partition, commandIds]) => outcomes(view, partition, commandIds),
   select_progress_and_outcomes: (view, [partition, commandIds]) => {
@@ -127,8 +159,14 @@ export const others: Record<string, Run> = {
   },
 };
 
+function changeQuarantine(view: View, [partition, teamId]: Values, change: (row: Row) => Row): Row[] {
+  const before = view.get('quarantines', `${partition} ${teamId}`);
+  if (before !== null) view.put('quarantines', `${partition} ${teamId}`, { ...before, ...change(before) });
+  return [];
+}
+
 function nextEpoch(view: View, { epoch }: Row): bigint {
-  return (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
+  return (epoch as bigint) + 2n + BigInt(Math.floor(view.server.random.next() * 2 ** 40));
 }
 
 function outcomes(view: View, partition: unknown, commandIds: readonly string[]): Row[] {
@@ -138,30 +176,31 @@ function outcomes(view: View, partition: unknown, commandIds: readonly string[])
 
 /** Statements without a name, by how they begin: which locks they take, and what they do. */
 const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: Run])[] = [
-  ['update progress set halted = case when contradicted then halted end', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => {
-    return { epoch: nextEpoch(view, row), halted: row['contradicted'] ? row['halted'] : null };
+  ['update progress set halted = case when contradicted then halted end', locksProgress, (view, [partition]) => change(view, partition, () => true, (row) => {
+    return { epoch: nextEpoch(view, row) | 1n, halted: row['contradicted'] ? row['halted'] : null };
   })],
-  ['update progress set epoch = ', locksFirst, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) }))],
-  ['update progress set halted = $2, contradicted = true', locksFirst, (view, [partition, halted]) => {
+  ['update progress set epoch = ', locksProgress, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) & -2n }))],
+  ['update progress set halted = $2, contradicted = true', locksProgress, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
   }],
-  ['update progress set halted = null, contradicted = false', ([partitions]) => (partitions as number[]).map(partitionLock), (view, [partitions]) => {
+  ['update progress set halted = null, contradicted = false', ([partitions], readModel) => (partitions as number[]).map((partition) => progressLock(partition, readModel)), (view, [partitions]) => {
     return (partitions as number[]).flatMap((partition) => {
       return change(view, partition, ({ contradicted }) => contradicted === true, () => ({ halted: null, contradicted: false }));
     });
   }],
-  ['update progress set halted = case when contradicted then halted else $3', locksFirst, (view, [partition, epoch, halted]) => {
+  ['update progress set halted = case when contradicted then halted else $3', locksProgress, (view, [partition, epoch, halted]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), (row) => ({ halted: row['contradicted'] ? row['halted'] : halted }));
   }],
-  ['update progress set caught_up = true', locksFirst, (view, [partition, epoch]) => {
+  ['update progress set caught_up = true', locksProgress, (view, [partition, epoch]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
   }],
+  ['select partition, team_id as "teamId"', () => [], (view, [teamId]) => view.all('quarantines').filter((row) => teamId === undefined || row['teamId'] === teamId)],
   ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
   ['create ', () => [], () => []],
   ['select from pg_namespace', () => [], () => [{}]],
   ['select to_regclass', () => [], () => [{ records: 'there' }]],
-  ['select partition, next, (extract', () => allPartitions(partitions).map(partitionLock), (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time }))],
-  ['with moved as', locksFirst, (view, [partition, bytes]) => {
+  ['select partition, next, (extract', () => allPartitions(partitions).map(headLock), (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time }))],
+  ['with moved as', locksHead, (view, [partition, bytes]) => {
     const { next, time } = view.get('heads', String(partition)) as { next: bigint; time: number };
     const now = Math.max(time, view.server.time);
     putRecord(view, partition, next, now, bytes);
@@ -192,7 +231,7 @@ export function handlerOf(statement: Statement): Handler {
 function findHandler(statement: Statement): Pick<Handler, 'locks' | 'run'> {
   const { name, text } = statement;
   const changes = changing[name];
-  if (changes) return { locks: locksFirst, run: changes };
+  if (changes) return { locks: onHeads.has(name) ? locksHead : locksProgress, run: changes };
   const run = others[name] ?? modelStatements(statement) ?? generatedWrite(statement);
   if (run) return { locks: () => [], run };
   const start = text.trimStart();

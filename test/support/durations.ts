@@ -1,4 +1,5 @@
-/** Reports, at the end of a run, how long the files of each test project took. */
+/** Reports, at the end of a run, how long the files of each test project took, and by what time limits were multiplied. */
+import { limitMs } from './time-limits.ts';
 
 /** The part of Jest's results that is read. */
 interface Results {
@@ -33,6 +34,6 @@ export default class Durations {
     });
     const head = `${'Project'.padEnd(22)} files   tests   seconds`;
     const total = ((Date.now() - startTime) / 1000).toFixed(0);
-    process.stderr.write(`\n${[head, ...lines].join('\n')}\nTwo files run at a time: ${total} s together.\n`);
+    process.stderr.write(`\n${[head, ...lines].join('\n')}\nTwo files run at a time: ${total} s together. The machine's slowness, which multiplies time limits, is ${limitMs(1000) / 1000}.\n`);
   }
 }

@@ -12,6 +12,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { findPostmaster } from '../../src/embedded/postmaster.ts';
 import { isAlive } from '../../src/embedded/processes.ts';
+import { limitMs } from './time-limits.ts';
 
 const MODULE = new URL('../../src/embedded/embedded-postgres.ts', import.meta.url).href;
 
@@ -64,7 +65,7 @@ export function useEmbeddedFolder(): EmbeddedFolder {
   });
 
   function start(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
-    return startEmbeddedPostgres({ folder, settings, log: (line) => lines.push(line), startTimeoutMs: 60_000 });
+    return startEmbeddedPostgres({ folder, settings, log: (line) => lines.push(line), startTimeoutMs: limitMs(60_000) });
   }
 
   function spawnStart(): ChildProcess {

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { limitMs } from './time-limits.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -122,13 +123,13 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Polls until a condition holds; tests never wait for a fixed time. The default is long, since machines differ, and only a failure takes it. */
+/** Polls until a condition holds; tests never wait for a fixed time. `timeoutMs` follows the speed of the machine. */
 export async function sleepUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,
   timeoutMs = 120_000,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + limitMs(timeoutMs);
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`timed out before ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

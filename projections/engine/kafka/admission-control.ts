@@ -100,6 +100,7 @@ export class AdmissionControl {
     const owned = new Set(owner.partitions);
     return {
       queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes,
+      oldestAppendMs: this.#partitions.map((partition) => this.#queue.waitsIn(partition).oldestMs),
       halts: this.#partitions.map((partition) => this.#haltCauseOf(partition)),
       quarantinedTeams: this.#partitions.reduce((sum, partition) => sum + this.#options.watch.of(partition).held.since.size, 0),
       kafka: {
@@ -108,6 +109,13 @@ export class AdmissionControl {
         owned: this.#partitions.map((partition) => owned.has(partition)),
       },
     };
+  }
+
+  /** Whether operators are shown a reason why a partition may stand still. */
+  explains(partition: number): boolean {
+    const { ends, watch } = this.#options;
+    return !this.#isCaughtUp || this.#lost !== null || this.#clockProblem() !== null || ends.away !== null || watch.away !== null
+      || this.#haltOf(partition) !== null || watch.of(partition).contradicted;
   }
 
   get isCaughtUp(): boolean {

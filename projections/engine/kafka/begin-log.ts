@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { advisoryLocks } from '../../../src/database/advisory-locks.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
-import { readProgress } from '../progress/progress.store.ts';
+import { readProgress, readProgressNow } from '../progress/progress.store.ts';
 import { encodeGenesis, proveIdentityTwice, readLogId, WrongLog } from '../../../src/log/identity.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
 import { whenSettled } from '../../../src/log/kafka/kafka-client.ts';
@@ -24,7 +24,7 @@ export async function beginLog(database: Database, connection: KafkaConnection, 
   await inTransaction(database.pool, async (client) => {
     // Without the lock, two processes that start at once could give the log two IDs.
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.nameLog]);
-    const remembered = await readProgress(database.pool);
+    const { progress: remembered } = await readProgressNow(client);
     const empty = await findEmpty();
     const unnamed = empty.filter((partition) => remembered[partition]!.logId === null);
     if (unnamed.length === 0) return;

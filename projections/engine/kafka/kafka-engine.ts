@@ -2,6 +2,7 @@
  * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its events; the process
  * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
@@ -9,8 +10,9 @@ import { HistoryChanged } from '../../../src/database/history.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { Decided } from '../decided.ts';
 import { listenerOf } from '../projection-listener.ts';
+import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
-import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import { NotAppended, type EventLog, type LogRecord, type LogStatus, type PartitionBounds, type Standstill } from '../../../src/log/event-log.ts';
 import { RecordsLost, shortLog } from '../../../src/log/identity.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
@@ -20,13 +22,17 @@ import { AdmissionControl, type AdmissionLimits } from './admission-control.ts';
 import { openConnections, type Connections } from './connections.ts';
 import { Contradictions } from './contradictions.ts';
 import type { GroupMembership } from '../../../src/log/kafka/group-membership.ts';
+import { isKafkaAway } from '../../../src/log/kafka/kafka-away.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { LogEnds } from '../../../src/log/kafka/log-ends.ts';
 import { OutcomeWaiters } from './outcome-waiters.ts';
+import { SharedRuns } from '../../../src/log/shared-runs.ts';
+import { readProgress } from '../progress/progress.store.ts';
 import { PartitionAppender } from '../../../src/log/kafka/partition-appender.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { notificationOf } from './progress-notifications.ts';
 import { ProgressWatch } from './progress-watch.ts';
+import { appendsWait, Waits } from '../waits.ts';
 
 export interface KafkaEngineOptions extends AdmissionLimits {
   readonly database: Database;
@@ -34,6 +40,8 @@ export interface KafkaEngineOptions extends AdmissionLimits {
   /** Rejects once the read model was replaced by another one. */
   readonly requireReadModel: () => Promise<void>;
   readonly partitions: number;
+  /** Whether processes that use other read models may append; absent: they do not. */
+  readonly mayBeBehind?: () => boolean;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
   /** Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all a little. */
@@ -42,6 +50,10 @@ export interface KafkaEngineOptions extends AdmissionLimits {
   /** Notified of appends, refusals, failures and takeovers. */
   readonly observer?: LogObserver;
 }
+
+/** How long `reachHead` waits for the projection, and how often it looks, in milliseconds. */
+const reachHeadMs = 5000;
+const reachHeadLookMs = 20;
 
 /** The way to the brokers. */
 export interface Brokers {
@@ -61,13 +73,19 @@ export class KafkaEngine implements EventLog {
   readonly #owner: PartitionOwner;
   readonly #membership: Pick<GroupMembership, 'join' | 'leave'> | null;
   readonly #appenders: readonly PartitionAppender[];
+  /** The sends of each partition that are not acknowledged. */
+  readonly #sends: readonly Waits[];
   readonly #closing = new AbortController();
   readonly #ends: LogEnds;
   readonly #contradictions: Contradictions;
   readonly #admission: AdmissionControl;
+  /** Asks the brokers where the partitions end. */
+  readonly #looks: SharedRuns<ReadonlyMap<number, PartitionBounds>>;
   #assigned: readonly number[] = [];
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
+  /** When statements of a partition took too long last, and were tried again, by `performance.now`. */
+  readonly #timedOutAt: number[];
 
   private constructor(options: KafkaEngineOptions, { membership }: Brokers, connections: Connections) {
     this.#options = options;
@@ -75,8 +93,11 @@ export class KafkaEngine implements EventLog {
     this.#connections = connections;
     this.partitions = options.partitions;
     this.#sentAt = allPartitions(options.partitions).map(() => 0);
+    this.#timedOutAt = allPartitions(options.partitions).map(() => -Infinity);
+    this.#sends = allPartitions(options.partitions).map(() => new Waits());
     const { database, projector, requireReadModel, partitions, unknownWait, listens, logger } = options;
     const { connection, reader, ends, wrong } = connections;
+    this.#looks = new SharedRuns(() => connection.bounds(allPartitions(partitions)));
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
       partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
@@ -94,7 +115,7 @@ export class KafkaEngine implements EventLog {
       onShort: (partition, end, next) => this.#contradictions.add(partition, shortLog(partition, end, next)),
     });
     this.#owner = new PartitionOwner({
-      connection, reader, database, projector, requireReadModel, logger, listener: listenerOf(logger, this.#observer),
+      connection, reader, database, projector, requireReadModel, logger, listener: this.#listener(),
       withNotification: async (partition, records, decided, store) => {
         if (decided.held.size > 0 || !this.#waiters.waitForAll(partition, decided.outcomes.keys())) {
           return this.#watch.withNotification(notificationOf(partition, records, decided), store);
@@ -151,6 +172,30 @@ export class KafkaEngine implements EventLog {
     return this.#admission.caughtUp();
   }
 
+  get mayBeBehind(): boolean {
+    return this.#options.mayBeBehind?.() ?? false;
+  }
+
+  async reachHead(partition: number | null): Promise<void> {
+    let ends;
+    try {
+      ends = await this.#looks.run();
+    } catch (error) {
+      if (!isKafkaAway(error)) throw error;
+      // Nobody can append now. Reading goes on with what there is.
+      return;
+    }
+    const { pool } = this.#options.database;
+    const deadline = performance.now() + reachHeadMs;
+    for (;;) {
+      const progress = await readProgress(pool);
+      const behind = [...ends].find(([of, { end }]) => (partition === null || of === partition) && progress[of]!.halted === null && progress[of]!.next < end);
+      if (behind === undefined) return;
+      if (performance.now() > deadline) throw new NotAppended(`the read model is behind what processes of another version have appended to partition ${behind[0]}`);
+      await sleep(reachHeadLookMs);
+    }
+  }
+
   onFailure(listener: (reason: string) => void): void {
     this.#admission.onFailure(listener);
   }
@@ -163,8 +208,10 @@ export class KafkaEngine implements EventLog {
     let placedAt: bigint | undefined;
     // The outcome comes from the projection, possibly before the brokers acknowledge the send.
     const { next } = this.#watch.of(partition);
+    const send = this.#sends[partition]!.begin();
     const sent = this.#appenders[partition]!.append(event).then(
       ({ offset, time }) => {
+        send.end('done');
         placedAt = offset;
         wait.placedAt({ offset, time });
         observer.appended(performance.now() - began);
@@ -173,17 +220,21 @@ export class KafkaEngine implements EventLog {
           this.#contradictions.add(partition, new RecordsLost(partition, `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`));
         }
       },
-      (error: Error) => wait.fail(error),
+      (error: Error) => {
+        send.end('failed');
+        wait.fail(error);
+      },
     );
     void sent.finally(() => queued.sent());
     try {
       const outcome = await wait.outcome;
+      queued.left('done');
       observer.settled(performance.now() - began);
       return outcome;
     } catch (error) {
       throw fail(observer, error, { partition, offset: placedAt });
     } finally {
-      queued.left();
+      queued.left('failed');
     }
   }
 
@@ -207,12 +258,38 @@ export class KafkaEngine implements EventLog {
     return this.#admission.status();
   }
 
+  /** Its sends to the brokers, and what it projects itself. For outcomes of another process nobody waits longer than `unknownWait`. */
+  standstills(): readonly Standstill[] {
+    return allPartitions(this.partitions).flatMap((partition) => {
+      if (this.#admission.explains(partition)) return [];
+      return [...this.#unsent(partition), ...this.#unprojected(partition)];
+    });
+  }
+
+  #unsent(partition: number): Standstill[] {
+    const { count, undoneMs, silentMs } = this.#sends[partition]!;
+    if (count === 0) return [];
+    const what = `${appendsWait(count)} for the brokers, the log ends at offset ${this.#ends.endOf(partition)}`;
+    return [{ partition, what, undecidedMs: undoneMs, silentMs: Math.min(silentMs, performance.now() - this.#appenders[partition]!.failedAt) }];
+  }
+
+  #unprojected(partition: number): Standstill[] {
+    const undecidedMs = this.#ends.standsFor(partition);
+    if (undecidedMs === 0 || !this.#owner.hasAssigned(partition)) return [];
+    const what = `this process projects it, and ${this.#ends.lagOf(partition)} events wait since offset ${this.#watch.of(partition).next}`;
+    return [{ partition, what, undecidedMs, silentMs: Math.min(undecidedMs, performance.now() - this.#lastFailure(partition)) }];
+  }
+
+  #lastFailure(partition: number): number {
+    return Math.max(this.#owner.failedAt(partition), this.#timedOutAt[partition]!);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     this.#waiters.giveUp(0);
     const { logger } = this.#options;
     await untilClosed('its membership in the consumer group', this.#membership?.leave(), logger);
-    await untilClosed('the projection of its partitions', this.#owner.close(), logger);
+    await this.#owner.close();
     await untilClosed('its sends to Kafka', Promise.all(this.#appenders.map((appender) => appender.idle())), logger);
     await untilClosed('its looks at the progress', Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]), logger);
     await untilClosed('its connections to Kafka', this.#connections.close(), logger);
@@ -229,6 +306,17 @@ export class KafkaEngine implements EventLog {
     this.#options.database.history.onChanged((reason) => this.#abandon(reason));
     this.#membership?.join();
     this.#ends.start();
+  }
+
+  #listener(): ProjectionListener {
+    const listener = listenerOf(this.#options.logger, this.#observer);
+    return {
+      ...listener,
+      timedOut: (records, error) => {
+        this.#timedOutAt[records[0]!.partition] = performance.now();
+        listener.timedOut(records, error);
+      },
+    };
   }
 
   /** Takes no more events, and lets nobody wait for outcomes, because this process can read none any more. */

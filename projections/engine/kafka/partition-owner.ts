@@ -71,6 +71,8 @@ export class PartitionOwner {
   readonly #retakeDelays = new RetakeDelays();
   #assigned: ReadonlySet<number> = new Set();
   readonly #takingOver = new Set<number>();
+  /** When taking a partition over failed last, and was tried again, by `performance.now`. */
+  readonly #failedAt = new Map<number, number>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #fetcher: PartitionFetcher;
   readonly #closing = new AbortController();
@@ -88,6 +90,16 @@ export class PartitionOwner {
   /** The partitions that are projected here now. */
   get partitions(): number[] {
     return [...this.#owned.keys()];
+  }
+
+  /** Whether a partition is to be projected here. */
+  hasAssigned(partition: number): boolean {
+    return this.#assigned.has(partition);
+  }
+
+  /** When something that was to move a partition failed last, and was tried again, by `performance.now`. */
+  failedAt(partition: number): number {
+    return Math.max(this.#failedAt.get(partition) ?? -Infinity, this.#owned.get(partition)?.projection.failedAt ?? -Infinity, this.#fetcher.failedAt);
   }
 
   /** Takes over the partitions that are new in this list, and closes those that are no longer in it. */
@@ -124,7 +136,11 @@ export class PartitionOwner {
     this.assign([]);
     const { logger } = this.#options;
     await untilClosed('its fetches from Kafka', this.#fetcher.close(), logger);
-    while (this.#tasks.size > 0) await untilClosed('what it takes over or projects', Promise.all(this.#tasks), logger);
+    await untilClosed('what it takes over or projects', this.#idle(), logger);
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
   /** Tracks a background task, which must never reject, so that `close` can wait for it. */
@@ -167,6 +183,7 @@ export class PartitionOwner {
         logger.info({ partition, offset: String(claim.next), epoch: String(claim.epoch) }, 'took a partition over');
         return;
       } catch (error) {
+        this.#failedAt.set(partition, performance.now());
         logger.warn({ partition, err: error }, 'a partition cannot be taken over yet');
         await pause(failureWait, signal);
       }
@@ -183,10 +200,10 @@ export class PartitionOwner {
         this.#options.onProjected(partition, records, decided, isNotified);
         this.#noteCaughtUp(partition, records.at(-1)!.offset + 1n);
       },
-      onLost: () => {
+      onLost: (isFenced) => {
         this.#owned.delete(partition);
         // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
-        const delay = this.#retakeDelays.next(partition, performance.now() - takenAt);
+        const delay = isFenced ? 0 : this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
         logger[level]({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
         this.#takeOverSoon(partition, delay);

@@ -16,7 +16,7 @@ import type { LogRecord } from '../../../src/log/event-log.ts';
 import { hashOf } from '../../../src/log/identity.ts';
 import { isKeyTaken } from '../local-keys.ts';
 import { PartitionBatches } from '../partition-batches.ts';
-import type { Progress } from '../progress/progress.store.ts';
+import { isFenced, type Progress } from '../progress/progress.store.ts';
 import type { Decided } from '../decided.ts';
 import { ProjectionFailed, projectRecords, type ProjectionListener, type ProjectTarget } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
@@ -48,8 +48,8 @@ export interface ProjectionEvents {
    * processes were notified of them.
    */
   readonly onProjected: (records: readonly LogRecord[], decided: Decided | null, isNotified: boolean) => void;
-  /** Another process has taken the partition over, or found that its log contradicts the read model. */
-  readonly onLost: () => void;
+  /** Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: it only proves the log, and nobody owns the partition now. */
+  readonly onLost: (isFenced: boolean) => void;
   /** The record at this offset cannot be projected, or is not there. */
   readonly onHalted: (offset: bigint, error: Error) => void;
 }
@@ -66,6 +66,7 @@ export class PartitionProjection {
   readonly #options: PartitionProjectionOptions;
   readonly #target: ProjectTarget;
   readonly #batches: PartitionBatches<LogRecord>;
+  #failedAt = -Infinity;
   #tail: bigint;
   #tailTime: number;
   /** The record before the tail; null while none was offered. */
@@ -98,6 +99,11 @@ export class PartitionProjection {
   /** The offset after the last record offered. */
   get tail(): bigint {
     return this.#tail;
+  }
+
+  /** When a batch failed last, and is tried again, by `performance.now`. */
+  get failedAt(): number {
+    return this.#failedAt;
   }
 
   /** Whether this is the record before the tail: the log still has what was offered last. */
@@ -169,6 +175,7 @@ export class PartitionProjection {
         this.#batches.landed(left.at(-1)!);
         return false;
       } catch (error) {
+        this.#failedAt = performance.now();
         this.#batches.lost();
         if (isStatementTimeout(error)) this.#options.listener?.timedOut(left, error as Error);
         if (isKeyTaken(error)) this.#options.projector.forget();
@@ -206,7 +213,7 @@ export class PartitionProjection {
     // If `next` is below these records, the read model was replaced by an older one.
     if (epoch !== position.epoch || next < records[0]!.offset || contradicted) {
       this.#end();
-      onLost();
+      onLost(isFenced(epoch) && !contradicted);
       return [];
     }
     const done = records.filter(({ offset }) => offset < next);

@@ -1,8 +1,8 @@
 /** When a partition is taken back that was lost although it is still assigned to this process. */
 
 /**
- * In milliseconds. At first there is no delay, because a process that proves the log fences the owner off once. It grows while the partition is
- * lost again soon, because another process may keep taking it.
+ * In milliseconds. It grows while the partition is lost again soon, because another process may keep taking it. What a process fences off only to prove
+ * the log (`isFenced`) is taken back at once, however often: many processes do so when they start together.
  */
 const delays = [0, 50, 100, 200, 500, 1000, 2000, 5000] as const;
 /** A partition that was kept for this long was not lost soon. In milliseconds. */

@@ -9,10 +9,11 @@ import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
-/** How often the heads are read, in milliseconds: that old is what a process reads of events that only others project. */
+/** How often the heads are read, in milliseconds. Requests do not wait for it: `reachHead` looks for itself. */
 const lookInterval = 500;
 
-interface Head {
+/** How far a partition of the log is, and the read model of it. */
+export interface Head {
   readonly next: string | bigint;
   readonly projected: string | bigint;
   /** The version behind the last event. */
@@ -21,7 +22,7 @@ interface Head {
   readonly held: string;
 }
 
-const selectHeads: Statement<Head> = {
+export const selectHeads: Statement<Head> = {
   name: 'select_heads',
   text: `select heads.next, progress.next as projected, progress.held, progress.base + heads.next as version,
       (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime"
@@ -85,9 +86,8 @@ export class HeadWatch {
       onTime(Number(rows[0]!.serverTime));
       if (this.#hasFallen(rows, known)) return;
       for (const [partition, { held }] of rows.entries()) onHeld(partition, parseHeldTeams(held));
-      for (const [partition, { next, projected }] of rows.entries()) {
-        if (BigInt(projected) < BigInt(next)) await onBehind(partition);
-      }
+      // All at once: none waits for another one that is far behind.
+      await Promise.all(rows.flatMap(({ next, projected }, partition) => (BigInt(projected) < BigInt(next) ? [onBehind(partition)] : [])));
     } catch (error) {
       // Requests say so when Postgres is away.
       logger.debug({ err: error }, 'the heads of the log could not be read');

@@ -1,7 +1,7 @@
 import type { Statement } from '../../../src/database/pipelined-client.ts';
 import { logSchema } from '../../../src/log/postgres/log-tables.ts';
 
-/** Locks the head of a partition; returns its position, the server's time, and the progress and layout of the read model. */
+/** Locks the head of a partition, so that nobody else can move it; returns its position, the server's time, and the progress and layout of the read model. */
 export const lockHead: Statement<{ next: bigint; time: bigint; serverTime: bigint; projected: bigint; layout: bigint }> = {
   name: 'lock_head',
   text: `select heads.next, heads.time, (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime", progress.next as projected, progress.layout

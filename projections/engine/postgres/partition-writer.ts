@@ -2,6 +2,9 @@
  * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in one
  * transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and decided speculatively,
  * as if the first had landed; storing it checks that assumption.
+ *
+ * If the read model is behind the log, because others append too, the batch is stored together with what is missing before it, under the lock of the
+ * head: nobody overtakes it, however much the others write.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
@@ -20,17 +23,18 @@ import type { LogClock } from '../../../src/log/log-clock.ts';
 import type { LogObserver } from '../../../src/log/log-observer.ts';
 import { appendStatements } from '../../../src/log/postgres/append-statements.ts';
 import { isLogClosed } from '../../../src/log/postgres/log-place.ts';
+import { readSome } from '../../../src/log/postgres/postgres-reader.ts';
 import type { Duplicates } from '../batch.ts';
 import type { Decided } from '../decided.ts';
 import { isKeyTaken } from '../local-keys.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
 import { PartitionBatches } from '../partition-batches.ts';
-import { isConflict } from '../project-records.ts';
+import { batchesOf, isConflict } from '../project-records.ts';
 import { heldMessage } from '../quarantine/held-teams.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../speculative-batch.ts';
 import { lockHead } from './lock-head.ts';
-import { CommitUnknown, findCommitted } from './unknown-commit.ts';
+import { CommitUnknown, findCommitted, type Fate } from './unknown-commit.ts';
 
 /** After another process wrote to this partition, this many batches lock the head first instead of guessing it. */
 const cautiousBatches = 16;
@@ -51,6 +55,20 @@ interface LockedOptions {
   readonly duplicates: Duplicates;
   /** The same batch, decided ahead, if it could not be stored; null: there was none. */
   readonly missed: SpeculativeBatch | null;
+  /** Whether to project a part of what is missing if it is too much for one transaction. */
+  readonly inParts: boolean;
+}
+
+/**
+ * The read model is behind the log by more than one transaction should hold, or by records that cannot be projected in it. `catchUp` brings it to the
+ * end, without the lock of the head and without a connection that others wait for.
+ */
+class Behind extends Error {
+  override readonly name = 'Behind';
+
+  constructor(partition: number, cause?: unknown) {
+    super(`the read model of partition ${partition} is behind its log`, { cause });
+  }
 }
 
 export interface PartitionWriterOptions {
@@ -60,7 +78,7 @@ export interface PartitionWriterOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly clock: LogClock;
-  /** Projects the log up to the head of the partition. */
+  /** Projects the log up to where the head of the partition is now. Takes connections of its own. */
   readonly catchUp: (partition: number) => Promise<void>;
   /** Called when a batch is stored; `next`: the offset behind it. */
   readonly onLanded: (partition: number, next: bigint) => void;
@@ -150,22 +168,29 @@ export class PartitionWriter {
   }
 
   async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Decided> {
-    const { writers } = this.#options.database;
+    const { partition, database: { writers }, catchUp } = this.#options;
     let duplicates: Duplicates = 'fail';
+    let inParts = false;
     // A speculative batch that failed. Only under the lock can we see why.
     let missed: SpeculativeBatch | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
         if (speculative && attempt === 1) return await writers.with((tx) => this.#writeSpeculative(tx, batch, speculative));
         // Whoever looks for an unknown commit ends its backend.
-        const written = await withEndedBackend(writers, (tx) => this.#writeLocked(tx, batch, { duplicates, missed }).catch(returnUnknown));
+        const written = await withEndedBackend(writers, (tx) => this.#writeLocked(tx, batch, { duplicates, missed, inParts }).catch(returnUnknown));
         if (written instanceof CommitUnknown) throw written;
-        return written;
+        if (written !== null) return written;
+        // A part of what was missing is projected: each time by more than others can append meanwhile.
+        attempt -= 1;
       } catch (error) {
         if (isDuplicateOutcome(error)) duplicates = 'replace';
         else if (isKeyTaken(error)) this.#options.projector.forget();
-        else if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
+        else if (!(error instanceof Behind) && !(error instanceof ProgressMoved) && !isConflict(error)) throw error;
         if (attempt === attemptsMax) throw error;
+        if (error instanceof Behind) {
+          await catchUp(partition);
+          inParts = true;
+        }
         this.#batches.lost();
         if (error instanceof ProgressMoved && speculative && attempt === 1) missed = speculative;
         else this.#cautious = cautiousBatches;
@@ -196,42 +221,50 @@ export class PartitionWriter {
 
   /**
    * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a speculative batch
-   * failed.
+   * failed. Projects what others have appended together with the batch. Null: that was too much, a part of it is projected, and the batch is not
+   * written yet. Throws Behind, and writes nothing, if `catchUp` has to come first.
    */
-  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided> {
-    const { duplicates, missed } = options;
-    const { partition, projector, epoch } = this.#options;
+  async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided | null> {
+    const { missed, inParts } = options;
+    const { partition, projector, epoch, observer } = this.#options;
     void tx.query(begin);
     let sent: number | null = null;
     let records: readonly LogRecord[] = [];
+    let missing: readonly LogRecord[] = [];
     try {
-      const { next: offset, layout } = await this.#takeHead(tx);
+      const { next: offset, layout, projected } = await this.#lockHead(tx);
+      if (projected !== offset) missing = await this.#readMissing(tx, projected, offset);
+      const isAll = projected + BigInt(missing.length) === offset;
+      if (missing.length > 0) this.#cautious = cautiousBatches;
+      if (!isAll && !inParts) throw new Behind(partition);
       if (missed !== null && offset !== missed.records[0]!.offset) this.#cautious = cautiousBatches;
       // The head is where it was expected, and the layout was not raised: Postgres lost commits, and others wrote instead.
       else if (missed !== null && layout === missed.layout) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
-      records = this.#place(batch, offset, this.#timeNow());
-      const append = combine(appendStatements(partition, records), 1);
-      const appending = tx.query(append.statement, append.values);
-      const { outcomes, held, stored } = await projector.project(tx, partition, records, { epoch, duplicates }).catch(async (error: unknown) => {
+      if (isAll) records = this.#place(batch, offset, this.#timeNow());
+      const appending = records.length === 0 ? Promise.resolve() : this.#append(tx, records);
+      // Of what others appended, some may be tries of the same commands.
+      const duplicates = missing.length > 0 ? 'replace' : options.duplicates;
+      const { outcomes, held, stored } = await projector.project(tx, partition, [...missing, ...records], { epoch, duplicates }).catch(async (error: unknown) => {
         // What failed before it in the transaction is the cause.
         await appending;
         throw error;
       });
       await appending;
-      sent = performance.now();
+      if (isAll) sent = performance.now();
       const committing = tx.query(commit);
       await stored;
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      if (missing.length > 0) observer.batchProjected(missing.length);
+      if (!isAll) return null;
       this.#landed(records);
       this.#batches.landed(records.at(-1)!);
       return { outcomes, held };
     } catch (error) {
       // When a connection ends, that may be reported after a commit took place and before its answer arrives.
       if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, records, error);
-      if (tx.broken) throw error;
-      if (sent === null) await tx.query(rollback);
-      throw error;
+      if (sent === null && !tx.broken) await tx.query(rollback);
+      throw missing.length > 0 && isFaultOfRecord(error) ? new Behind(partition, error) : error;
     }
   }
 
@@ -245,19 +278,25 @@ export class PartitionWriter {
     return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
   }
 
-  /** Locks the head so that nobody else can move it. If the read model is behind, catches up and throws ProgressMoved. */
-  async #takeHead(tx: PipelinedClient): Promise<{ readonly next: bigint; readonly layout: bigint }> {
-    const { partition, clock, catchUp } = this.#options;
+  /** Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is awaited first. */
+  #append(tx: PipelinedClient, records: readonly LogRecord[]): Promise<unknown> {
+    const { statement, values } = combine(appendStatements(this.#options.partition, records), 1);
+    return tx.query(statement, values);
+  }
+
+  /** Locks the head. */
+  async #lockHead(tx: PipelinedClient): Promise<{ readonly next: bigint; readonly layout: bigint; readonly projected: bigint }> {
+    const { partition, clock } = this.#options;
     const { rows } = await tx.query(lockHead, [partition]);
     const { next, time, serverTime, projected, layout } = rows[0]!;
     clock.set(Number(serverTime));
     this.#lastTime = Number(time);
-    if (projected !== next) {
-      await tx.query(rollback);
-      await catchUp(partition);
-      throw new ProgressMoved(`the read model of partition ${partition} was behind its log`);
-    }
-    return { next, layout };
+    return { next, layout, projected };
+  }
+
+  /** What others have appended and this read model lacks: all of it, or the first records, as many as one transaction should project. */
+  async #readMissing(tx: PipelinedClient, projected: bigint, next: bigint): Promise<readonly LogRecord[]> {
+    return batchesOf(await readSome(tx, this.#options.partition, projected, next))[0]!;
   }
 
   /** Finds out whether a batch was committed, and answers its waiters. Never rejects. */
@@ -269,8 +308,8 @@ export class PartitionWriter {
       try {
         const known = await database.writers.with((tx) => findCommitted(tx, partition, commandIds, unknown));
         if (known !== null) {
-          batch.forEach((waiter, at) => known[at] && waiter.resolve(known[at]));
-          const left = batch.filter((_, at) => !known[at]);
+          batch.forEach((waiter, at) => settleKnown(waiter, known[at]!));
+          const left = batch.filter((_, at) => known[at] === null);
           if (isStatementTimeout(unknown)) await this.#settleSlow(left, unknown);
           else for (const waiter of left) waiter.reject(new NotAppended('the database went away before the commit'));
           return;
@@ -287,6 +326,16 @@ export class PartitionWriter {
     }
     for (const waiter of batch) waiter.reject(new AppendUnknown('the database went away during the commit'));
   }
+}
+
+/** Whether it may be the fault of a single record, which only `catchUp` can find. */
+function isFaultOfRecord(error: unknown): boolean {
+  return isStatementTimeout(error) || !(error instanceof ProgressMoved || isConflict(error) || isKeyTaken(error) || isDatabaseAway(error));
+}
+
+function settleKnown({ event: { event }, resolve, reject }: Waiter, fate: Fate): void {
+  if (fate === 'held') reject(new AppendUnknown(heldMessage(event.data)));
+  else if (fate !== null) resolve(fate);
 }
 
 function returnUnknown(error: unknown): CommitUnknown {

@@ -11,24 +11,27 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { readProgress, readProgressOf } from '../progress/progress.store.ts';
+import { readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
-import type { EventLog, LogRecord, LogStatus, PartitionBounds } from '../../../src/log/event-log.ts';
+import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../../../src/log/event-log.ts';
 import { LogClock } from '../../../src/log/log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../../../src/log/log-observer.ts';
 import { allPartitions, partitionOf } from '../../../src/log/partition.ts';
 import { AppendQueue, type QueuedEvent } from '../append-queue.ts';
+import { appendsWait } from '../waits.ts';
 import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
 import { listenerOf } from '../projection-listener.ts';
 import { heldMessage, noTeamsHeld, type HeldTeams } from '../quarantine/held-teams.ts';
 import { resumeLog } from '../../../src/log/resume.ts';
 import { appendRecord } from '../../../src/log/postgres/append-record.ts';
 import { createLogTables, logSchema, noteHistory, selectHistory } from '../../../src/log/postgres/log-tables.ts';
-import { HeadWatch } from './head-watch.ts';
+import { HeadWatch, selectHeads, type Head } from './head-watch.ts';
+import { SharedRuns } from '../../../src/log/shared-runs.ts';
 import { PartitionWriter } from './partition-writer.ts';
-import { PostgresReader } from '../../../src/log/postgres/postgres-reader.ts';
+import { PostgresReader, readRecords } from '../../../src/log/postgres/postgres-reader.ts';
+import { untilClosed } from '../../../src/until-closed.ts';
 
 /** How long to wait before the log is resumed again, in milliseconds. */
 const resumeDelay = 500;
@@ -42,6 +45,8 @@ export interface PostgresEngineOptions {
   readonly queueBytesMax: number;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
   readonly languageMax?: () => number;
+  /** Whether processes that use other read models may append; absent: they do not. */
+  readonly mayBeBehind?: () => boolean;
   /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
   readonly logger: Logger;
@@ -57,11 +62,16 @@ export class PostgresEngine implements EventLog {
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
   readonly #halted = new Map<number, string>();
+  /** The offset behind the last event that this process stored, by partition. */
+  readonly #landed = new Map<number, bigint>();
   /** By partition. */
   readonly #held: HeldTeams[];
   /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
   readonly #epochs: readonly bigint[];
   readonly #queue: AppendQueue;
+  /** Looks how far the log and the read model are. */
+  readonly #looks: SharedRuns<readonly Head[]>;
+  readonly #catchUps: readonly SharedRuns<void>[];
   #watch: HeadWatch | null = null;
   /** Why nothing is appended any more; null while it is. */
   #lost: string | null = null;
@@ -78,9 +88,14 @@ export class PostgresEngine implements EventLog {
     this.#held = allPartitions(partitions).map(() => noTeamsHeld);
     this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, languageMax: options.languageMax, observer });
     this.#reader = PostgresReader.over(database.pool, partitions);
+    this.#looks = new SharedRuns(async () => (await database.reader.query(selectHeads, [])).rows);
+    this.#catchUps = allPartitions(partitions).map((partition) => new SharedRuns(() => this.#catchUpOnce(partition)));
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
-      const onLanded = (to: number, next: bigint): void => this.#watch?.landed(to, next);
+      const onLanded = (to: number, next: bigint): void => {
+        this.#landed.set(to, next);
+        this.#watch?.landed(to, next);
+      };
       return new PartitionWriter({ partition, epoch: epochs[partition]!, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
     });
   }
@@ -169,7 +184,7 @@ export class PostgresEngine implements EventLog {
       if (noted?.name === history.known) return;
       if (noted !== undefined) {
         logger.warn({ from: noted.name, to: history.known }, 'Postgres goes on from another history: the versions of all partitions rise above those that may be lost');
-        const versions = (await readProgress(pool)).map(({ base, next }) => base + next);
+        const versions = (await readProgressNow(client)).progress.map(({ base, next }) => base + next);
         await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
       }
       await client.query(noteHistory, [history.known]);
@@ -183,6 +198,7 @@ export class PostgresEngine implements EventLog {
     const began = performance.now();
     try {
       const outcome = await this.#writers[partition]!.append(event);
+      queued.left('done');
       const ms = performance.now() - began;
       observer.appended(ms);
       observer.settled(ms);
@@ -191,7 +207,7 @@ export class PostgresEngine implements EventLog {
       throw fail(observer, error, { partition });
     } finally {
       queued.sent();
-      queued.left();
+      queued.left('failed');
     }
   }
 
@@ -210,6 +226,16 @@ export class PostgresEngine implements EventLog {
     // There is nothing to wait for.
   }
 
+  get mayBeBehind(): boolean {
+    return this.#options.mayBeBehind?.() ?? false;
+  }
+
+  async reachHead(partition: number | null): Promise<void> {
+    const heads = await this.#looks.run();
+    const behind = heads.flatMap(({ next, projected }, at) => (BigInt(projected) < BigInt(next) && !this.#halted.has(at) ? [at] : []));
+    await Promise.all(behind.filter((at) => partition === null || at === partition).map((at) => this.#catchUpOrHalt(at)));
+  }
+
   quarantinedSince(teamId: string): number | null {
     return this.#held[partitionOf(teamId, this.partitions)]!.since.get(teamId) ?? null;
   }
@@ -220,14 +246,31 @@ export class PostgresEngine implements EventLog {
 
   status(): LogStatus {
     const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
-    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, halts, quarantinedTeams: this.#held.reduce((sum, { since }) => sum + since.size, 0), kafka: null };
+    const oldestAppendMs = this.#writers.map((_, partition) => this.#queue.waitsIn(partition).oldestMs);
+    const quarantinedTeams = this.#held.reduce((sum, { since }) => sum + since.size, 0);
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, oldestAppendMs, halts, quarantinedTeams, kafka: null };
+  }
+
+  standstills(): readonly Standstill[] {
+    if (this.#lost !== null || this.#clock.problem !== null) return [];
+    return this.#writers.flatMap((_, partition) => {
+      const { count, undoneMs, silentMs } = this.#queue.waitsIn(partition);
+      if (count === 0 || this.#halted.has(partition)) return [];
+      const landed = this.#landed.get(partition);
+      const what = `${appendsWait(count)} for an outcome, ${landed === undefined ? 'and none was stored before' : `the last one was stored before offset ${landed}`}`;
+      return [{ partition, what, undecidedMs: undoneMs, silentMs }];
+    });
   }
 
   /**
    * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine or, if it is of none,
-   * halts the partition.
+   * halts the partition. Rejects with NotAppended if it has halted.
    */
   async catchUp(partition: number): Promise<void> {
+    await this.#catchUps[partition]!.run();
+  }
+
+  async #catchUpOnce(partition: number): Promise<void> {
     const { database, projector, logger } = this.#options;
     const { end } = await this.bounds(partition);
     for (;;) {
@@ -265,8 +308,9 @@ export class PostgresEngine implements EventLog {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([this.#watch?.close(), this.#resuming]);
-    await Promise.all(this.#writers.map((writer) => writer.idle()));
+    const { logger } = this.#options;
+    await untilClosed('its looks at the log', Promise.all([this.#watch?.close(), this.#resuming]), logger);
+    await untilClosed('its appends to the log', Promise.all(this.#writers.map((writer) => writer.idle())), logger);
   }
 
   /** Queues an event. Throws NotAppended when it cannot be accepted now. */
@@ -292,7 +336,7 @@ export class PostgresEngine implements EventLog {
       );
       this.#clock.set(Number(rows[0].time));
       const empty = rows.filter((head) => head.next === '0');
-      const logId = empty.length === rows.length ? randomUUID() : await readLogId(this, 0);
+      const logId = empty.length === rows.length ? randomUUID() : await readLogId({ read: (partition, from, to) => readRecords(client, partition, from, to) }, 0);
       for (const { partition } of empty) await appendRecord(client, partition, encodeGenesis(logId));
     });
   }

@@ -2,11 +2,17 @@
 import { endBackend } from '../../../src/database/end-backend.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, rollback } from '../../../src/database/transaction.ts';
-import { findOutcomes } from '../outcomes/outcomes.store.ts';
-import { answersAttempt } from '../outcomes/recorded-outcome.ts';
+import { teamOf } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
+import { hashOf } from '../../../src/log/identity.ts';
+import { selectHashes } from '../../../src/log/postgres/statements.ts';
+import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
+import { answersAttempt } from '../outcomes/recorded-outcome.ts';
 import { lockHead } from './lock-head.ts';
+
+/** What became of a record whose commit was not answered. `held`: it is in the log, and its team is in quarantine. Null: it has no effect. */
+export type Fate = Outcome | 'held' | null;
 
 /** A commit was sent and not answered: it may have taken place, or may yet. */
 export class CommitUnknown extends Error {
@@ -26,24 +32,39 @@ export class CommitUnknown extends Error {
 }
 
 /**
- * The outcome of each record of a batch, whose commands these are; null for a record that has none. Conclusive, because it first waits
- * until the backend that served the connection is gone and locks the head. Null while that backend still runs.
+ * What became of each record of a batch, whose commands these are. Conclusive, because it first waits until the backend that served the
+ * connection is gone and locks the head. Null while that backend still runs, and while a record is in the log and the read model is behind it.
  */
 export async function findCommitted(
   tx: PipelinedClient,
   partition: number,
   commandIds: readonly string[],
   { backendId, sent, records }: CommitUnknown,
-): Promise<readonly (Outcome | null)[] | null> {
+): Promise<readonly Fate[] | null> {
   const ended = await tx.query(endBackend, [backendId, (performance.now() - sent) / 1000]);
   if (ended.rows[0]?.ended === false) return null;
   void tx.query(begin);
   await tx.query(lockHead, [partition]);
-  const outcomes = await findOutcomes(tx, partition, commandIds);
-  await tx.query(rollback);
+  // In one snapshot: a release decides what is held, and ends the quarantine.
+  const { next, held, outcomes } = await findProgressAndOutcomes(tx, partition, commandIds);
   const byCommand = new Map(outcomes.map((recorded) => [recorded.commandId, recorded]));
-  return commandIds.map((commandId, at) => {
-    const recorded = byCommand.get(commandId);
-    return recorded && answersAttempt(recorded, { place: records[at]!, notAfter: null }) ? recorded.outcome : null;
+  const decided = records.map((place, at) => {
+    const recorded = byCommand.get(commandIds[at]!);
+    return recorded && answersAttempt(recorded, { place, notAfter: null }) ? recorded.outcome : null;
   });
+  // A record that was projected and is not held has no effect if it has no outcome, wherever it is.
+  const isHeld = ({ event }: LogRecord): boolean => held.since.has(teamOf(event!.data));
+  const doubtful = records.filter((record, at) => decided[at] === null && (record.offset >= next || isHeld(record)));
+  const inLog = await findInLog(tx, partition, doubtful);
+  await tx.query(rollback);
+  if (doubtful.some((record) => inLog.has(record) && !isHeld(record))) return null;
+  return records.map((record, at) => decided[at] ?? (inLog.has(record) ? 'held' : null));
+}
+
+/** Those of the records that are in the log. Another process may have appended others at their offsets. */
+async function findInLog(tx: PipelinedClient, partition: number, records: readonly LogRecord[]): Promise<ReadonlySet<LogRecord>> {
+  if (records.length === 0) return new Set();
+  const { rows } = await tx.query(selectHashes, [partition, records.map(({ offset }) => offset)]);
+  const hashes = new Map(rows.map(({ offset, hash }) => [offset, hash]));
+  return new Set(records.filter((record) => hashes.get(record.offset)?.equals(hashOf(record))));
 }

@@ -60,14 +60,21 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
 
 /**
  * Raises an epoch at random, so that none is given out twice although Postgres may lose the commit of a takeover, with a timeline or with the
- * end of its disk. There is room for millions of takeovers.
+ * end of its disk. There is room for millions of takeovers. An odd epoch belongs to an owner; an even one to nobody, because a process proves the log.
  */
-const nextEpoch = `epoch + 1 + floor(random() * ${2 ** 40})::int8`;
+const nextEpoch = `epoch + 2 + floor(random() * ${2 ** 40})::int8`;
+const ownedEpoch = `((${nextEpoch}) | 1)`;
+const fencedEpoch = `((${nextEpoch}) & -2::int8)`;
+
+/** Whether this is the epoch of a partition that a process has fenced off (`fenceOff`), and that nobody has taken over since. */
+export function isFenced(epoch: bigint): boolean {
+  return epoch % 2n === 0n;
+}
 
 /** Takes a partition over: fences off its former owner, and lets it be projected again unless its log contradicts the read model. */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
-    `update progress set halted = case when contradicted then halted end, epoch = ${nextEpoch} where partition = $1 returning ${columns}`, [partition],
+    `update progress set halted = case when contradicted then halted end, epoch = ${ownedEpoch} where partition = $1 returning ${columns}`, [partition],
   );
   return toProgress(rows[0]!);
 }
@@ -77,7 +84,7 @@ export async function takeOver(pool: pg.Pool, partition: number): Promise<Progre
  * the progress, which does not change until then.
  */
 export async function fenceOff(pool: pg.Pool, partition: number): Promise<Progress> {
-  const { rows } = await pool.query<ProgressRow>(`update progress set epoch = ${nextEpoch} where partition = $1 returning ${columns}`, [partition]);
+  const { rows } = await pool.query<ProgressRow>(`update progress set epoch = ${fencedEpoch} where partition = $1 returning ${columns}`, [partition]);
   return toProgress(rows[0]!);
 }
 

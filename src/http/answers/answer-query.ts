@@ -5,6 +5,7 @@ import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-e
 import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import type { Shares } from '../limits/shares.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { isOfQuery } from '../requests/rows-query.ts';
@@ -18,7 +19,7 @@ const sqlBytesMax = 17 * 1024 * 1024;
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
-  readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'>;
+  readonly shares: Pick<Shares, 'queries' | 'sql' | 'outgoingBytes'>;
 }
 
 /** Asks the engine within the shares of the team, and answers. Throws HttpError. */
@@ -34,7 +35,7 @@ export async function answerQuery(
   if (asked.continuation !== null && !isOfQuery(asked.continuation)) throw invalidContinuation(asked.prefix, 'this query');
   const format = rowsFormatOf(reply);
   const query = { teamId, appId, tableId, format, ...asked };
-  const answer = await askWithinShares(shares, reply, pageBytesAtMost(asked.limit, format), (gone) => engine.ask(query, gone));
+  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(asked.limit, format), (gone) => engine.ask(query, gone));
   if (has(answer.version)) return replyNotModified(reply, answer.version);
   if (answer.count !== null) reply.header('tablog-count', answer.count);
   reply.header('tablog-cache', answer.isCold ? 'cold' : 'warm');
@@ -44,13 +45,14 @@ export async function answerQuery(
 /** The same of SQL. Throws HttpError. */
 export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Omit<SqlRequest, 'teamId' | 'appId'>): Promise<FastifyReply> {
   const { teamId, appId } = reply.request.principal;
-  const { body, isCold } = await askWithinShares(shares, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
+  const { body, isCold } = await askWithinShares(shares.sql, shares.outgoingBytes, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
   return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(mediaTypes[asked.format]).send(body);
 }
 
 /** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
-  { queries, outgoingBytes }: QueryDependencies['shares'],
+  queries: FairShares,
+  outgoingBytes: FairShares,
   reply: FastifyReply,
   bytesAtMost: number,
   ask: (gone: AbortSignal) => Promise<Answer>,

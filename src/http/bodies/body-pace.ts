@@ -56,7 +56,7 @@ export class BodyPaces {
   }
 }
 
-/** The clock of one body, and what has come of it. */
+/** Measures how fast one body arrives. */
 export class BodyPace {
   readonly raw: IncomingMessage;
   readonly #waiting: Set<BodyPace>;

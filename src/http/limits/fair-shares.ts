@@ -5,7 +5,7 @@
 import { HttpError } from '../answers/http-error.ts';
 
 /** What is shared out (docs/limits.md). */
-export const shareNames = ['bodies', 'pages', 'queries', 'exports', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
+export const shareNames = ['bodies', 'pages', 'queries', 'sql', 'exports', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
 export type ShareName = (typeof shareNames)[number];
 
 /** Why a request was refused: its team had used up its share, or the teams together all there is. */

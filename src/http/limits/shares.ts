@@ -9,8 +9,11 @@ const bodiesAtOnce = 64;
 /** How many pages are read at once: as many as there are connections for them. */
 const pagesAtOnce = scansAtOnce;
 
-/** How many queries the query engine answers at once. */
+/** How many queries the query engine answers at once, without SQL. */
 const queriesAtOnce = 8;
+
+/** The same of SQL, which may have to wait for that of other teams. */
+const sqlAtOnce = 8;
 
 /** How many exports are sent at once. Their clients may read slowly. */
 const exportsAtOnce = 16;
@@ -24,7 +27,7 @@ const writesAtOnce = 256;
 /** How many writes of one team wait at once while other teams write too. A request of another team comes after the answers to all of them. */
 const writesOfTeamAtOnce = 32;
 
-/** The part of a share that is kept for teams that hold none of it: one of so many. */
+/** One part in this many of a share is kept for teams that hold nothing of the share. */
 const keptPart = 8;
 
 /** How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a second when the first hangs. */
@@ -35,8 +38,10 @@ export interface Shares {
   readonly bodies: FairShares;
   /** Pages of rows or tables that are read. */
   readonly pages: FairShares;
-  /** Queries that the query engine answers. */
+  /** Queries that the query engine answers: filters, sorts and groups. */
   readonly queries: FairShares;
+  /** SQL that it answers. */
+  readonly sql: FairShares;
   /** Exports that are made and sent. */
   readonly exports: FairShares;
   /** Bytes of pages and files that are read, or that their clients have not read yet. */
@@ -61,6 +66,7 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
     bodies: openWithKept('bodies', bodiesAtOnce),
     pages: openWithKept('pages', pagesAtOnce),
     queries: openWithKept('queries', queriesAtOnce),
+    sql: openWithKept('sql', sqlAtOnce),
     exports: openWithKept('exports', exportsAtOnce),
     outgoingBytes: openWithKept('outgoing_bytes', config.RESPONSE_BYTES_MAX),
     writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),

@@ -44,7 +44,7 @@ export interface RowsRouteDependencies extends RowWriteDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
   readonly engine: QueryEngine;
-  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'outgoingBytes'>;
+  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'sql' | 'outgoingBytes'>;
   /** Null if there are no rate limits. */
   readonly rateLimits: RateLimits | null;
   readonly activity: Pick<TeamActivity, 'rowsRead'>;

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { Config } from '../../app/config.ts';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
+import { buildHeadCheck, type ReachHead } from '../access/at-head.ts';
 import { buildQuarantineCheck, type QuarantinedSince } from '../access/quarantine.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
@@ -46,6 +47,8 @@ export interface AppDependencies {
   readonly authenticate: Authenticate;
   readonly onRefusedToken: OnRefusedToken;
   readonly quarantinedSince: QuarantinedSince;
+  /** Absent: no other read model is ever in use. */
+  readonly reachHead?: ReachHead;
   /** Limits refused tokens by the address of the client; absent: there is no limit. */
   readonly addressLimit?: AddressLimit | null;
   /** Limits preflights of browsers by that address; absent: there is no limit. */
@@ -75,7 +78,7 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, isLinked, checkHealth,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, reachHead = () => null, isLinked, checkHealth,
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
@@ -117,7 +120,10 @@ export function buildApp({
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
   const authenticator = buildAuthenticator(authenticate, onRefusedToken, addressLimit);
-  const admission = { ofOperators: [authenticator], ofTeams: [authenticator, buildQuarantineCheck(quarantinedSince), buildAccessCheck(isLinked)] };
+  const headCheck = buildHeadCheck(reachHead);
+  const admission = {
+    ofOperators: [authenticator, headCheck], ofTeams: [authenticator, buildQuarantineCheck(quarantinedSince), headCheck, buildAccessCheck(isLinked)],
+  };
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
     // Of CORS, and no part of the interface.

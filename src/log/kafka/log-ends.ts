@@ -75,6 +75,11 @@ export class LogEnds {
     if (end > this.#ends[partition]!) this.#ends[partition] = end;
   }
 
+  /** Where a partition ends, as far as known. */
+  endOf(partition: number): bigint {
+    return this.#ends[partition]!;
+  }
+
   /** How many events the projection of a partition is behind. */
   lagOf(partition: number): number {
     return distance(this.#options.nextOf(partition), this.#ends[partition]!);
@@ -89,6 +94,12 @@ export class LogEnds {
   unattended(): number[] {
     const before = performance.now() - standsStillAfter;
     return this.#partitions.filter((partition) => (this.#standing[partition]!.since ?? Infinity) < before);
+  }
+
+  /** For how long a partition has had a backlog and made no progress, in milliseconds; 0: it makes some, or has no backlog. */
+  standsFor(partition: number): number {
+    const { since } = this.#standing[partition]!;
+    return since === null ? 0 : performance.now() - since;
   }
 
   async #ask(): Promise<void> {

@@ -48,6 +48,7 @@ export interface PartitionAppenderOptions {
 export class PartitionAppender {
   readonly #options: PartitionAppenderOptions;
   readonly #pipeline: BatchPipeline<Waiter, Send>;
+  #failedAt = -Infinity;
 
   constructor(options: PartitionAppenderOptions) {
     this.#options = options;
@@ -75,6 +76,11 @@ export class PartitionAppender {
   /** Resolves to the record in the log. Rejects with NotAppended, which is certain, or with AppendUnknown. */
   append(event: EncodedEvent): Promise<LogRecord> {
     return new Promise((resolve, reject) => this.#pipeline.push([{ event, resolve, reject }]));
+  }
+
+  /** When a send failed last, and was perhaps tried again, by `performance.now`. */
+  get failedAt(): number {
+    return this.#failedAt;
   }
 
   /** Settles when nothing waits and nothing is in flight. */
@@ -106,6 +112,7 @@ export class PartitionAppender {
         const { offset, time } = await connection.send(partition, events.map(({ bytes }) => bytes));
         return events.map(({ bytes, event }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
       } catch (error) {
+        this.#failedAt = performance.now();
         unknown ||= !(error instanceof NotAppended);
         const over = performance.now() - started > (unknown ? unknownWait : refusedFor);
         if (over || signal.aborted) {

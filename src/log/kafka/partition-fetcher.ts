@@ -41,9 +41,15 @@ export class PartitionFetcher {
   readonly #fetching = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
   #starting: Promise<void> | null = null;
+  #failedAt = -Infinity;
 
   constructor(options: PartitionFetcherOptions) {
     this.#options = options;
+  }
+
+  /** When a fetch failed last, and was tried again, by `performance.now`. */
+  get failedAt(): number {
+    return this.#failedAt;
   }
 
   /** To be called when partitions were added. */
@@ -68,6 +74,7 @@ export class PartitionFetcher {
         this.#startFetching(await connection.leaders(partitions()));
         return;
       } catch (error) {
+        this.#failedAt = performance.now();
         logger.debug({ err: error }, 'the leaders of partitions are not known yet');
         await pause(failureWait, signal);
       }
@@ -95,6 +102,7 @@ export class PartitionFetcher {
         // While this runs, nobody else fetches from the broker a partition that was added meanwhile.
         else if (partitions().every((partition) => asked.includes(partition))) break;
       } catch (error) {
+        this.#failedAt = performance.now();
         if (error instanceof OffsetOutOfRange) await onOutOfRange(error.partition);
         else logger.debug({ err: error }, 'a fetch failed, and is tried again');
         await pause(failureWait, signal);

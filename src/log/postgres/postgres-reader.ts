@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
 import { WrongLog } from '../identity.ts';
 import { partitionCount } from '../partition.ts';
+import type { Statement } from '../../database/pipelined-client.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { appendRecord } from './append-record.ts';
 import { allowCopies } from './log-place.ts';
@@ -13,11 +14,28 @@ import { insertCopies, moveHead, selectEnd, selectRecords } from './statements.t
 const recordsAtOnce = 1000;
 const bytesAtOnce = 4 * 1024 * 1024;
 
-/** A row of `records`. The driver returns bigint as text. */
-interface StoredRecord {
-  readonly log_offset: string;
-  readonly time: string;
-  readonly bytes: Buffer;
+/** A connection of either kind, or a pool. */
+interface Connection {
+  query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<{ readonly rows: readonly Row[] }>;
+}
+
+/**
+ * The records of a partition from one offset on and before another: all of them, or as many as one query should read. Rejects with WrongLog if the
+ * first one is missing.
+ */
+export async function readSome(connection: Connection, partition: number, from: bigint, to: bigint): Promise<readonly LogRecord[]> {
+  const { rows } = await connection.query(selectRecords, [partition, from, to, recordsAtOnce, bytesAtOnce]);
+  if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${from}`);
+  return rows.map(({ log_offset: offset, time, bytes }) => ({ partition, offset: BigInt(offset), time: Number(time), bytes }));
+}
+
+/** The same, until all are read. */
+export async function* readRecords(connection: Connection, partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
+  for (let next = from; next < to; ) {
+    const records = await readSome(connection, partition, next, to);
+    yield records;
+    next = records.at(-1)!.offset + 1n;
+  }
 }
 
 export class PostgresReader implements RecordLog {
@@ -50,16 +68,8 @@ export class PostgresReader implements RecordLog {
     return new PostgresReader(pool, partitionCount, true);
   }
 
-  async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
-    for (let next = from; next < to; ) {
-      const { rows } = await this.#pool.query<StoredRecord>({ ...selectRecords, values: [partition, next, to, recordsAtOnce, bytesAtOnce] });
-      if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${next}`);
-      const records = rows.map(({ log_offset: offset, time, bytes }): LogRecord => {
-        return { partition, offset: BigInt(offset), time: Number(time), bytes };
-      });
-      yield records;
-      next = records.at(-1)!.offset + 1n;
-    }
+  read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
+    return readRecords(this.#pool, partition, from, to);
   }
 
   async bounds(partition: number): Promise<PartitionBounds> {

@@ -32,12 +32,18 @@ export const insertCopies: Statement = {
 };
 
 /** At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading it. */
-export const selectRecords: Statement = {
+export const selectRecords: Statement<{ log_offset: bigint | string; time: bigint | string; bytes: Buffer }> = {
   name: 'select_records',
   text: `select log_offset, time, bytes from (
       select log_offset, time, bytes, sum(octet_length(bytes)) over (order by log_offset rows between unbounded preceding and 1 preceding) as before
       from ${logSchema}.records where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4
     ) counted where coalesce(before, 0) <= $5`,
+};
+
+/** The SHA-256 of the records at these offsets, as far as there are any. */
+export const selectHashes: Statement<{ offset: bigint; hash: Buffer }> = {
+  name: 'select_hashes',
+  text: `select log_offset as "offset", sha256(bytes) as hash from ${logSchema}.records where partition = $1 and log_offset = any ($2::int8[])`,
 };
 
 export const selectEnd: Statement = {

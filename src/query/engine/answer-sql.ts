@@ -8,6 +8,7 @@ import type { SqlRequest } from '../protocol.ts';
 import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/expressions.ts';
+import { beyondBound } from '../sql/function-bounds.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
@@ -258,6 +259,8 @@ const ownFaults: ReadonlySet<string> = new Set(['Out of Memory', 'IO', 'INTERNAL
 function mistakeOf(error: unknown, sql: string, columns: ReadonlySet<string>): unknown {
   const message = (error as Error).message.replace(/^Failed to extract statements: /, '');
   if (message.includes(textTooLong)) return new QueryError('limit_exceeded', textTooLong, { cause: error });
+  const bound = beyondBound(message);
+  if (bound !== null) return new QueryError('limit_exceeded', bound, { cause: error });
   const kind = /^([A-Z][A-Za-z ]*) Error: /.exec(message)?.[1];
   if (kind === undefined || ownFaults.has(kind)) return error;
   return new QueryError('query_invalid', messageOf(message, sql, columns), { cause: error });

@@ -2,7 +2,9 @@
 import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
+import { functionBounds, guardedCall, type Literal } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { likeText } from './like.ts';
 import { constantText, parameterText } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
@@ -12,6 +14,12 @@ import { typeText } from './types.ts';
 import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
 
 export type SqlParameter = string | number | boolean | null;
+
+/** What is constant if its arguments are. */
+const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
+
+/** How many parts a guard counts as. */
+const partsOfGuard = 10;
 
 export interface ExpressionsOptions {
   /** The values of parameters by name; those without names are `1`, `2` and so on. */
@@ -25,6 +33,8 @@ export class Expressions {
   readonly #options: ExpressionsOptions;
   readonly #budget: Budget;
   readonly #used = new Set<string>();
+  /** How many lambdas are around what is written. */
+  #lambdas = 0;
 
   constructor(options: ExpressionsOptions) {
     this.#options = options;
@@ -108,7 +118,7 @@ export class Expressions {
         // Where no lambda can be, the arrow is that of JSON.
         case 'LAMBDA': {
           const { lhs, expr } = take(given, 'lhs', 'expr');
-          return `json_extract(${of(lhs)}, ${of(expr)})`;
+          return this.#scalar('json_extract', [node(lhs), node(expr)], [of(lhs), of(expr)]);
         }
         default: throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
       }
@@ -132,6 +142,15 @@ export class Expressions {
     const { children, filter, order_bys: orders, distinct } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
     const name = this.#functionOf(given, allowed);
     const values = name === 'struct_extract' ? nodes(children).map(withEncodedText) : nodes(children);
+    if (allowed === functions && functionBounds.has(name)) {
+      const isAggregate = distinct === true || isSet(filter) || nodes(take(node(orders), 'orders').orders).length > 0;
+      if (!isAggregate && values.every((value) => !isSet(value['alias']))) {
+        const [texts, parts] = this.#budget.measure(() => values.map((value) => this.textOf(value, scope)));
+        if (copyingFunctions.has(name)) this.#budget.addParts(2 * parts);
+        return this.#scalar(name, values, texts);
+      }
+      this.#checkAggregate(name, values);
+    }
     const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
     return `"${name}"(${within})${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
   }
@@ -142,6 +161,37 @@ export class Expressions {
     const isKnown = (given['schema'] === '' || given['schema'] === 'main') && (allowed.has(name) || (allowed === functions && operators.has(name)));
     if (!isKnown) throw new QueryError('query_invalid', noFunction(String(given['function_name'])));
     return name;
+  }
+
+  /** A call of a function that has a bound. Other calls of it are refused, or written with a guard. */
+  #scalar(name: string, given: readonly SqlNode[], texts: readonly string[]): string {
+    const literals = given.map((value) => this.#literal(value));
+    const call = (...places: readonly string[]): string => `"${name}"(${places.join(', ')})`;
+    const guard = functionBounds.get(name)!({ name, literals, isInLambda: this.#lambdas > 0 });
+    const [, pattern, escape] = literals;
+    const like = typeof pattern === 'string' ? likeText(name, texts[0]!, pattern, typeof escape === 'string' ? escape : undefined) : null;
+    if (like !== null) return like;
+    if (guard === null) return call(...texts);
+    this.#budget.addParts(partsOfGuard);
+    return guardedCall(texts.map((value, at) => ({ text: value, isConstant: this.#isConstant(given[at]!) })), guard, call);
+  }
+
+  /** An aggregate, or a window, cannot be guarded: of those with a bound only these may run whose literals show that they are within it. */
+  #checkAggregate(name: string, given: readonly SqlNode[]): void {
+    const guard = functionBounds.get(name)?.({ name, literals: given.map((value) => this.#literal(value)), isInLambda: this.#lambdas > 0 }) ?? null;
+    if (guard !== null) throw refused(`DISTINCT, ORDER BY, FILTER, OVER or a name of an argument with the function ${name}`);
+  }
+
+  /** Whether an argument certainly has the same value for each row: a literal, or what casts and joins literals. */
+  #isConstant(given: SqlNode): boolean {
+    if (given['class'] === 'CAST') return this.#isConstant(node(given['child']));
+    if (given['class'] === 'FUNCTION') return joining.has(String(given['function_name']).toLowerCase()) && nodes(given['children']).every((child) => this.#isConstant(child));
+    return given['class'] === 'CONSTANT' || given['class'] === 'PARAMETER';
+  }
+
+  #literal(given: SqlNode): Literal {
+    if (given['class'] === 'PARAMETER') return this.#options.parameters.get(text(given['identifier']));
+    return given['class'] === 'CONSTANT' ? literalOf(node(given['value'])) : undefined;
   }
 
   #arguments(name: string, children: readonly SqlNode[], scope: Scope): string {
@@ -169,7 +219,10 @@ export class Expressions {
       scope.addName(name, parts);
       return quoteName(name);
     });
-    return `(lambda ${names.join(', ')}: ${this.#budget.costly(() => this.textOf(node(expr), scope))})`;
+    this.#lambdas += 1;
+    const body = this.#budget.costly(() => this.textOf(node(expr), scope));
+    this.#lambdas -= 1;
+    return `(lambda ${names.join(', ')}: ${body})`;
   }
 
   #window(given: SqlNode, scope: Scope): string {
@@ -182,6 +235,7 @@ export class Expressions {
     );
     const name = this.#functionOf(given, functions);
     const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
+    this.#checkAggregate(name, nodes(children));
     const within = [
       distinct === true ? 'DISTINCT ' : '', this.#arguments(name, all, scope), this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
     ].join('');
@@ -250,6 +304,16 @@ export class Expressions {
 function textOfConstant(given: SqlNode): string | null {
   const { type, value } = given['class'] === 'CONSTANT' ? node(given['value']) : {};
   return typeof value === 'string' && node(type)['id'] === 'VARCHAR' ? value : null;
+}
+
+/** The value of a constant that is a text, a number, a boolean or NULL. */
+function literalOf(constant: SqlNode): Literal {
+  const { type, is_null: isNull, value } = constant;
+  if (isNull === true) return null;
+  if (node(type)['id'] === 'VARCHAR' || typeof value === 'boolean') return value as string | boolean;
+  // Numbers of the tree are texts; those of a decimal have no point.
+  const number = Number(value);
+  return node(type)['id'] === 'DECIMAL' || Number.isNaN(number) ? undefined : number;
 }
 
 /** The name of a member as the engine has it. */

@@ -1,7 +1,9 @@
 /**
  * The functions that SQL of a team may use: those that compute something from their arguments. All others are refused, also those of later versions
  * of DuckDB: what reads files, settings, variables, sequences, the catalogue, the session or the plan, what waits, writes logs, runs text as SQL, or
- * takes the name of a function as a text.
+ * takes the name of a function as a text; and what no guard can bound, of which there is little use: `reservoir_quantile`, whose sample may be of any
+ * size; `json_contains` and `json_merge_patch`, which overflow the stack by JSON that is nested deep; and `list_reduce`, which can double a value for each
+ * element. The bounds of those that are allowed are in function-bounds.ts.
  */
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -30,21 +32,21 @@ export const functions: ReadonlySet<string> = new Set([
   // Lists, structs, maps and JSON
   ...words(`apply array_append array_apply array_cat array_concat array_contains array_distinct array_extract array_filter array_grade_up array_has array_has_all
     array_has_any array_indexof array_intersect array_length array_pop_back array_pop_front array_position array_prepend array_push_back array_push_front
-    array_reduce array_resize array_reverse array_reverse_sort array_select array_slice array_sort array_to_json array_to_string array_transform
+    array_resize array_reverse array_reverse_sort array_select array_slice array_sort array_to_json array_to_string array_transform
     array_unique array_where array_zip cardinality element_at flatten generate_series generate_subscripts grade_up json_array json_array_length
-    json_contains json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_group_array json_group_object json_keys
-    json_merge_patch json_object json_quote json_type json_valid json_value list_any_value list_append list_apply list_avg list_bool_and list_bool_or
+    json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_group_array json_group_object json_keys
+    json_object json_quote json_type json_valid json_value list_any_value list_append list_apply list_avg list_bool_and list_bool_or
     list_cat list_concat list_contains list_cosine_similarity list_count list_distance list_distinct list_element list_extract list_filter list_first
     list_grade_up list_has list_has_all list_has_any list_indexof list_inner_product list_intersect list_last list_max list_median list_min list_mode
-    list_pack list_position list_prepend list_product list_reduce list_resize list_reverse list_reverse_sort list_select list_slice list_sort list_sum
+    list_pack list_position list_prepend list_product list_resize list_reverse list_reverse_sort list_select list_slice list_sort list_sum
     list_transform list_unique list_value list_where list_zip map map_concat map_contains map_contains_entry map_contains_value map_entries map_extract
-    map_extract_value map_from_entries map_keys map_values range reduce row_to_json struct_extract struct_pack to_json unnest`),
+    map_extract_value map_from_entries map_keys map_values range row_to_json struct_extract struct_pack to_json unnest`),
   // Aggregates and windows
   ...words(`any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin array_agg avg bit_and
     bit_or bit_xor bool_and bool_or corr count count_if count_star countif covar_pop covar_samp cume_dist dense_rank entropy favg first first_value fsum
     geomean geometric_mean group_concat histogram kahan_sum kurtosis kurtosis_pop lag last last_value lead list listagg mad max max_by mean median min
     min_by mode nth_value ntile percent_rank product quantile quantile_cont quantile_disc rank rank_dense regr_avgx regr_avgy regr_count regr_intercept
-    regr_r2 regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile row_number sem skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow
+    regr_r2 regr_slope regr_sxx regr_sxy regr_syy row_number sem skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow
     sumkahan var_pop var_samp variance wavg weighted_avg`),
 ]);
 
@@ -55,7 +57,7 @@ export const operators: ReadonlySet<string> = new Set(words('+ - * / // % ** ^ |
 export const tableFunctions: ReadonlySet<string> = new Set(['unnest', 'range', 'generate_series']);
 
 /** Functions whose arguments may be lambdas. */
-export const lambdaFunctions: ReadonlySet<string> = new Set(words(`apply array_apply array_filter array_reduce array_transform list_apply list_filter list_reduce list_transform reduce`));
+export const lambdaFunctions: ReadonlySet<string> = new Set(words(`apply array_apply array_filter array_transform list_apply list_filter list_transform`));
 
 /** Functions that the engine writes out, with an argument in several places, three at most. */
 export const copyingFunctions: ReadonlySet<string> = new Set(words(`array_pop_back array_to_string fmod json_group_array json_group_object map_contains_entry nullif round_even roundbankers split_part wavg weighted_avg`));

@@ -1,4 +1,5 @@
 /** The types that a query may cast to. */
+import { QueryError } from '../language/query-error.ts';
 import { encodeName } from './names.ts';
 import { node, nodes, refused, take, text, type SqlNode } from './node.ts';
 
@@ -10,11 +11,14 @@ const simple: ReadonlySet<string> = new Set([
 const number = /^\d{1,6}$/;
 const depthMax = 20;
 
-/** A type in the text of the engine. */
-export function typeText(type: SqlNode, depth = 0): string {
+/** The most elements of an array type, nested arrays included. DuckDB allocates all of them for each row, even for NULL. */
+export const arrayElementsMax = 1000;
+
+/** A type in the text of the engine. `elements`: how many of it a row has. */
+export function typeText(type: SqlNode, depth = 0, elements = 1): string {
   if (depth > depthMax) throw refused('A type that is nested so deep');
   const { id, type_info: info } = take(type, 'id', 'type_info');
-  const child = (inner: unknown): string => typeText(node(inner), depth + 1);
+  const child = (inner: unknown, times = 1): string => typeText(node(inner), depth + 1, elements * times);
   if (simple.has(text(id)) && info === null) return text(id);
   if (id === 'DECIMAL') {
     if (info === null) return 'DECIMAL';
@@ -24,7 +28,9 @@ export function typeText(type: SqlNode, depth = 0): string {
   if (id === 'LIST') return `${child(take(node(info), 'child_type').child_type)}[]`;
   if (id === 'ARRAY') {
     const { child_type: item, size } = take(node(info), 'child_type', 'size');
-    return `${child(item)}[${digits(size)}]`;
+    const length = digits(size);
+    if (elements * Number(length) > arrayElementsMax) throw new QueryError('limit_exceeded', `An array has more than ${arrayElementsMax} elements: use a list.`);
+    return `${child(item, Number(length))}[${length}]`;
   }
   if (id === 'MAP') {
     const entry = node(take(node(info), 'child_type').child_type);

@@ -8,6 +8,7 @@ import { outcomeOf, type Client } from '../../support/client.ts';
 import { startBrokerProcess, type BrokerProcess } from '../../support/kafka/broker-process.ts';
 import { busiestPartition, withBrokers } from '../../support/kafka/partition-leaders.ts';
 import { sleepUntil } from '../../support/server.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { survive } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
@@ -69,4 +70,4 @@ test('writes stop while the clock is wrong, go on when it is right, and nothing 
     }
     expect(await recordsFromTheFuture(partition)).toBeGreaterThan(0);
   });
-}, 420_000);
+}, limitMs(420_000));

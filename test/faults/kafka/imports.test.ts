@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../../scale.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { findImportProblems } from '../imports.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
@@ -29,4 +30,4 @@ test(`imports are whole or not there, in ${kills} kills`, async () => {
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 300_000 + kills * 45_000);
+}, limitMs(300_000 + kills * 45_000));

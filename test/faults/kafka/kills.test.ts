@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../../scale.ts';
 import { sleepUntil } from '../../support/server.ts';
+import { limitMs } from '../../support/time-limits.ts';
+import { ManyTeams } from '../many-teams.ts';
 import { survive } from '../survive.ts';
 import { chooseVictims, pickVictim, type Victim } from '../victims.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
@@ -77,6 +79,7 @@ test(`nothing is lost in ${kills} kills`, async () => {
   process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
   deployment = await KafkaDeployment.start();
   const clients = await deployment.clients();
+  const teams = await ManyTeams.start(clients.map(({ url }) => url), deployment.environment);
   await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random, acknowledged) => {
     for (let count = 0; count < kills; count += 1) {
       // Mostly they are killed when all goes on again, now and then before.
@@ -88,5 +91,6 @@ test(`nothing is lost in ${kills} kills`, async () => {
     }
     await deployment.untilReady();
     await sleepUntil(() => acknowledged() >= kills * scale.writesPerKill, `${scale.writesPerKill} writes per kill are acknowledged`, 300_000);
+    expect(await teams.findProblems()).toEqual([]);
   });
-}, 300_000 + kills * 30_000);
+}, limitMs(300_000 + kills * 30_000));

@@ -9,6 +9,7 @@ import { outcomeOf, type Client } from '../../support/client.ts';
 import { brokerSessionMs, startBrokerCluster, type BrokerCluster, type ClusterBroker } from '../../support/kafka/broker-cluster.ts';
 import { areInSync, busiestPartition, partitionsOf } from '../../support/kafka/partition-leaders.ts';
 import { sleepUntil } from '../../support/server.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { survive } from '../survive.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
@@ -72,4 +73,4 @@ test(`nothing is lost when ${faults} leaders are killed or paused`, async () => 
       });
     }
   });
-}, 300_000 + faults * 120_000);
+}, limitMs(300_000 + faults * 120_000));

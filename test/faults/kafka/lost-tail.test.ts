@@ -6,6 +6,7 @@ import { canRunBroker } from '../../support/kafka/kafka-jars.ts';
 import { parseMetrics, sumOf } from '../../support/metrics.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { runTablog, type TablogResult } from '../../support/tablog.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 import { tailLosses, type TailLoss } from './tail-losses.ts';
 
@@ -93,7 +94,7 @@ for (const loss of possible) {
       expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);
       expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
       expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-    }, 480_000);
+    }, limitMs(480_000));
 
     test('what is lost for good is given up with a replay, and its versions never come again', async () => {
       const { client, row, patch, versions } = await loseTail(loss);
@@ -114,6 +115,6 @@ for (const loss of possible) {
         expect(seen.has(version!)).toBe(false);
       }
       expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-    }, 480_000);
+    }, limitMs(480_000));
   });
 }

@@ -9,6 +9,7 @@ import { readModelSchema } from '../../../projections/models.ts';
 import { scale } from '../../scale.ts';
 import type { Client } from '../../support/client.ts';
 import { sleepUntil } from '../../support/server.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { PersistentClient } from '../persistent-client.ts';
 import { Supervisor } from '../supervisor.ts';
 import { survive } from '../survive.ts';
@@ -99,4 +100,4 @@ test.each(Array.from({ length: scale.promotions }, (_, at) => at + 1))('nothing 
   expect(tables.made).toBeGreaterThan(0);
   expect(tables.problems).toEqual([]);
   expect(supervisor.endings).toEqual([1, 1, 1, 1]);
-}, 400_000);
+}, limitMs(400_000));

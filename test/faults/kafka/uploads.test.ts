@@ -4,6 +4,7 @@
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../../scale.ts';
+import { limitMs } from '../../support/time-limits.ts';
 import { randomFrom } from '../load.ts';
 import { seed } from '../survive.ts';
 import { findUploadProblems } from '../uploads.ts';
@@ -28,4 +29,4 @@ test(`files are whole or not there, in ${kills} kills`, async () => {
   });
   expect(problems).toEqual([]);
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, 300_000 + kills * 45_000);
+}, limitMs(300_000 + kills * 45_000));

@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { limitMs } from '../time-limits.ts';
 import { brokerSettings, type Broker, type BrokerPorts } from './broker-settings.ts';
 import { freePort } from '../server.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
@@ -30,7 +31,7 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
     })
     .withAutoRemove(false)
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
-    .withStartupTimeout(startWithinMs)
+    .withStartupTimeout(limitMs(startWithinMs))
     .start();
   await untilBrokerAnswers(address);
   const { container: engine } = await getContainerRuntimeClient();

@@ -1,5 +1,6 @@
 /** Topics in the shared Kafka of the tests (shared-kafka.ts): one for each log. */
 import kafkajs from 'kafkajs';
+import { limitMs } from '../time-limits.ts';
 
 let topics = 0;
 
@@ -14,10 +15,10 @@ export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): P
   return {
     environment: { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic },
     drop: async () => {
-      const admin = new kafkajs.Kafka({ brokers: brokers.split(','), requestTimeout: 90_000, logLevel: kafkajs.logLevel.NOTHING }).admin();
+      const admin = new kafkajs.Kafka({ brokers: brokers.split(','), requestTimeout: limitMs(90_000), logLevel: kafkajs.logLevel.NOTHING }).admin();
       await admin.connect();
       try {
-        await admin.deleteTopics({ topics: [topic], timeout: 60_000 });
+        await admin.deleteTopics({ topics: [topic], timeout: limitMs(60_000) });
       } finally {
         await admin.disconnect();
       }

@@ -18,7 +18,7 @@ describe('an event is taken in if all live processes read its language, and ther
     const queue = new AppendQueue({ eventsMax: 1, bytesMax: 10, languageMax: () => languageMax, observer });
     let error: unknown = null;
     try {
-      queue.enter(3, event).left();
+      queue.enter(3, event).left('done');
     } catch (thrown) {
       error = thrown;
     }

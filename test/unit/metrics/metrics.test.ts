@@ -14,10 +14,10 @@ async function scrape(metrics: Metrics): Promise<Sample[]> {
 test('docs/metrics.md has a line for each metric, and no other', async () => {
   const metrics = new Metrics();
   const kafka = { isReachable: true, lag: [], owned: [] };
-  const status = { queuedEvents: 0, queuedBytes: 0, halts: [], quarantinedTeams: 0, kafka };
+  const status = { queuedEvents: 0, queuedBytes: 0, oldestAppendMs: [], halts: [], quarantinedTeams: 0, kafka };
   metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
   metrics.askQuotas(() => Promise.resolve([]));
-  metrics.watchQueries({ starts: 0, use: () => Promise.resolve(null) });
+  metrics.watchQueries({ states: () => Promise.resolve([]) });
   metrics.watchFill({ eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
   metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
@@ -113,13 +113,13 @@ function pick(metrics: Metrics): { readonly requests: Metrics['requests']; reado
 }
 
 describe('what the service is asked', () => {
-  const onPostgres: LogStatus = { queuedEvents: 3, queuedBytes: 500, halts: [null, 'not_projectable'], quarantinedTeams: 2, kafka: null };
+  const onPostgres: LogStatus = { queuedEvents: 3, queuedBytes: 500, oldestAppendMs: [0, 41_500], halts: [null, 'not_projectable'], quarantinedTeams: 2, kafka: null };
   const onKafka: LogStatus = { ...onPostgres, kafka: { isReachable: false, lag: [0, 70], owned: [true, false] } };
   const answers = () => Promise.resolve();
 
   test.each<[string, LogStatus, () => Promise<unknown>, Record<string, number | undefined>]>([
     ['on Postgres', onPostgres, answers, {
-      tablog_postgres_reachable: 1, tablog_log_queue_events: 3, tablog_log_queue_bytes: 500, tablog_partition_halted: 1, tablog_quarantined_teams: 2,
+      tablog_postgres_reachable: 1, tablog_log_queue_events: 3, tablog_log_queue_bytes: 500, tablog_log_oldest_append_seconds: 41.5, tablog_partition_halted: 1, tablog_quarantined_teams: 2,
       tablog_kafka_reachable: undefined, tablog_projection_lag_events: undefined, tablog_partition_owned: undefined,
     }],
     ['on Kafka', onKafka, answers, {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { findOutcomes, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
-import { answersAttempt, outcomeLife, type Attempt, type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
+import { answersAttempt, outcomeLife, outcomesKept, type Attempt, type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
 
 /** A field that may be left out. */
@@ -36,6 +36,11 @@ test('an outcome comes back as it was stored, ranges of many extents too', async
     const tx = { query: async () => ({ rows: rows as never[], rowCount: 1, command: 'SELECT' }) };
     expect(await findOutcomes(tx, 3, [commandId])).toEqual([recorded]);
   }), { numRuns: 1000 });
+});
+
+test('an outcome counts for seven days, and is stored for fourteen', () => {
+  const day = 86_400_000;
+  expect([outcomeLife, outcomesKept]).toEqual([7 * day, 14 * day]);
 });
 
 describe('an outcome of the record at offset 5 is that of an attempt', () => {

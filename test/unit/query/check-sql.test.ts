@@ -12,6 +12,11 @@ const refused: [string, string][] = [
   [window(10_000, 100), 'too many parts'],
 ];
 
+test('200 characters of operators in sequence are fine, and 201 are not', () => {
+  expect(() => checkSql(`SELECT 1 ${'-+'.repeat(100)}1`)).not.toThrow();
+  expect(() => checkSql(`SELECT 1 ${'-+'.repeat(100)}-1`)).toThrow('in sequence');
+});
+
 test.each(refused.map(([sql, message]) => [message, sql.slice(0, 60), sql]))('%s: %s', (message, _begin, sql) => {
   expect(() => checkSql(sql)).toThrow(message);
 });

@@ -1,0 +1,79 @@
+/** Asks a query process over HTTP. */
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import type { EngineAddress } from './engine-addresses.ts';
+
+/** How long a connection to the query process of another API may take, in milliseconds. */
+const connectMs = 5000;
+
+/** The query was refused, with an error type of the interface. */
+export class EngineRefusal extends Error {
+  override readonly name = 'EngineRefusal';
+  readonly type: string;
+  /** After how many seconds it may be asked again; null if that makes no difference. */
+  readonly retryAfter: number | null;
+
+  constructor(type: string, message: string, retryAfter: number | null = null, options: ErrorOptions = {}) {
+    super(message, options);
+    this.type = type;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The query process could not be started, or ended while it answered. */
+export class EngineGone extends Error {
+  override readonly name = 'EngineGone';
+}
+
+/** Nobody listens where a query process was, or another process does. */
+export class EngineReplaced extends EngineGone {}
+
+export interface Answering {
+  readonly response: IncomingMessage;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Resolves to the answer once it begins. Rejects with EngineRefusal, EngineGone, or as the signal says. */
+export async function post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
+  const text = JSON.stringify(body);
+  try {
+    const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
+    // Once there is a response, that ends with the error too.
+    request.on('error', () => undefined);
+    request.once('socket', (socket) => limitConnecting(socket));
+    request.end(text);
+    const [response] = await once(request, 'response') as [IncomingMessage];
+    await checkStatus(response.statusCode!, response);
+    return { response, headers: response.headers as Record<string, string> };
+  } catch (error) {
+    throw problemOf(error, signal);
+  }
+}
+
+/** Rejects if the answer is an error, as its body says. */
+export async function checkStatus(status: number, body: Readable): Promise<void> {
+  if (status === 200) return;
+  if (status === 403) {
+    body.resume();
+    throw new EngineReplaced('Another query engine listens there by now.');
+  }
+  const { type, message } = await json(body) as { readonly type: string; readonly message: string };
+  throw new EngineRefusal(type, message);
+}
+
+/** What an error on the way to a query process, or back, means. */
+export function problemOf(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof EngineRefusal || error instanceof EngineGone || signal.aborted) return error;
+  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return new EngineReplaced('The query engine has ended.', { cause: error });
+  return new EngineGone('The query engine ended while it answered.', { cause: error });
+}
+
+/** A machine that is gone answers nothing. */
+function limitConnecting(socket: Socket): void {
+  if (!socket.connecting) return;
+  const late = setTimeout(() => socket.destroy(new Error('the query engine cannot be reached')), connectMs);
+  for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(late));
+}

@@ -1,0 +1,271 @@
+/**
+ * Bounds on the functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit and interrupts between
+ * chunks of rows, not within one call. So a call that multiplies is checked before it runs:
+ *
+ * * A call whose arguments are literals is checked while the query is compiled.
+ * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (`guardedCall`).
+ *
+ * A function that only adds up, such as `concat`, has no bound here: the query and the cells bound its arguments.
+ */
+import { QueryError } from '../language/query-error.ts';
+import { quoteText } from './literals.ts';
+
+/** The value of an argument that is a literal or a parameter; undefined for any other expression. */
+export type Literal = string | number | boolean | null | undefined;
+
+/** A check of one call at run time. */
+export interface Guard {
+  /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
+  readonly isBeyond: (...places: readonly string[]) => string;
+  /** What the client is told. */
+  readonly message: string;
+}
+
+/** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
+export type FunctionBound = (call: { readonly name: string; readonly literals: readonly Literal[]; readonly isInLambda: boolean }) => Guard | null;
+
+/** The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128 MiB. */
+export const madeTextMax = 64 * 1024;
+/** The most elements of a list that a function makes of a number, such as `range`. */
+export const madeListMax = 10_000;
+/** The same within a lambda, which runs for each element of a list. */
+const madeTextMaxInLambda = 1024;
+const madeListMaxInLambda = 100;
+/** The most bytes of a text that a function makes by replacing or joining. */
+export const joinedTextMax = 1024 * 1024;
+/** The most bytes of the argument of a function whose result is several times as long. */
+const encodedTextMax = 1024 * 1024;
+/** The most steps in which a text is looked for in another: their lengths in bytes, multiplied. */
+const searchMax = 10_000_000;
+/** The longest text for which a search in any cell stays within `searchMax`, in bytes. */
+const soughtLiteralMax = 32;
+/** The most steps in which two texts are compared: their lengths in bytes, multiplied. */
+const comparedMax = 250_000;
+/** The most bytes of a pattern. */
+export const patternMax = 1000;
+/** The most steps in which a pattern of LIKE or GLOB is matched: DuckDB tries each place for each wildcard. */
+const matchMax = 100_000_000;
+/** The most `*` and `..` in a path of JSON. */
+const pathWildcardsMax = 3;
+/** The most rows that an aggregate keeps, such as `max(a, n)`, and that `approx_top_k` counts, which takes as many steps for each row. */
+const keptMax = 10_000;
+const topMax = 100;
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
+const countOf = (place: string, part: string): string => `(strlen(${place}) - strlen(replace(${place}, ${quoteText(part)}, '')))`;
+
+function beyond(message: string): QueryError {
+  return new QueryError('limit_exceeded', message);
+}
+
+const isShort = (literal: Literal, bytesMax: number): boolean => literal === null || (literal !== undefined && Buffer.byteLength(String(literal)) <= bytesMax);
+
+/** A text that is made of a number. */
+const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) => {
+  const bytesMax = isInLambda ? madeTextMaxInLambda : madeTextMax;
+  const message = `${name} makes a text or list of more than ${bytesMax} bytes${isInLambda ? ' in a lambda' : ''}.`;
+  if (text === null || times === null || Number(times) <= 1) return null;
+  if (text !== undefined && times !== undefined) {
+    if (Buffer.byteLength(String(text)) * Number(times) > bytesMax) throw beyond(message);
+    return null;
+  }
+  return { isBeyond: (first, second) => `${bytesOf(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
+};
+
+/** A text or list whose length is an argument. */
+const lengthened = (textMax: number, inLambda: number, what: string): FunctionBound => ({ name, literals: [, length], isInLambda }) => {
+  const most = isInLambda ? inLambda : textMax;
+  const message = `${name} makes a ${what} with a length of more than ${most}${isInLambda ? ' in a lambda' : ''}.`;
+  if (length !== undefined && Number(length) <= most) return null;
+  if (typeof length === 'number') throw beyond(message);
+  return { isBeyond: (_value, place) => `CAST(${place} AS DOUBLE) > ${most}`, message };
+};
+
+/** A list of numbers or moments. */
+const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
+  const most = isInLambda ? madeListMaxInLambda : madeListMax;
+  const message = `${name} makes a list of more than ${most} elements${isInLambda ? ' in a lambda' : ''}. After FROM it may make as many rows as there is time for.`;
+  if (literals.every((literal) => typeof literal === 'number')) {
+    const [start, stop, step] = literals.length === 1 ? [0, literals[0]!, 1] : [literals[0]!, literals[1]!, literals[2] ?? 1];
+    if (step !== 0 && (stop - start) / step > most) throw beyond(message);
+    return null;
+  }
+  // The arguments are integers, or two moments and an interval: which of them, only the engine knows.
+  const number = (place: string): string => `TRY_CAST(CAST(${place} AS VARCHAR) AS DOUBLE)`;
+  const moment = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS TIMESTAMP))`;
+  const interval = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS INTERVAL))`;
+  return {
+    isBeyond: (first, second, step) => {
+      if (second === undefined) return `${number(first!)} > ${most}`;
+      const numbers = `(${number(second)} - ${number(first!)}) / ${step === undefined ? '1' : number(step)}`;
+      const moments = step === undefined ? '0' : `(${moment(second)} - ${moment(first!)}) / ${interval(step)}`;
+      return `coalesce(${numbers}, ${moments}, 0) > ${most}`;
+    },
+    message,
+  };
+};
+
+/** A text in which another is looked for. */
+const searched: FunctionBound = ({ name, literals: [, sought] }) => {
+  if (sought !== undefined && isShort(sought, soughtLiteralMax)) return null;
+  return { isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`, message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.` };
+};
+
+const replaced: FunctionBound = ({ name, literals: [, from, to] }) => {
+  if (typeof from === 'string' && typeof to === 'string' && isShort(from, soughtLiteralMax) && Buffer.byteLength(to) <= Buffer.byteLength(from)) return null;
+  return {
+    isBeyond: (text, old, new_) => {
+      // First the most that it could be, then the number of places.
+      const most = `strlen(${text}) * CAST(strlen(${new_}) AS DOUBLE) / greatest(strlen(${old}), 1) > ${joinedTextMax}`;
+      const places = `(strlen(${text}) - strlen(replace(${text}, ${old}, ''))) / greatest(strlen(${old}), 1)`;
+      return `(strlen(${text}) * CAST(strlen(${old}) AS DOUBLE) > ${searchMax} OR (${most} AND ${places} * strlen(${new_}) > ${joinedTextMax}))`;
+    },
+    message: `${name} makes a text of more than ${joinedTextMax} bytes, or looks for a text that is too long.`,
+  };
+};
+
+/** A regular expression, which is the second argument. */
+const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
+  const message = `${name} has a pattern of more than ${patternMax} bytes.`;
+  if (pattern === undefined) return { isBeyond: (_text, place) => `${bytesOf(place!)} > ${patternMax}`, message };
+  if (!isShort(pattern, patternMax)) throw beyond(message);
+  return null;
+};
+
+/** The longest result of `regexp_replace` as if it replaced at each character. */
+const replacedByPatternMax = 4 * joinedTextMax;
+
+const replacedByPattern: FunctionBound = (call) => {
+  const guard = matched(call);
+  if (guard === null && isShort(call.literals[2], 1)) return null;
+  return {
+    isBeyond: (text, pattern, new_) => `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${replacedByPatternMax})`,
+    message: `${call.name} could make a text of more than ${replacedByPatternMax} bytes, or has a pattern of more than ${patternMax}.`,
+  };
+};
+
+/** Two texts whose difference is measured. */
+const compared: FunctionBound = ({ name, literals: [first, second] }) => {
+  const message = `${name} compares texts that are too long: their bytes, multiplied, are more than ${comparedMax}.`;
+  return first === null || second === null ? null : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
+};
+
+/** A function whose result is several times as long as its argument. */
+const encoded: FunctionBound = ({ name, literals: [text] }) => {
+  return text === undefined ? { isBeyond: (place) => `${bytesOf(place!)} > ${encodedTextMax}`, message: `${name} is of a text of more than ${encodedTextMax} bytes.` } : null;
+};
+
+/** The elements of a list as one text. */
+const joined: FunctionBound = ({ name }) => ({
+  isBeyond: (elements, separator) => `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? '\'\'')} > ${joinedTextMax}`,
+  message: `${name} makes a text of more than ${joinedTextMax} bytes.`,
+});
+
+/** A width or precision of four digits, or one that is an argument, of `printf` and of `format`. */
+const wideFormat = String.raw`%[-+ #0\d.$]*(\*|\d{4})|\{\d*:[^{}]*(\d{4}|\{)`;
+
+/** Each place may take each argument, padded to a width of three digits. */
+const formatted: FunctionBound = ({ name }) => ({
+  isBeyond: (text, ...values) => {
+    const bytes = ['1000', ...values.map((value) => `coalesce(${bytesOf(value)}, 0)`)].join(' + ');
+    return `(regexp_matches(${text}, ${quoteText(wideFormat)}) OR strlen(${text}) + (${countOf(text!, '{')} + ${countOf(text!, '%')}) * CAST(${bytes} AS DOUBLE) > ${joinedTextMax})`;
+  },
+  message: `${name} makes a text of more than ${joinedTextMax} bytes, or has a width of more than three digits.`,
+});
+
+/** A path in JSON, or a list of them. */
+const pathed: FunctionBound = ({ name, literals: [, path] }) => {
+  const message = `${name} has a path with more than ${pathWildcardsMax} wildcards.`;
+  if (path === undefined) {
+    return { isBeyond: (_value, place) => `len(regexp_extract_all(CAST(${place} AS VARCHAR), '\\*|\\.\\.')) > ${pathWildcardsMax}`, message };
+  }
+  if ((String(path).match(/\*|\.\./g)?.length ?? 0) > pathWildcardsMax) throw beyond(message);
+  return null;
+};
+
+/** An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not called once for each row. */
+const kept = (at: number, most: number): FunctionBound => ({ name, literals }) => {
+  const count = literals[at];
+  if (typeof count !== 'number' || count > most) throw beyond(`The last argument of ${name} must be a number or a parameter, and ${most} at most.`);
+  return null;
+};
+
+/** The steps in which a pattern with these wildcards is matched. Those at its end take none. */
+const stepsOf = (text: string, pattern: string, wildcard: string): string => {
+  const begin = `rtrim(${pattern}, ${quoteText(wildcard)})`;
+  return `pow(strlen(${text}) + 1, ${countOf(begin, wildcard)}) * strlen(${pattern})`;
+};
+
+/** A pattern of LIKE or GLOB. `like.ts` writes most patterns that are literals in another way. */
+const wildcards = (wildcard: string): FunctionBound => ({ literals: [, pattern] }) => {
+  const message = `A pattern is longer than ${patternMax} bytes, or has too many "${wildcard}" for the length of the text.`;
+  if (typeof pattern === 'string') {
+    if (!isShort(pattern, patternMax)) throw beyond(message);
+    if (wildcardsIn(pattern, wildcard) <= 1) return null;
+  }
+  return { isBeyond: (text, place) => `(strlen(${place}) > ${patternMax} OR ${stepsOf(text!, place!, wildcard)} > ${matchMax})`, message };
+};
+
+/** How many groups of a wildcard a pattern has before its end. */
+export function wildcardsIn(pattern: string, wildcard: string): number {
+  return pattern.split(wildcard).slice(0, -1).filter((part, at) => at === 0 || part !== '').length - (pattern.endsWith(wildcard) ? 1 : 0);
+}
+
+/** The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is harmless. */
+const bounded: readonly (readonly [names: string, argumentsMin: number, bound: FunctionBound])[] = [
+  ['repeat', 2, repeated],
+  ['lpad rpad', 3, lengthened(madeTextMax, madeTextMaxInLambda, 'text')],
+  ['list_resize array_resize', 2, lengthened(madeListMax, madeListMaxInLambda, 'list')],
+  ['range generate_series', 1, ranged],
+  ['contains instr position split split_part str_split string_split string_to_array strpos', 2, searched],
+  ['replace', 3, replaced],
+  ['regexp_extract regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array str_split_regex string_split_regex', 2, matched],
+  ['regexp_replace', 3, replacedByPattern],
+  ['damerau_levenshtein editdist3 jaro_similarity jaro_winkler_similarity levenshtein', 2, compared],
+  ['base64 bin hex json_quote regexp_escape to_base64 to_binary to_hex url_encode', 1, encoded],
+  ['array_to_string', 1, joined],
+  ['format printf', 1, formatted],
+  ['json_array_length json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_type json_value ->>', 2, pathed],
+  ['~~ !~~ ~~* !~~* like_escape not_like_escape ilike_escape not_ilike_escape', 2, wildcards('%')],
+  ['~~~', 2, wildcards('*')],
+  ['max min', 2, kept(1, keptMax)],
+  ['arg_max arg_min argmax argmin max_by min_by', 3, kept(2, keptMax)],
+  ['approx_top_k', 2, kept(1, topMax)],
+];
+
+/** The bound of each function that has one. */
+export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(bounded.flatMap(([names, argumentsMin, bound]) => {
+  return words(names).map((name): [string, FunctionBound] => [name, (call) => (call.literals.length < argumentsMin ? null : bound(call))]);
+}));
+
+/** What the error of a guard begins with, by which it is told from other errors of a query. */
+const mark = 'limit_exceeded: ';
+
+/** The message of a guard in an error of the engine; null in any other error. */
+export function beyondBound(error: string): string | null {
+  const at = error.indexOf(mark);
+  return at < 0 ? null : error.slice(at + mark.length).split('\n')[0]!;
+}
+
+/** A name that no column or parameter of a query has (names.ts). */
+const row = '_v';
+
+/** An argument of a call, in SQL. */
+export interface Argument {
+  readonly text: string;
+  /** Whether it has the same value for each row. Some functions demand that of their options. */
+  readonly isConstant: boolean;
+}
+
+/**
+ * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in the condition and in the call, a
+ * random one could pass the condition with another value, and nested calls would double.
+ */
+export function guardedCall(given: readonly Argument[], guard: Guard, call: (...places: readonly string[]) => string): string {
+  const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
+  const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
+  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN error(${quoteText(`${mark}${guard.message}`)}) ELSE ${call(...places)} END`;
+  return members.length === 0 ? guarded : `apply([{${members.join(', ')}}], (lambda ${row}: ${guarded}))[1]`;
+}

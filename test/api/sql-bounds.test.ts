@@ -1,0 +1,121 @@
+/**
+ * docs/spec/queries.md, "Bounds of functions": a call that would take too much memory, time or stack is refused before it runs, and the query engine
+ * goes on. All are calls that the process of the engine survived badly, or not at all, before they had a bound.
+ */
+import { beforeAll, expect, test } from '@jest/globals';
+import { useOwnApi, type Team } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
+import { createTable } from '../support/tables.ts';
+
+// Of its own: this counts how often its engine has started.
+const { api } = useOwnApi();
+
+let team: Team;
+
+beforeAll(async () => {
+  team = await api().createTeam();
+  const rows = [{ text: 'x', long: 'a'.repeat(5000), pattern: '%a%a%a%b', big: 2_000_000_000, name: 'Beetle' }];
+  const { id } = await createTable(team.client, rows, { text: 'string', long: 'string', pattern: 'string', big: 'number', name: 'string' });
+  await team.client.send(`/tables/${id}`, { method: 'PATCH', body: { name: 't' } });
+  expect(outcomeOf(await ask('SELECT 1'))).toBe('200');
+});
+
+const ask = (sql: string, parameters: readonly unknown[] = []): Promise<Answer> => team.client.post('/query', { sql, parameters });
+
+async function startsOfEngine(): Promise<number> {
+  return sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+}
+
+/** A text of more bytes than a query may have. */
+const long = (part: string, times: number): string => `(SELECT string_agg('${part}', '') FROM range(${times}))`;
+const deep = (open: string, close: string, times: number): string => `${long(open, times)} || '1' || ${long(close, times)}`;
+
+test.each([
+  // Functions that are not there any more
+  ['SELECT reservoir_quantile(range, 0.5, 2000000000) FROM range(10)', 'There is no function reservoir_quantile'],
+  [`SELECT json_merge_patch(${deep('{"a":', '}', 200_000)}, '{}')`, 'There is no function json_merge_patch'],
+  [`SELECT json_contains(${deep('[', ']', 200_000)}, '2')`, 'There is no function json_contains'],
+  ['SELECT list_reduce(range(40), (a, b) -> a || a)', 'There is no function list_reduce'],
+])('%s is no function here', async (sql, message) => {
+  const starts = await startsOfEngine();
+  const answer = await ask(sql);
+  expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 query_invalid', expect.stringContaining(message)]);
+  expect(await startsOfEngine()).toBe(starts);
+});
+
+test.each<[string, string]>([
+  // Texts that are made of a number
+  ['SELECT length(repeat(\'x\', 1500000000))', 'repeat makes a text or list of more than 65536 bytes.'],
+  ['SELECT length(repeat(text, big::BIGINT)) FROM t', 'repeat makes a text or list of more than 65536 bytes.'],
+  ['SELECT length(repeat(repeat(\'x\', 60000), 60000))', 'repeat makes a text or list'],
+  ['SELECT max(length(repeat(s, n))) FROM (SELECT \'x\' AS s, (random() * 0 + 1500000000)::BIGINT AS n FROM range(3))', 'repeat makes a text or list'],
+  ['SELECT 1 FROM t WHERE length(repeat(text, big::BIGINT)) > 5 AND name = \'Beetle\'', 'repeat makes a text or list'],
+  ['SELECT count(*) FILTER (length(repeat(text, big::BIGINT)) > 5) FROM t', 'repeat makes a text or list'],
+  ['SELECT max(repeat(text, big::BIGINT)) OVER () FROM t', 'repeat makes a text or list'],
+  ['SELECT string_agg(repeat(text, big::BIGINT), \',\' ORDER BY name) FROM t', 'repeat makes a text or list'],
+  ['SELECT lpad(\'a\', 1569325056, \'b\')', 'lpad makes a text with a length of more than 65536.'],
+  ['SELECT rpad(text, big::INTEGER, \'b\') FROM t', 'rpad makes a text with a length'],
+  ['SELECT list_transform(range(5000), n -> repeat(\'x\', 60000))', 'in a lambda'],
+  ['SELECT printf(\'%1000000000d\', 1)', 'printf makes a text'], ['SELECT printf(\'%*d\', 1000000000, 1)', 'printf makes a text'],
+  ['SELECT format(\'{:1000000000}\', 1)', 'format makes a text'], ['SELECT format(\'{:.1000000000f}\', 1.0)', 'format makes a text'],
+  [`SELECT format(${long('{0}', 100_000)}, long) FROM t`, 'format makes a text'],
+  // Lists that are made of a number
+  ['SELECT len(range(200000000))', 'range makes a list of more than 10000 elements.'], ['SELECT len(range(big::BIGINT)) FROM t', 'range makes a list'],
+  ['SELECT len(generate_series(TIMESTAMP \'0001-01-01\', TIMESTAMP \'9999-01-01\', INTERVAL 1 SECOND))', 'generate_series makes a list'],
+  ['SELECT list_transform(range(10000), n -> range(10000))', 'in a lambda'], ['SELECT list_resize([1], 100000000, 5)', 'list_resize makes a list'],
+  ['SELECT NULL::INTEGER[99999][99999]', 'An array has more than 1000 elements'],
+  // Texts that are replaced or joined
+  [`SELECT replace(${long('a', 100_000)}, 'a', ${long('b', 100_000)})`, 'replace makes a text'],
+  [`SELECT regexp_replace(${long('a', 100_000)}, 'a', ${long('b', 100_000)}, 'g')`, 'regexp_replace could make a text'],
+  ['SELECT array_to_string(list_transform(range(10000), n -> long), \'\') FROM t', 'array_to_string makes a text'],
+  [`SELECT bin(bin(bin(bin(bin(bin(${long('a', 10_000)}))))))`, 'bin is of a text of more than 1048576 bytes.'],
+  // Patterns
+  [`SELECT like_escape(${long('a', 300_000)}, ${long('%a', 300_000)}, '')`, 'A pattern is longer than 1000 bytes'],
+  [`SELECT ${long('a', 300_000)} LIKE ${long('%a', 300_000)} ESCAPE '$'`, 'A pattern is longer than 1000 bytes'],
+  [`SELECT 'a' LIKE '${'%a'.repeat(1000)}'`, 'A pattern is longer than 1000 bytes'], ['SELECT long LIKE pattern FROM t', 'has too many "%"'], ['SELECT long ILIKE pattern FROM t', 'has too many "%"'],
+  ['SELECT long NOT LIKE pattern ESCAPE \'$\' FROM t', 'has too many "%"'], ['SELECT long GLOB \'*a*a*a*b\' FROM t', 'has too many "*"'],
+  [`SELECT text ~ '${'a'.repeat(2000)}' FROM t`, 'pattern of more than 1000 bytes'], ['SELECT regexp_matches(text, long) FROM t', 'pattern of more than 1000 bytes'],
+  ['SELECT json_extract(\'{}\', \'$..a..a..a..a\')', 'more than 3 wildcards'], ['SELECT \'{}\'::JSON -> (\'$\' || \'..a..a..a..a\')', 'more than 3 wildcards'],
+  // Texts that are compared or looked for
+  [`SELECT levenshtein(long, ${long('b', 10_000)}) FROM t`, 'levenshtein compares texts that are too long'], ['SELECT damerau_levenshtein(long, long) FROM t', 'compares texts'],
+  [`SELECT contains(${long('a', 1_000_000)}, ${long('a', 500_000)} || 'b')`, 'contains looks for a text that is too long'],
+  // Aggregates
+  ['SELECT max(range, 900000) FROM range(10)', 'The last argument of max must be a number'], ['SELECT arg_max(range, range, range) FROM range(10)', 'The last argument of arg_max must be a number'],
+  ['SELECT approx_top_k(range, 100000) FROM range(10)', 'and 100 at most'],
+])('%s is beyond a bound', async (sql, message) => {
+  const starts = await startsOfEngine();
+  const answer = await ask(sql);
+  expect([outcomeOf(answer), answer.json.error?.message]).toEqual(['400 limit_exceeded',expect.stringContaining(message)]);
+  expect(await startsOfEngine()).toBe(starts);
+});
+
+test.each<[string, readonly unknown[], unknown]>([
+  ['repeat(text, 3)', [], 'xxx'], ['repeat(text, length(name))', [], 'xxxxxx'], ['repeat(text, NULL)', [], null], ['repeat(\'ab\', $1)', [2], 'abab'], ['repeat([1], length(\'ab\'))', [], [1, 1]],
+  ['lpad(text, 5, \'-\')', [], '----x'], ['rpad(text, length(name)::INTEGER, \'-\')', [], 'x-----'], ['lpad(repeat(\'ab\', length(name)), 3, \'-\')', [], 'aba'],
+  ['range(3)', [], [0, 1, 2]], ['range(length(text))', [], [0]], ['generate_series(length(text), length(name), 2)', [], [1, 3, 5]], ['range(5, 1, -2)', [], [5, 3]],
+  ['len(generate_series(DATE \'2024-01-01\', DATE \'2024-12-31\', INTERVAL 1 DAY))', [], 366], ['list_resize([1, 2], length(text))', [], [1]], ['list_transform([1, 2], n -> range(n))', [], [[0], [0, 1]]],
+  ['replace(name, \'e\', \'EE\')', [], 'BEEEEtlEE'], ['replace(name, text, long)', [], 'Beetle'], ['replace(name, \'\', \'x\')', [], 'Beetle'], ['regexp_replace(name, \'e\', \'<\\0>\', \'g\')', [], 'B<e><e>tl<e>'],
+  ['array_to_string([name, NULL, text], \', \')', [], 'Beetle, x'], ['array_to_string(NULL, \', \')', [], null], ['array_to_string([name, text], chr(10) || \'\')', [], 'Beetle\nx'], ['bin(5)', [], '101'], ['hex(name)', [], '426565746C65'], ['url_encode(name || \'/\')', [], 'Beetle%2F'],
+  ['format(\'{} of {:05.1f} in {{2024}}\', name, 2.0::DOUBLE)', [], 'Beetle of 002.0 in {2024}'], ['printf(\'%5d%% of 2024 * %s\', 7, name)', [], '    7% of 2024 * Beetle'],
+  ['name LIKE \'%e%t%\'', [], true], ['name LIKE \'_e%t%e\'', [], true], ['name NOT LIKE \'_e%t%e\'', [], false], ['name ILIKE \'%E%T%\'', [], true], ['name NOT ILIKE \'_E%T%x\'', [], true],
+  ['\'50% of (a)\' LIKE \'50$%%(_)%\' ESCAPE \'$\'', [], true], ['\'50 of (a)\' LIKE \'%50$%%(_)%\' ESCAPE \'$\'', [], false], ['\'a.b\' ILIKE \'%A_%$%%B\' ESCAPE \'$\'', [], false], ['\'AxxBxx\' NOT ILIKE \'%a_x%b%\' ESCAPE \'$\'', [], false],
+  ['\'a\nb\nc\' LIKE \'a%_b%c\'', [], true], ['\'äöü\' LIKE \'%_ö%ü%\'', [], true], ['name LIKE (\'%\' || text || \'%\')', [], false], ['name LIKE $1', ['%e%_l%'], true], ['NULL LIKE \'%a%_b%\'', [], null], ['name GLOB \'B*t*\'', [], true],
+  ['name ~ \'B.*\'', [], true], ['~5', [], -6], ['regexp_extract_all(name, text)', [], []], ['levenshtein(name, text)', [], 6], ['contains([name, text], name)', [], true], ['position(lower(name[1:0] || \'t\') IN name)', [], 4],
+  ['split_part(name, lower(\'T\'), 2)', [], 'le'], ['\'{"a":{"b":1}}\'::JSON -> \'$..b\'', [], [1]], ['\'{"a":1}\'::JSON ->> lower(\'A\')', [], '1'], ['json_extract(\'[1,2]\', 1)', [], 2],
+  ['CAST([1, 2] AS INTEGER[2])', [], [1, 2]], ['max(name)', [], 'Beetle'], ['max(big, 2)', [], [2_000_000_000]], ['arg_max(name, big, $1)', [1], ['Beetle']], ['max(DISTINCT name)', [], 'Beetle'], ['min(name) FILTER (big > 0)', [], 'Beetle'],
+  ['approx_top_k(name, 3)', [], ['Beetle']], ['max(big) OVER ()', [], 2_000_000_000], ['sum(length(repeat(text, 2 + length(name)))) OVER ()', [], 8],
+])('%s is within its bound', async (expression, parameters, value) => {
+  const answer = await ask(`SELECT ${expression} AS value FROM t`, parameters);
+  expect([outcomeOf(answer), answer.json.data ?? answer.json.error]).toEqual(['200', [{ value }]]);
+});
+
+test('a guarded call groups and sorts as any other', async () => {
+  const answer = await ask('SELECT repeat(s, n) AS r, count(*) AS c FROM (VALUES (\'a\', 2), (\'a\', 2), (\'b\', 1)) v(s, n) GROUP BY repeat(s, n) HAVING length(repeat(s, n)) < 9 ORDER BY repeat(s, n)');
+  expect(answer.json.data).toEqual([{ r: 'aa', c: 2 }, { r: 'b', c: 1 }]);
+});
+
+test('a guard sees the value that the call gets, also if it is random', async () => {
+  const answer = await ask('SELECT count(length(repeat(\'x\', (random() * 131072)::BIGINT))) AS n FROM range(1000)');
+  expect(outcomeOf(answer)).toBe('400 limit_exceeded');
+});

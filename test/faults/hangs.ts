@@ -1,0 +1,21 @@
+/**
+ * To be imported before the service (`node --import`): from SIGUSR2 on, what appends to the log gets no answer any more, as if a promise had been
+ * forgotten. Nothing else is harmed.
+ */
+import { PipelinedClient } from '../../src/database/pipelined-client.ts';
+import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
+
+let hangs = false;
+process.on('SIGUSR2', () => {
+  hangs = true;
+});
+
+const { query } = PipelinedClient.prototype;
+PipelinedClient.prototype.query = function queryOrHang(statement, values) {
+  return hangs && statement.text.includes('update tablog_log.heads') ? new Promise(() => undefined) : query.call(this, statement, values) as never;
+};
+
+const { send } = KafkaConnection.prototype;
+KafkaConnection.prototype.send = function sendOrHang(...args) {
+  return hangs ? new Promise(() => undefined) : send.apply(this, args);
+};

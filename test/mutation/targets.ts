@@ -1,0 +1,31 @@
+/** Which files are mutated, and which tests should notice. */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+
+export interface Target {
+  readonly name: string;
+  readonly files: readonly string[];
+  /** Whether the simulation runs this code. */
+  readonly isSimulated: boolean;
+  /** Files in test/api that use it most. */
+  readonly api: readonly string[];
+}
+
+function target(name: string, patterns: readonly string[], rest: Pick<Target, 'isSimulated' | 'api'>): Target {
+  return { name, files: globSync(patterns, { cwd: root }).toSorted(), ...rest };
+}
+
+const writes = ['add-rows', 'create-table', 'delete-row', 'idempotency', 'model', 'overwrite-table', 'patch-row', 'stashes', 'versions'];
+
+export const targets: readonly Target[] = [
+  target('decisions', ['projections/*/decide-*.ts', 'projections/*/*.state.ts'], { isSimulated: true, api: [...writes, 'deleted-table', 'stash-limits', 'uploads'] }),
+  target('batches', [
+    'projections/engine/{batch*,partition-batches,project-records,projector,speculative-batch}.ts', 'src/log/{batch-pipeline,fair-queue}.ts',
+  ], { isSimulated: true, api: writes }),
+  target('outcomes', ['projections/engine/outcomes/*.ts', 'src/http/submit/*.ts', 'src/events/outcome.ts'], {
+    isSimulated: true, api: ['asynchronous', 'errors', 'idempotency', 'job-list', 'jobs', 'versions'],
+  }),
+  target('queries', ['src/query/sql/*.ts', 'src/query/engine/compile.ts'], { isSimulated: false, api: ['queries', 'random-queries', 'sql', 'sql-attempts'] }),
+];
