@@ -40,10 +40,13 @@ export interface ConnectionLimits {
 export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
   const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    if (hasBody(request)) paces.watch(request);
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
-    if (lacksHost) refuseRequest(response, 'Host: is missing.');
-    else inTurn(request.socket, response, () => handler(request, response));
+    inTurn(request.socket, response, () => {
+      // Until its turn nothing is read from the connection, which is no slowness of the client.
+      if (hasBody(request)) paces.watch(request);
+      if (lacksHost) refuseRequest(response, 'Host: is missing.');
+      else handler(request, response);
+    });
   }
   const server = createHttpServer({
     headersTimeout: headerTimeoutMs,
