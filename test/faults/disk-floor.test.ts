@@ -105,7 +105,7 @@ test('when hardly anything is left for the tables, small writes are refused too,
   const answers = await Promise.all([
     again.post('/tables?name=small', [{ n: 1 }]), again.post(`/tables/${table.id}/rows`, [{ n: 3 }]), again.patch(`/tables/${table.id}/rows/${first!.$rowID}`, { n: 5 }),
   ]);
-  const error = { type: 'service_unavailable', message: expect.stringMatching(/^The service's disk has less than .* free\. Nothing was changed\.$/) as string };
+  const error = { type: 'service_unavailable', message: expect.stringMatching(/^The service's disk has less than .* free\. Nothing was changed\.$/) as unknown };
   for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
   expect((await again.post('/nowhere', [{ n: 1 }])).status).toBe(404);
   expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
