@@ -92,7 +92,7 @@ const groups = {
   kafka: hasKafka
     ? [
       onServers('log on kafka', 'log', 'kafka', onKafka.log),
-      onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log']),
+      onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'interrupted-restore']),
       ...(isFull ? [onServers('api on kafka', 'api', 'kafka')] : []),
       // Each API process has a query engine of its own, and these are about one.
       { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onKafka.api), testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'] },

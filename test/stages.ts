@@ -52,8 +52,9 @@ export const stages: readonly Stage[] = [
   { name: 'hostile', proves: 'a team that means harm slows no other, and takes no more memory than there is for it', command: jest('hostile') },
   {
     name: 'fuzz', proves: 'each of 1,000,000 valid and hostile requests has an answer that the OpenAPI document describes, and sees nothing of another team',
-    command: jest('fuzz'), runs: 20,
+    command: jest('fuzz', 'fuzz/fuzz\\.test'), runs: 20,
   },
+  { name: 'sql-fuzz', proves: 'for an hour, no function of SQL harms its process, whatever its arguments', command: jest('fuzz', 'sql-functions\\.test') },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
   { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },
   killsOf('service', 'the service', embedded),

@@ -157,7 +157,9 @@ const settings = z.object({
   DISK_FREE_MIN: byteSize().default(2 ** 30)
     .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, large bodies, chunks and uploads are 503. 0: nothing is refused. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
-    .describe('The most open connections of clients. Further ones are closed as they come.'),
+    .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
+  CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()
+    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. Behind a proxy all clients have its address.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
   BODY_RATE_MIN: wholeNumber(0, int4Max).default(1024)
@@ -183,7 +185,7 @@ const settings = z.object({
   QUERY_MEMORY_MAX: byteSize().default(160 * 2 ** 20)
     .describe('The memory that queries may take in each of the two query processes, one for SQL and one for all others, in bytes or with a unit (`500MB`, `1GiB`). A process takes about 350 MiB more; if it takes 512 MiB more, the service ends it. The one for SQL is started by the first SQL.'),
   QUERY_DISK_MAX: byteSize().default(4 * 2 ** 30)
-    .describe('The most bytes that each of the two query processes keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, the rest while queries run.'),
+    .describe('The most bytes that each of the two query processes keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, and what exports write beside them; the rest while queries run.'),
   QUERY_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://').optional()
     .describe('A Postgres role for the query processes that only reads, as a connection string to the same database, such as `postgres://tablog_queries:...@host/tablog`: give the role `pg_read_all_data`. Without it they connect as `DATABASE_URL` says, in transactions that only read. On the embedded Postgres they have such a role.'),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(30_000)

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { decodeEvent } from '../events/event-codec.ts';
 import { copyPartition, proveCopied } from '../log/copy-log.ts';
 import type { LogReader, RecordLog } from '../log/event-log.ts';
 import { proveIdentity } from '../log/identity.ts';
@@ -44,13 +45,26 @@ export async function restoreLog({ partitions }: Manifest, { store, signal, onPr
   });
 }
 
+/** Where a partition of a restored log ends. */
+export interface RestoredEnd {
+  /** The next offset. */
+  readonly offset: bigint;
+  /** The version of the next event, which is above those of all events that are there. */
+  readonly version: bigint;
+}
+
+/** Where the partitions of a set end. */
+export function endsOf({ partitions }: Manifest): RestoredEnd[] {
+  return partitions.map(({ next, base }) => ({ offset: BigInt(next), version: BigInt(base) + BigInt(next) }));
+}
+
 /**
  * Brings a log in Kafka to hold the records of the set: what a partition lacks of them is copied to its end, and goes on where an earlier run
- * was interrupted. What Kafka has beyond the set stays. Resolves to the partitions that end with the set: records behind may be lost. Rejects
- * with BackupError if the set does not hold records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
+ * was interrupted. What Kafka has beyond the set stays. Resolves to where each partition ends then. Rejects with BackupError if the set does not hold
+ * records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
  */
-export async function completeLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, log: RecordLog): Promise<number[]> {
-  const ended: number[] = [];
+export async function completeLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, log: RecordLog): Promise<RestoredEnd[]> {
+  const ends: RestoredEnd[] = [];
   const onRestored = counted(partitions, onProgress);
   for (const [partition, copy] of partitions.entries()) {
     const next = BigInt(copy.next);
@@ -67,9 +81,23 @@ export async function completeLog({ partitions }: Manifest, { store, signal, onP
       onRestored(Number(next));
     }
     await proveIdentity(log, partition, { next, logId: copy.logId, lastHash: copy.lastHash === null ? null : Buffer.from(copy.lastHash, 'hex') });
-    if (end <= next) ended.push(partition);
+    const { end: offset } = await log.bounds(partition);
+    ends.push({ offset, version: await baseAt(log, partition, BigInt(copy.base), next, offset, signal) + offset });
   }
-  return ended;
+  return ends;
+}
+
+/** The base of a partition at `to`. `base`: that at `from`, which LogResumed of the records between raises. */
+async function baseAt(log: RecordLog, partition: number, base: bigint, from: bigint, to: bigint, signal: AbortSignal): Promise<bigint> {
+  let raised = base;
+  for await (const batch of log.read(partition, from, to)) {
+    signal.throwIfAborted();
+    for (const { bytes } of batch) {
+      const { data } = decodeEvent(bytes);
+      if (data.type === 'LogResumed' && data.base > raised) raised = data.base;
+    }
+  }
+  return raised;
 }
 
 /** To be called with each number of records that are behind it. */

@@ -15,7 +15,6 @@ import { createJobNotes } from '../jobs/job-notes.ts';
 import type { LocalFileStore } from '../files/local-file-store.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { encodeGenesis } from '../log/identity.ts';
-import { allPartitions } from '../log/partition.ts';
 import { appendRecord } from '../log/postgres/append-record.ts';
 import { logSchema } from '../log/postgres/log-tables.ts';
 import { resumeLog } from '../log/resume.ts';
@@ -26,7 +25,7 @@ import { BackupError, type BackupStore, type OnProgress } from './backup-store.t
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
 import type { BackupSet, Manifest, TableCopy } from './manifest.ts';
-import { completeLog, restoreLog } from './restore-log.ts';
+import { completeLog, endsOf, restoreLog, type RestoredEnd } from './restore-log.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
 export interface RestoreOptions {
@@ -70,14 +69,14 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   await checkEmpty(owner);
   if (files !== null) await restoreFiles(store, manifest, files, signal, (done) => onProgress('uploaded files', done, manifest.files.count));
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
-  let ended = allPartitions(manifest.partitions.length);
+  let ends = endsOf(manifest);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
   const failed = new AbortController();
   const unlessFailed = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
   const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => failed.abort(error));
   const restoringLog = async (): Promise<void> => {
     if (kafka === null) await restoreLog(manifest, unlessFailed, pool, `${logSchema}${staged}`);
-    else ended = await completeLog(manifest, unlessFailed, kafka);
+    else ends = await completeLog(manifest, unlessFailed, kafka);
   };
   await Promise.all([orFail(restoringLog()), ...(hasReadModel ? [orFail(restoreReadModel(manifest, unlessFailed))] : [])]);
   failed.signal.throwIfAborted();
@@ -96,24 +95,23 @@ export async function restore({ manifest }: BackupSet, options: RestoreOptions):
   if (keys !== null) await restoreKeys(owner, keys);
   if (hasReadModel) {
     await putInPlace(owner, readModelSchema);
-    // A partition may have been halted when the backup was taken. Its log ends where its read model ends now, so the reason is gone.
-    await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false where partition = any($1)`, [ended]);
+    // A partition may have been halted when the backup was taken. The log is that of the read model now; an event that cannot be projected halts it again.
+    await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false`);
   }
   if (kafka === null) await putInPlace(owner, logSchema);
-  // What was appended after the backup is lost, and its versions must not be given out again. In Kafka this is before the commit: a restore that
-  // was interrupted between the two is run again, and finds these records behind the set.
-  await goOnBehind(manifest, ended, (partition, bytes) => (kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes)));
+  // What was appended after the backup may be lost, and its versions must not be given out again; in Kafka also where a partition has records beyond the
+  // set, because it may have lost others behind them. There this is before the commit: a restore that was interrupted between the two resumes once more.
+  await goOnBehind(manifest, ends, (partition, bytes) => (kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes)));
   await owner.query('commit');
   return hasReadModel;
 }
 
-/** Lets these partitions, which end with the set, go on with versions that were not given out. */
-async function goOnBehind({ partitions }: Manifest, ended: readonly number[], append: RecordLog['appendRecord']): Promise<void> {
+/** Lets all partitions go on with versions that were not given out. */
+async function goOnBehind({ partitions }: Manifest, ends: readonly RestoredEnd[], appendRecord: RecordLog['appendRecord']): Promise<void> {
   // The set may be older than the first record of a partition, which names the log.
   const logId = partitions.find((copy) => copy.logId !== null)?.logId ?? randomUUID();
-  for (const partition of ended) if (partitions[partition]!.next === '0') await append(partition, encodeGenesis(logId));
-  const versions = partitions.map(({ next, base }) => BigInt(base) + BigInt(next));
-  await resumeLog({ appendRecord: async (partition, bytes) => (ended.includes(partition) ? append(partition, bytes) : undefined) }, versions);
+  for (const [partition, { offset }] of ends.entries()) if (offset === 0n) await appendRecord(partition, encodeGenesis(logId));
+  await resumeLog({ appendRecord }, ends.map(({ version }) => version));
 }
 
 async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> {

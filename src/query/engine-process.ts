@@ -13,7 +13,7 @@ import { isLoopback } from '../app/loopback.ts';
 import type { EngineAddress, NotedEngine } from './engine-addresses.ts';
 import { processEnvironment } from './process-environment.ts';
 import { ProcessWatch, watchTimes } from './process-watch.ts';
-import { exitCodeOfChange, type CancelSql, type EngineMessage, type EngineReady, type EngineSettings } from './protocol.ts';
+import { exitCodeOfChange, type CancelSql, type EngineMessage, type EngineReady, type EngineSettings, type ProcessKind } from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -24,10 +24,11 @@ const heapMiB = 160;
 const besidesBytes = 512 * 2 ** 20;
 
 /**
- * The private memory that the process may map besides the memory of DuckDB. Its threads, its code and the pages that allocators keep are 1.2 GB of that, of which
- * little is resident. So this bounds single values only, such as a text of a gigabyte: the query that makes one fails, and nothing else does.
+ * The private memory that a process may map besides the memory of DuckDB. Its threads, its code and the pages that allocators keep are 1.2 GB of that, of which
+ * little is resident. So for SQL this bounds single values only, such as a text of a gigabyte: the query that makes one fails, and nothing else does. Other queries make no
+ * such values, and allocators keep more of what copies of many columns took.
  */
-const mappedBytes = 1792 * 2 ** 20;
+const mappedBytes: Readonly<Record<ProcessKind, number>> = { sql: 1792 * 2 ** 20, queries: 2560 * 2 ** 20 };
 
 /** Each query takes a thread of Node's pool while it runs, and files need some too. */
 const threadsOfPool = 32;
@@ -103,7 +104,7 @@ export class EngineProcess {
     const folder = join(settings.folder, id);
     await makeFolder(settings.folder);
     await makeFolder(folder);
-    const limitKiB = Math.ceil((settings.memoryBytesMax + mappedBytes) / 1024);
+    const limitKiB = Math.ceil((settings.memoryBytesMax + mappedBytes[settings.kind]) / 1024);
     const child = spawn('/bin/sh', [
       // A core dump would have rows of teams.
       '-c', `ulimit -c 0; ${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',

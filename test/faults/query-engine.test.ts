@@ -170,3 +170,37 @@ test('an export that is not read gives way to other tables: it breaks off, and i
   await expect(response.text()).rejects.toThrow('terminated');
   expect((await count(client, table)).headers.get('tablog-cache')).toBe('cold');
 });
+
+test('exports that sort take their room before they write: together with the copies they have no more than they may, and say so if there is none', async () => {
+  const { server, client } = await start({ QUERY_DISK_MAX: '90MiB', DISK_FREE_MIN: '0' });
+  // Enough of them that the engine writes them to the file while it sorts. They cannot be compressed.
+  const rows = (): object[] => Array.from({ length: 10_000 }, (_, n) => ({ n, text: randomBytes(75).toString('base64') }));
+  const { id, path } = await createTable(client, rows());
+  for (let n = 0; n < 12; n += 1) await client.post(path, rows());
+  await count(client, { path });
+  const folder = join(server.folder, 'queries');
+  let most = 0;
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const names = await readdir(folder, { recursive: true });
+      const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then((found) => (found.isFile() ? found.size : 0), () => 0)));
+      most = Math.max(most, sizes.reduce((sum, size) => sum + size, 0));
+    }
+  })();
+  const ask = async (format: string): Promise<string> => {
+    const response = await fetch(`${client.url}/tables/${id}/export?format=${format}&sort=-text`, { headers: { authorization: `Bearer ${client.token}`, 'accept-encoding': 'identity' } });
+    const text = await response.text().catch(() => 'broken');
+    if (response.status !== 200) return `${response.status} ${JSON.parse(text).error.type}`;
+    return text === 'broken' ? text : format === 'ndjson' ? `${text.split('\n').length - 1} rows` : 'a file';
+  };
+  const answers = await Promise.all(['ndjson', 'ndjson', 'ndjson', 'ndjson', 'parquet', 'ndjson'].map(ask));
+  isOver = true;
+  await watching;
+  expect(most).toBeLessThan(90 * 2 ** 20);
+  for (const answer of answers) expect(['130000 rows', 'a file', '503 service_unavailable', 'broken']).toContain(answer);
+  // The room is given back.
+  expect(await ask('ndjson')).toBe('130000 rows');
+  expect(await ask('parquet')).toBe('a file');
+  expect((await stat(join(folder, (await copiesOf(server))[0]!))).size).toBeLessThan(50 * 2 ** 20);
+});

@@ -4,12 +4,12 @@ import { RowsCsv } from '../../../projections/tables/rows-csv.ts';
 import { RowsJson, type RowsText } from '../../../projections/tables/rows-json.ts';
 import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
 import { QueryError } from '../language/query-error.ts';
-import { hasGroups, readRowsQuery, type RowsQuery } from '../language/rows-query.ts';
+import { hasGroups, readRowsQuery, type GivenQuery, type RowsQuery } from '../language/rows-query.ts';
 import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type GroupColumn, type QuerySource } from './compile.ts';
-import { Continuations, type Continuation } from './continuations.ts';
-import type { Copies } from './copies.ts';
+import { Continuations } from './continuations.ts';
+import type { Copies, HeldTable } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
 import { inTime } from './in-time.ts';
 
@@ -29,6 +29,14 @@ export interface AnswererOptions {
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly timeoutMs: number;
+}
+
+/** Where a page begins. */
+interface PageStart {
+  readonly held: Pick<HeldTable, 'copy' | 'version'>;
+  readonly source: QuerySource;
+  readonly query: RowsQuery;
+  readonly offset: number;
 }
 
 interface Page {
@@ -57,10 +65,10 @@ export class Answerer {
     const query = readRowsQuery(request.query, request.prefix);
     const rowIds = rowIdsOf(query);
     // The time to copy a table is not the query's.
-    const held = rowIds === null ? (await copies.take(request, [request.tableId], gone))[0]! : await copies.takeRows(request, request.tableId, rowIds);
+    const held = rowIds === null ? (await copies.take(request, [request.tableId], gone))[0]! : await copies.takeRows(request, request.tableId, rowIds, new Set(query.sort.map(({ column }) => column)));
     try {
       const source = held.copy.at(held.version);
-      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { asker: request, held, source, query, offset: 0 }, held.isCold, signal));
+      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { held, source, query, offset: 0 }, held.isCold, signal));
     } finally {
       held.release();
     }
@@ -74,26 +82,29 @@ export class Answerer {
       const { type, message } = expiredContinuation(request.prefix);
       throw new QueryError(type, message);
     }
-    const release = found.held.copy.hold(found.held.version, 'query');
+    const { held, columns, offset } = found;
+    const release = held.copy.hold(held.version, 'query');
     try {
-      return await this.#page(request, found, false, signal);
+      const given = JSON.parse(found.query) as GivenQuery;
+      const start = { held, source: held.copy.atEarlier(held.version, columns), query: readRowsQuery(given, found.prefix), offset };
+      return await this.#page({ ...request, query: given, prefix: found.prefix }, start, false, signal);
     } finally {
       release();
     }
   }
 
-  async #page(request: QueryRequest, at: Continuation, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
+  async #page(request: QueryRequest, at: PageStart, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
     const { query, source, held } = at;
     // One after the other: a query is not to share the memory with itself.
     const count = query.count ? await this.#count(query, source, signal) : null;
     const { rows, next } = hasGroups(query) ? await this.#groups(at, request, signal) : await this.#rows(at, request, signal);
-    const continuation = next === null ? null : this.#keep({ ...at, offset: next });
+    const continuation = next === null ? null : this.#keep(request, at, next);
     return { body: rows.page(continuation), continuation, version: held.version, count, isCold };
   }
 
-  #keep(continuation: Continuation): string {
-    const { copy, version } = continuation.held;
-    const id = this.#continuations.keep({ ...continuation, held: { ...continuation.held, release: copy.hold(version, 'continuation') } });
+  #keep({ teamId, appId, query, prefix }: QueryRequest, { held: { copy, version }, source }: PageStart, offset: number): string {
+    const held = { copy, version, release: copy.hold(version, 'continuation') };
+    const id = this.#continuations.keep({ asker: { teamId, appId }, held, columns: source.columns.size, query: JSON.stringify(query), prefix, offset });
     return formatContinuation(this.#options.id, id);
   }
 
@@ -102,7 +113,7 @@ export class Answerer {
     return count;
   }
 
-  async #rows({ query, source, offset, held }: Continuation, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
+  async #rows({ query, source, offset, held }: PageStart, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
     const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
     const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as [string, bigint, string][];
     const rows = format === 'csv' ? new RowsCsv(columnsOf(query, source)) : new RowsJson(Math.min(found.length, limit), 0);
@@ -113,7 +124,7 @@ export class Answerer {
     return { rows, next: found.length > limit ? offset + limit : null };
   }
 
-  async #groups({ query, source, offset, held }: Continuation, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
+  async #groups({ query, source, offset, held }: PageStart, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
     const groupBytesMax = Math.max(held.copy.rowBytesMax, 1) * (query.groupBy.length + query.aggregate.length);
     const limit = Math.max(1, Math.min(asked, Math.floor(pageBytesMax / groupBytesMax)));
     const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });

@@ -17,6 +17,7 @@ import { StuckQuery, type Columnar } from './columnar.ts';
 import type { QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
 import { inTime } from './in-time.ts';
+import { withParts } from './parts.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
 
 export interface SqlAnswer {
@@ -142,7 +143,7 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
     }
   });
   const texts = [...items, ['row_id', '$rowID'], ['row_version', '$version']].map(([text, id]) => `${text} AS "${encodeName(id!)}"`);
-  return { text: `(SELECT ${texts.join(', ')} FROM ${from} WHERE since <= ${version} AND until > ${version})`, columns: [...columns.keys(), '$rowID', '$version'] };
+  return { text: `(SELECT ${texts.join(', ')} FROM ${withParts(from, columns.values())} WHERE since <= ${version} AND until > ${version})`, columns: [...columns.keys(), '$rowID', '$version'] };
 }
 
 /** Runs a compiled query: its columns, and its rows as JSON, or as CSV with a header. */
@@ -247,7 +248,7 @@ async function checkText(connection: DuckDBConnection, text: string, catalogs: R
   const [[statements, ...found]] = (await connection.runAndReadAll(asked, [text], [VARCHAR])).getRows() as [[bigint, ...DuckDBListValue[]]];
   const [tables, catalogsFound, schemas, functionsFound, shows] = found.map(({ items }) => items as string[]);
   const isGood = statements === 1n && shows!.length === 0
-    && tables!.every((name) => name === 'rows' || /^w\d+$/.test(name)) && catalogsFound!.every((name) => name === '' || catalogs.has(name))
+    && tables!.every((name) => /^(?:rows(?:_\d+)?|w\d+)$/.test(name)) && catalogsFound!.every((name) => name === '' || catalogs.has(name))
     && schemas!.every((name) => name === '' || name === 'main') && functionsFound!.every((name) => functions.has(name) || operators.has(name) || tableFunctions.has(name));
   if (!isGood) throw new Error('the text of a query is not what was compiled');
 }

@@ -38,6 +38,8 @@ export class Columnar {
   /** How many connections are lent out. */
   #used = 0;
   #isEnding = false;
+  /** Resolves when the last change in a queue has ended, by queue. */
+  readonly #queues = new Map<string, Promise<unknown>>();
   /** How many bytes of texts were read since garbage was collected. */
   #uncollectedBytes = 0;
 
@@ -134,9 +136,17 @@ export class Columnar {
 
   /**
    * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Added rows go to disk once, in whole row groups, and not to a
-   * log first. If `work` rejects, nothing has changed.
+   * log first. If `work` rejects, nothing has changed. Of changes with the same `queue` there is one at a time; null: it waits for
+   * no other.
    */
-  change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
+  async change<T>(queue: string | null, work: (change: ColumnarChange) => Promise<T>): Promise<T> {
+    if (queue === null) return this.#change(work);
+    const changed = (this.#queues.get(queue) ?? Promise.resolve()).then(() => this.#change(work));
+    this.#queues.set(queue, changed.catch(() => undefined));
+    return changed;
+  }
+
+  #change<T>(work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     return this.#with(async (connection) => {
       const change = new ColumnarChange(connection);
       try {
@@ -214,15 +224,19 @@ export class ColumnarChange {
     return (await this.#connection.runAndReadAll(this.#take(text), values)).getRows();
   }
 
-  /** A statement that is run several times, one after the other, until the change ends. */
-  async prepare(text: string): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
-    // It may be about what they make.
+  /** Statements with the same parameters, which are run several times, one after the other, until the change ends. Each time, values are copied at once. */
+  async prepare(texts: readonly string[]): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
+    // They may be about what these make.
     await this.#connection.run(this.#take());
-    const statement = await this.#connection.prepare(text);
-    this.#statements.push(statement);
+    const statements: DuckDBPreparedStatement[] = [];
+    for (const text of texts) {
+      const statement = await this.#connection.prepare(text);
+      statements.push(statement);
+      this.#statements.push(statement);
+    }
     return async (values) => {
-      for (const [at, value] of values.entries()) statement.bindBlob(at + 1, value);
-      await statement.run();
+      for (const statement of statements) for (const [at, value] of values.entries()) statement.bindBlob(at + 1, value);
+      for (const statement of statements) await statement.run();
     };
   }
 
@@ -244,22 +258,23 @@ export class ColumnarChange {
 function failureOf(error: unknown, isShared: boolean): unknown {
   const { message } = error as Error;
   if (isMemory(error)) {
+    const what = message.includes('max_temp_directory_size') ? 'room on the disk' : 'memory';
     // The memory is that of all queries, so which one takes too much is known only of one that is alone.
     return isShared
-      ? new QueryError('service_unavailable', 'There is too little memory for the query now, beside others.', { cause: error })
-      : new QueryError('limit_exceeded', 'The query takes more memory than a query may.', { cause: error });
+      ? new QueryError('service_unavailable', `There is too little ${what} for the query now, beside others.`, { cause: error })
+      : new QueryError('limit_exceeded', `The query takes more ${what} than a query may.`, { cause: error });
   }
   if (message.includes(tooLong)) return new QueryError('limit_exceeded', tooLong, { cause: error });
   if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
 }
 
-/** DuckDB has no memory any more, or the process has none. */
+/** DuckDB has no memory any more, or the process has none. While a change is committed it says so behind another kind. */
 function isMemory(error: unknown): boolean {
-  return /^Out of Memory Error|bad allocation/.test((error as Error).message);
+  return /^Out of Memory Error|could not allocate block|failed to (?:pin block|allocate data|offload data)|bad[ _]alloc|^(?:[A-Za-z]+ Error: )?(?:Failed to commit: )?Allocation failure/.test((error as Error).message);
 }
 
 /** Not even a small block could be had: the allocator keeps what it has, so it stays so. */
 function isExhausted(error: unknown): boolean {
-  return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)/.test((error as Error).message);
+  return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)|bad_alloc|Allocation failure/.test((error as Error).message);
 }

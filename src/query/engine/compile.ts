@@ -5,15 +5,16 @@ import { fitToken } from '../../values/fit-value.ts';
 import type { Comparison, Condition, Operator } from '../language/condition.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, type Aggregate, type RowsQuery } from '../language/rows-query.ts';
+import { withParts, type Placed } from './parts.ts';
 import { storedType, type StoredType } from './stored-type.ts';
 
 /** A column of a copy, as queries name it. */
-export interface QueryColumn {
+export interface QueryColumn extends Placed {
   readonly sql: string;
   readonly type: ColumnType;
 }
 
-/** What queries read: a table or view of the engine, at one version. */
+/** What queries read: a table of the engine with its parts, at one version. */
 export interface QuerySource {
   readonly from: string;
   readonly version: bigint;
@@ -44,17 +45,31 @@ export interface Numbers {
   readonly to: bigint;
 }
 
+/** What a row of an export takes besides its body, at most. */
+const bytesBesideBody = 64;
+
 const rowId = '$rowID';
 
 /** A statement in the making: collects the parameters. */
 class Builder {
   readonly values: DuckDBValue[] = [];
   readonly types: DuckDBType[] = [];
+  readonly #columns: Placed[] = [];
 
   add(value: DuckDBValue, type: DuckDBType): string {
     this.values.push(value);
     this.types.push(type);
     return `$${this.values.length}`;
+  }
+
+  /** A column that the statement reads. */
+  read(column: Placed): void {
+    this.#columns.push(column);
+  }
+
+  /** What it reads from. To be asked when all columns are known that it reads. */
+  from({ from }: QuerySource): string {
+    return withParts(from, this.#columns);
   }
 
   build(text: string): Sql {
@@ -89,10 +104,13 @@ export interface TextRows {
 export function compileText({ query, source, isVersioned, isInOrder, before, behind, hasIdBefore }: TextRows, numbers: Numbers): Sql {
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
+  const from = builder.from(source);
+  // A join may bring them in another order.
+  const order = isInOrder() && from === source.from ? '' : ' ORDER BY n';
   const parts = [...textIn(before), hasIdBefore && !isVersioned ? 'row_id, body' : objectWithId(isVersioned), ...textIn(behind)];
   // `||` would write each row once for each of its parts.
   const row = `concat(${parts.join(', ')})`;
-  return builder.build(`SELECT ${row} FROM ${source.from} WHERE ${compileNumbers(numbers)} AND ${where}${isInOrder() ? '' : ' ORDER BY n'}`);
+  return builder.build(`SELECT ${row} FROM ${from} WHERE ${compileNumbers(numbers)} AND ${where}${order}`);
 }
 
 function textIn(text: string): string[] {
@@ -111,6 +129,13 @@ export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
   return new Builder().build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`);
 }
 
+/** How many bytes the rows that a query asks for have, with some for their IDs and versions. Throws QueryError. */
+export function compileBytes(query: RowsQuery, source: QuerySource): Sql {
+  const builder = new Builder();
+  const where = compileWhere(query, source, builder);
+  return builder.build(`SELECT coalesce(sum(strlen(body) + ${bytesBesideBody}), 0)::BIGINT FROM ${builder.from(source)} WHERE ${where}`);
+}
+
 /** Makes a table of the rows that a query asks for, numbered in its order. Throws QueryError. */
 export function compileSorted(query: RowsQuery, source: QuerySource, table: string): Sql {
   const builder = new Builder();
@@ -127,11 +152,16 @@ export function compileParquet(query: RowsQuery, source: QuerySource, ids: reado
   checkColumns(query, source);
   const builder = new Builder();
   const outputs = ids.map((id) => {
-    const sql = id === '$version' ? 'row_version' : inParquet(columnOf(source, id, 'fields', false));
+    const sql = id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false));
     return `${sql} AS "${id.replaceAll('"', '""')}"`;
   });
   const rows = compileSortedRows(query, source, builder, outputs.join(', '));
-  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 61440)`);
+  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`);
+}
+
+/** A group of rows is in memory until it is written: so the more columns it has, the fewer rows. */
+function rowGroupRowsOf(columns: number): number {
+  return Math.max(Math.floor(30 * Math.min(100 / columns, 1)), 1) * 2048;
 }
 
 /** A column as the type of Parquet that it has. */
@@ -146,15 +176,16 @@ const shownColumns = 'row_id, row_version, body';
 function compileSortedRows(query: RowsQuery, source: QuerySource, builder: Builder, outputs: string): string {
   checkColumns(query, source);
   const sort = query.sort.map(({ column, descending }, at) => {
-    const { sql } = columnOf(source, column, `${query.prefix}sort[${at}]`, true);
+    const { sql } = columnOf(source, builder, column, `${query.prefix}sort[${at}]`, true);
     return `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  return `SELECT ${outputs} FROM ${source.from} WHERE ${compileWhere(query, source, builder)} ORDER BY ${[...sort, 'n'].join(', ')}`;
+  const where = compileWhere(query, source, builder);
+  return `SELECT ${outputs} FROM ${builder.from(source)} WHERE ${where} ORDER BY ${[...sort, 'n'].join(', ')}`;
 }
 
 function checkColumns({ fields, prefix }: RowsQuery, source: QuerySource): void {
   for (const [at, field] of (fields ?? []).entries()) {
-    if (field !== rowId && field !== '$version') columnOf(source, field, `${prefix}fields[${at}]`, false);
+    if (field !== rowId && field !== '$version') columnOf(source, null, field, `${prefix}fields[${at}]`, false);
   }
 }
 
@@ -165,7 +196,8 @@ function compileNumbers({ from, to }: Numbers): string {
 /** How many rows meet the filter. Throws QueryError. */
 export function compileCount(query: RowsQuery, source: QuerySource): Sql {
   const builder = new Builder();
-  return builder.build(`SELECT count(*) FROM ${source.from} WHERE ${compileWhere(query, source, builder)}`);
+  const where = compileWhere(query, source, builder);
+  return builder.build(`SELECT count(*) FROM ${builder.from(source)} WHERE ${where}`);
 }
 
 /** A column of the groups of a query: its name in the answer, and how its values are shown. */
@@ -180,10 +212,10 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
   const groups = query.groupBy.map((id, at) => {
-    const { sql, stored } = columnOf(source, id, `${query.prefix}groupBy[${at}]`, true);
+    const { sql, stored } = columnOf(source, builder, id, `${query.prefix}groupBy[${at}]`, true);
     return { name: id, sql, show: stored.show, isText: stored.sql === 'VARCHAR' };
   });
-  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, `${query.prefix}aggregate[${at}]`) }));
+  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, builder, `${query.prefix}aggregate[${at}]`) }));
   const columns = [...groups, ...values];
   const outputs = columns.map(({ sql }, at) => `${sql} AS o${at}`).join(', ');
   const grouping = groups.length === 0 ? '' : ` GROUP BY ${groups.map(({ sql }) => sql).join(', ')}`;
@@ -193,7 +225,7 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   // Groups differ, so this is one order.
   const order = [...sort, ...groups.map((_, at) => `o${at} ASC NULLS LAST`)];
   const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
-  const found = `SELECT ${outputs} FROM ${source.from} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
+  const found = `SELECT ${outputs} FROM ${builder.from(source)} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
   // Texts are measured before they become values of this process.
   const length = columns.map(({ isText }, at) => (isText ? `coalesce(strlen(o${at}), 0)` : '')).filter((part) => part !== '').join(' + ');
   const text = length === '' ? found : `SELECT *, CASE WHEN ${length} > ${groupBytesMax} THEN error('${tooLong}') END FROM (${found})`;
@@ -201,13 +233,13 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
 }
 
 function compileAggregate(
-  { op, column, as }: Aggregate, source: QuerySource, at: string,
+  { op, column, as }: Aggregate, source: QuerySource, builder: Builder, at: string,
 ): { readonly sql: string; readonly show: StoredType['show']; readonly isText: boolean } {
   const count = (sql: string) => ({ sql, show: (stored: DuckDBValue): unknown => Number(stored), isText: false });
   if (column === null) return count('count(*)');
-  if (op === 'count') return count(`count(${columnOf(source, column, `${at}.column`, false).sql})`);
-  if (op === 'countDistinct') return count(`count(DISTINCT ${columnOf(source, column, `${at}.column`, false).sql})`);
-  const { sql, stored } = columnOf(source, column, `${at}.column`, true);
+  if (op === 'count') return count(`count(${columnOf(source, builder, column, `${at}.column`, false).sql})`);
+  if (op === 'countDistinct') return count(`count(DISTINCT ${columnOf(source, builder, column, `${at}.column`, false).sql})`);
+  const { sql, stored } = columnOf(source, builder, column, `${at}.column`, true);
   if (op === 'min' || op === 'max') return { sql: `${op}(${sql})`, show: stored.show, isText: stored.sql === 'VARCHAR' };
   if (stored.comparing !== 'number') {
     throw new QueryError('request_validation_error', `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`);
@@ -239,7 +271,7 @@ const functionsOfText: Readonly<Partial<Record<Operator, string>>> = { contains:
 
 function compileComparison(comparison: Comparison, source: QuerySource, builder: Builder, at: string): string {
   const { column, op, value, ignoreCase = false } = comparison;
-  const { sql, type, stored } = columnOf(source, column, `${at}.column`, false);
+  const { sql, type, stored } = columnOf(source, builder, column, `${at}.column`, false);
   const cannot = (): QueryError => new QueryError('request_validation_error', `${at}.op: ${op} has no meaning for ${JSON.stringify(column)}, which is ${type}`);
   if (op === 'isEmpty' || op === 'isNotEmpty') return `(${sql} IS ${op === 'isEmpty' ? '' : 'NOT '}NULL)`;
   if (ordered.has(op) && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
@@ -275,13 +307,14 @@ function invalid({ column }: Comparison, place: string, problem: string): QueryE
   return new QueryError('column_has_invalid_value', `${place}: it ${problem} (column ${JSON.stringify(column)})`);
 }
 
-/** A column with how it is stored. `isOrdered`: it is sorted or grouped by. Throws QueryError. */
-function columnOf(source: QuerySource, id: string, at: string, isOrdered: boolean): QueryColumn & { readonly stored: StoredType } {
-  const column = id === rowId ? { sql: 'row_id', type: 'string' as const } : source.columns.get(id);
+/** A column with how it is stored. `reader`: the statement that reads it, if one does. `isOrdered`: it is sorted or grouped by. Throws QueryError. */
+function columnOf(source: QuerySource, reader: Builder | null, id: string, at: string, isOrdered: boolean): QueryColumn & { readonly stored: StoredType } {
+  const column = id === rowId ? { sql: 'row_id', type: 'string' as const, part: 0 } : source.columns.get(id);
   if (column === undefined) throw new QueryError('column_id_not_found', `${at}: the table has no column ${JSON.stringify(id)}`);
   const stored = storedType(column.type);
   if (isOrdered && (stored.comparing === 'equality' || stored.comparing === 'list')) {
     throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values cannot be sorted, grouped, or compared by size`);
   }
+  reader?.read(column);
   return { ...column, stored };
 }

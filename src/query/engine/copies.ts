@@ -69,8 +69,8 @@ export class Copies {
     });
   }
 
-  /** Some rows of a table, as they are now: without a copy of the others. Rejects with QueryError. */
-  async takeRows({ teamId, appId }: Asker, tableId: string, rowIds: readonly string[]): Promise<HeldTable> {
+  /** Some rows of a table, as they are now, without a copy of the others; with the cells of some columns only. Rejects with QueryError. */
+  async takeRows({ teamId, appId }: Asker, tableId: string, rowIds: readonly string[], columnIds: ReadonlySet<string>): Promise<HeldTable> {
     const { columnar, queries, room } = this.#options;
     return queries.inSnapshot(async (snapshot) => {
       const state = await snapshot.state(teamId, tableId, appId);
@@ -79,7 +79,8 @@ export class Copies {
       const release = this.#hold(copy, state.version);
       try {
         await room.createInMemory(copy);
-        await copy.takeRows(state, snapshot.rowsWith(rowIds, tableId, state));
+        await copy.takeRows(state, snapshot.rowsWith(rowIds, tableId, state), columnIds, () => room.noteWritten(copy));
+        await room.noteWritten(copy);
       } catch (error) {
         release();
         throw error;

@@ -5,15 +5,16 @@
 import type { CopiedChange, CopiedRow } from '../../../projections/tables/copied-rows.ts';
 import { rowValues } from '../../values/row-text.ts';
 import { quoteText } from '../sql/literals.ts';
-import { forever, type WrittenTable } from './row-writer.ts';
+import { tableOf } from './parts.ts';
+import { byPart, forever, type WrittenTable } from './row-writer.ts';
 import type { StoredType } from './stored-type.ts';
 
 /** How many rows are few. */
 export const fewRowsMax = 8;
 
-/** The statement that adds a row with its number. */
-export function addRow(to: WrittenTable, row: CopiedRow, n: bigint): string {
-  return insert(to, row, row.body, String(n));
+/** The statements that add a row with its number. */
+export function addRow(to: WrittenTable, row: CopiedRow, n: bigint): string[] {
+  return inserts(to, row, row.body, String(n), '');
 }
 
 /** The statements that end the row at a place, and add what it has become, with its number. */
@@ -22,15 +23,19 @@ export function changeRow(to: WrittenTable, { body, ...row }: CopiedChange): str
   const { version, ordinal, index } = row;
   const replaced = `until = ${forever} AND since < ${since} AND "version" = ${version} AND "ordinal" = ${ordinal} AND "index" = ${index}`;
   return [
-    ...(body === null ? [] : [`${insert(to, row, body, 'n')} FROM ${table} WHERE ${replaced}`]),
+    ...(body === null ? [] : inserts(to, row, body, 'n', ` FROM ${table} WHERE ${replaced}`)),
     `UPDATE ${table} SET until = ${since} WHERE ${replaced}`,
   ];
 }
 
-function insert({ table, columns, since }: WrittenTable, { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>, body: string, n: string): string {
+/** One statement for each part. `from`: where its number is read. */
+function inserts({ table, columns, since }: WrittenTable, { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>, body: string, n: string, from: string): string[] {
   const cells = rowValues(body);
-  const cellTexts = columns.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
-  return `INSERT INTO ${table} SELECT ${[n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body), ...cellTexts].join(', ')}`;
+  return byPart(columns).map(([part, ofPart]) => {
+    const place = part === 0 ? [n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body)] : [n, since];
+    const cellTexts = ofPart.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
+    return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
+  });
 }
 
 /** The stored value of a cell, in SQL. `json`: its parsed JSON. */

@@ -40,7 +40,7 @@ const copiesBytesMax = Math.floor(diskBytesMax * 0.75);
 const ending = new Ending(logger);
 const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads, onEnd: (reason) => ending.begin(reason) });
 const queries = new CopyQueries(database);
-const room = new Room({ columnar, folder, bytesMax: copiesBytesMax, freeMin: diskFreeMin });
+const room = new Room({ columnar, folder, bytesMax: copiesBytesMax, diskBytesMax, freeMin: diskFreeMin });
 const copies = new Copies({ columnar, queries, room });
 const answerer = new Answerer({ id, copies, columnar, timeoutMs });
 const onStuck = (teamId: string): void => {

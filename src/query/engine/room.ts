@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { rm, statfs } from 'node:fs/promises';
+import { readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryError } from '../language/query-error.ts';
@@ -17,6 +17,8 @@ export interface RoomOptions {
   readonly folder: string;
   /** How many bytes all copies may have. */
   readonly bytesMax: number;
+  /** How many bytes the folder may have, with what running queries spill. */
+  readonly diskBytesMax: number;
   /** How many bytes must stay free on their disk. */
   readonly freeMin: number;
 }
@@ -37,11 +39,14 @@ export interface Entry {
 /** Each copy is a database of the engine, with a file that is open. */
 const copiesMax = 200;
 
-/** A thread reads so many rows at a time. With half of the engine's default, two threads share a table of 100,000 rows. */
-const rowGroupRows = 61_440;
+/** What the engine keeps in memory of all copies, as long as they are there, beside what it counts. */
+const keptBytesMax = 128 * 1024 * 1024;
 
 /** Rows of all copies together that are in memory, and not in their files yet. */
 const unsavedBytesMax = 64 * 1024 * 1024;
+
+/** How often the disk is looked at while an export is made, in milliseconds. */
+const lookEveryMs = 200;
 
 /** How long room is waited for while other copies are being read, in milliseconds. */
 const waitMs = 5000;
@@ -49,8 +54,8 @@ const waitMs = 5000;
 export class Room {
   readonly #options: RoomOptions;
   readonly #entries = new Set<Entry>();
-  /** Bytes of files that are no copies. */
-  #fileBytes = 0;
+  /** Bytes that exports write, or may write. */
+  #exportBytes = 0;
 
   constructor(options: RoomOptions) {
     this.#options = options;
@@ -61,7 +66,7 @@ export class Room {
   }
 
   get bytes(): number {
-    return this.#entries.values().reduce((sum, { bytes }) => sum + bytes, this.#fileBytes);
+    return this.#entries.values().reduce((sum, { bytes }) => sum + bytes, this.#exportBytes);
   }
 
   /** Makes a database for a copy of so many bytes of rows. Rejects with QueryError. */
@@ -72,8 +77,9 @@ export class Room {
     const file = join(folder, `${randomUUID()}.duckdb`);
     return this.#add({ copy, file, bytes, lastUsed: performance.now(), isFilled: true, isPresent: false }, async () => {
       await this.#checkDisk(bytes);
+      const { blockBytes, rowGroupRows } = copy.layout;
       // Nothing is recovered after a crash, so commits need no log, and wait for no disk.
-      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes, ROW_GROUP_SIZE ${rowGroupRows})`);
+      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes, BLOCK_SIZE ${blockBytes}, ROW_GROUP_SIZE ${rowGroupRows})`);
     });
   }
 
@@ -98,27 +104,61 @@ export class Room {
     await this.#makeRoom(entry);
   }
 
-  /** Takes account of what was written into a copy beside its rows. Rejects with QueryError if there is too little room. */
-  async noteMore(copy: TableCopy): Promise<void> {
-    const entry = this.#entries.values().find((one) => one.copy === copy);
+  /** Takes account of what was written into a copy beside its rows, or removed from there. */
+  noteMore(copy: TableCopy): void {
+    const entry = this.#entryOf(copy);
+    if (entry !== undefined) entry.bytes = this.#measure(entry);
+  }
+
+  /** As `noteMore`, and rejects with QueryError if there is too little room. */
+  async noteWritten(copy: TableCopy): Promise<void> {
+    const entry = this.#entryOf(copy);
     if (entry === undefined) return;
     entry.bytes = Math.max(entry.bytes, this.#measure(entry));
     await this.#makeRoom(entry);
   }
 
-  /** Takes room for so many bytes of files, until the result is called. Rejects with QueryError if there is none. */
-  async takeForFile(bytes: number): Promise<() => void> {
-    this.#fileBytes += bytes;
-    const release = (): void => {
-      this.#fileBytes -= bytes;
+  /**
+   * Takes room for what an export writes of a copy before it is written: so many bytes at most. The result changes that to what it is, and gives all back at 0. Rejects with
+   * QueryError if there is none.
+   */
+  async take(copy: TableCopy, bytes: number): Promise<(bytes: number) => void> {
+    const { bytesMax } = this.#options;
+    const entry = this.#entryOf(copy);
+    const needed = bytes + (entry?.bytes ?? 0);
+    if (needed > bytesMax) throw new QueryError('limit_exceeded', `The export needs ${Math.round(needed)} bytes on the disk with the copy of its table, and there may be ${bytesMax}.`);
+    let taken = 0;
+    const change = (to: number): void => {
+      this.#exportBytes += to - taken;
+      taken = to;
     };
+    change(bytes);
     try {
-      await this.#makeRoom(null);
+      await this.#makeRoom(entry ?? null);
+      await this.#checkDisk(bytes);
     } catch (error) {
-      release();
+      change(0);
       throw error;
     }
-    return release;
+    return change;
+  }
+
+  /** Does work that writes, and aborts it with QueryError when it comes to more on the disk than there may be. */
+  async watched<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const full = new AbortController();
+    let isLooking = false;
+    const look = async (): Promise<void> => {
+      if (isLooking) return;
+      isLooking = true;
+      await this.#checkFolder().catch((error: unknown) => full.abort(error));
+      isLooking = false;
+    };
+    const timer = setInterval(() => void look(), lookEveryMs);
+    try {
+      return await work(AbortSignal.any([gone, full.signal]));
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   /** Drops copies that are not present, and that nobody holds any more. */
@@ -161,27 +201,49 @@ export class Room {
   async #checkDisk(bytes: number): Promise<void> {
     const { folder, freeMin } = this.#options;
     const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for a copy of the table.');
+    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for the query now.');
+  }
+
+  get #keepsMuch(): boolean {
+    return this.#entries.values().reduce((sum, { copy }) => sum + copy.keptBytes, 0) > keptBytesMax;
+  }
+
+  #entryOf(copy: TableCopy): Entry | undefined {
+    return this.#entries.values().find((one) => one.copy === copy);
+  }
+
+  /** Rejects with QueryError if the folder has more bytes than it may, or the disk too little room. */
+  async #checkFolder(): Promise<void> {
+    const { folder, diskBytesMax } = this.#options;
+    const names = await readdir(folder);
+    // What is gone meanwhile takes no room.
+    const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+    if (sizes.reduce((sum, size) => sum + size, 0) > diskBytesMax) {
+      throw new QueryError('service_unavailable', 'There is too little room on the disk for the export now: running queries use all of it.');
+    }
+    await this.#checkDisk(0);
   }
 
   /** Drops copies until all fit. `kept`: the one that needs the room. Rejects with QueryError. */
   async #makeRoom(kept: Entry | null): Promise<void> {
     const { bytesMax } = this.#options;
     const endAt = performance.now() + waitMs;
-    while (this.bytes > bytesMax || this.copies > copiesMax) {
+    while (this.bytes > bytesMax || this.copies > copiesMax || this.#keepsMuch) {
       const inOrder = this.#inOrder().filter((entry) => entry !== kept && !entry.isFilled);
       const victim = inOrder.find(({ copy }) => !copy.isRead && !copy.isDropped);
       if (victim !== undefined) {
         await this.drop(victim);
         continue;
       }
+      // Those that are read now keep what they have.
+      if (this.bytes <= bytesMax && this.copies <= copiesMax) break;
       if (kept !== null && kept.bytes > bytesMax) throw tooLarge(kept.bytes, bytesMax);
       const [next] = inOrder;
-      if (next === undefined || performance.now() > endAt) {
+      if ((next === undefined && this.#exportBytes === 0) || performance.now() > endAt) {
         throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
       }
-      // Queries on it end soon, and exports break off.
-      next.copy.isWanted = true;
+      // Queries on it end soon, and exports break off. What exports write is counted to their copies, or given back.
+      if (next !== undefined) next.copy.isWanted = true;
       await sleep(20);
       this.sweep();
     }
@@ -190,10 +252,10 @@ export class Room {
 
   /** In the order in which they give way: continuations have to, and copies of replaced rows have nothing else. */
   #inOrder(): Entry[] {
-    // What is short: bytes, or else copies, of which some have no bytes.
-    const isShortOfBytes = this.bytes > this.#options.bytesMax;
+    // What is short: bytes, memory, or else copies, of which some have no bytes.
+    const measure = this.bytes > this.#options.bytesMax ? ({ bytes }: Entry) => bytes : this.#keepsMuch ? ({ copy }: Entry) => copy.keptBytes : () => 1;
     const taken = new Map<string, number>();
-    for (const { copy: { teamId }, bytes } of this.#entries) taken.set(teamId, (taken.get(teamId) ?? 0) + (isShortOfBytes ? bytes : 1));
+    for (const entry of this.#entries) taken.set(entry.copy.teamId, (taken.get(entry.copy.teamId) ?? 0) + measure(entry));
     return [...this.#entries].toSorted((a, b) => taken.get(b.copy.teamId)! - taken.get(a.copy.teamId)! || a.lastUsed - b.lastUsed);
   }
 

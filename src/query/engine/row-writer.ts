@@ -8,6 +8,7 @@ import { decodeString } from '../../values/json-text.ts';
 import { eachCell } from '../../values/row-text.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
+import { tableOf, type Placed } from './parts.ts';
 import type { StoredType } from './stored-type.ts';
 
 /** The version up to which a row is shown that is shown still. */
@@ -23,6 +24,9 @@ const plainText = 'VARCHAR USING COMPRESSION uncompressed';
 const placeColumns = ['n BIGINT', '"version" BIGINT', '"ordinal" INTEGER', '"index" INTEGER', 'row_version BIGINT', `row_id ${plainText}`] as const;
 const fixedColumns = [...placeColumns, 'since BIGINT', 'until BIGINT', `body ${plainText}`] as const;
 
+/** By which the cells of other parts are found. */
+const keyColumns = ['n BIGINT', 'since BIGINT'] as const;
+
 /** After so many bytes of bodies it is time to look whether others wait. */
 const bytesBetweenLooks = 4 * 1024;
 
@@ -33,7 +37,7 @@ const linesBytesAtFirst = 16 * 1024;
 const bytesOfUnitMax = 3;
 
 /** A column of a copy. */
-export interface WrittenColumn {
+export interface WrittenColumn extends Placed {
   readonly id: string;
   /** Its name in the copy. */
   readonly sql: string;
@@ -54,9 +58,20 @@ export interface RowWriterOptions extends WrittenTable {
   readonly onProgress: () => Promise<void>;
 }
 
-/** The statement that makes a table for rows with these columns. */
-export function createRows(table: string, columns: readonly WrittenColumn[]): string {
-  return `CREATE TABLE ${table} (${[...fixedColumns, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
+/** The columns of each part that has any, and those of the first part, which has the rows. */
+export function byPart(columns: readonly WrittenColumn[]): [part: number, columns: readonly WrittenColumn[]][] {
+  return [...Map.groupBy(columns, ({ part }) => part).set(0, columns.filter(({ part }) => part === 0))].toSorted(([a], [b]) => a - b);
+}
+
+/** The statements that make the tables for rows with these columns. */
+export function createRows(table: string, columns: readonly WrittenColumn[]): string[] {
+  return byPart(columns).map(([part, ofPart]) => createPart(table, part, ofPart));
+}
+
+/** The statement that makes the table of a part. */
+export function createPart(table: string, part: number, columns: readonly WrittenColumn[]): string {
+  const place = part === 0 ? fixedColumns : keyColumns;
+  return `CREATE TABLE ${tableOf(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
 }
 
 /** Adds rows to a table of the engine. */
@@ -85,7 +100,7 @@ export class RowWriter {
 
   /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
   static async use(change: ColumnarChange, { table, columns, since, onProgress }: RowWriterOptions, work: (writer: RowWriter) => Promise<void>): Promise<void> {
-    const writer = new RowWriter(await change.prepare(insertRows(table, columns, since)), columns, onProgress);
+    const writer = new RowWriter(await change.prepare(byPart(columns).map(([part, ofPart]) => insertRows(table, part, ofPart, columns, since))), columns, onProgress);
     try {
       await work(writer);
       await writer.#write();
@@ -187,9 +202,9 @@ class Lines {
   }
 }
 
-/** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. */
-function insertRows(table: string, columns: readonly WrittenColumn[], since: bigint): string {
-  const prepared = columns.filter(isPrepared);
+/** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of all parts. */
+function insertRows(table: string, part: number, columns: readonly WrittenColumn[], all: readonly WrittenColumn[], since: bigint): string {
+  const prepared = all.filter(isPrepared);
   const own = columns.filter((column) => !isPrepared(column));
   const places = placeColumns.map((column, at) => `CAST(beside[${at + 1}] AS ${column.split(' ')[1]})`);
   const cells = columns.map((column) => {
@@ -198,7 +213,8 @@ function insertRows(table: string, columns: readonly WrittenColumn[], since: big
   });
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
   const paths = own.map(({ id }) => `/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`);
-  return `INSERT INTO ${table} SELECT ${[...places, since, forever, 'body', ...cells].join(', ')}
+  const place = part === 0 ? [...places, since, forever, 'body'] : [places[0], since];
+  return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
     FROM (
       SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
       FROM (SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body)

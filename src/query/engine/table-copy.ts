@@ -8,11 +8,20 @@ import { currentType } from '../../values/table-schema.ts';
 import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
 import { addRow, changeRow, fewRowsMax } from './few-rows.ts';
-import { createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from './row-writer.ts';
+import { holdsFor, isGoodFor, keepsFor, layoutOf, segmentsOf, type Layout } from './layout.ts';
+import { areMany, Parts, partsBeside, tableOf } from './parts.ts';
+import { byPart, createPart, createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
 
 /** A new copy is saved at once. Later additions are saved when they have this many bytes. */
 const saveBytes = 16 * 1024 * 1024;
+
+/** To add more bytes of rows than this takes long. */
+const longBytes = 4 * 1024 * 1024;
+
+/** Columns are added to a copy if they take so many bytes at most, about so many for each row: until they are saved, they are in memory. Otherwise it is made anew. */
+const addedColumnsBytesMax = 128 * 1024 * 1024;
+const addedCellBytes = 16;
 
 /** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
 const supersededMin = 10_000;
@@ -50,6 +59,7 @@ export class TableCopy {
   readonly catalog: string;
   readonly generation: bigint;
   readonly widened: bigint;
+  readonly layout: Layout;
   /** The version that it is a copy of. */
   version = -1n;
   /** Its rows now, and those that are kept for queries at earlier versions. */
@@ -57,11 +67,21 @@ export class TableCopy {
   superseded = 0;
   /** Bytes of the longest row it ever had. */
   rowBytesMax = 0;
-  /** Bytes of rows that are in memory, and not in its file yet. */
-  unsavedBytes = 0;
   readonly #columnar: Columnar;
+  /** Bytes of rows and columns that were added since it was saved. */
+  #addedBytes = 0;
+  /** Whether anything was. */
+  #isChanged = false;
   #columns: readonly CopiedColumn[] = [];
+  /** The same by their IDs: one map for all that read it. */
+  #columnsById: ReadonlyMap<string, CopiedColumn> = new Map();
+  /** Those of them that it has cells of. */
+  #written: readonly CopiedColumn[] = [];
+  #segments: number;
+  /** How many columns it will have. */
+  readonly #expected: number;
   readonly #places = new Map<string, number>();
+  readonly #parts = new Parts();
   #schemaVersion = -1n;
   /** The number of the next row that comes. A row that is changed keeps its number, so they are in the table's order. */
   #next = 0n;
@@ -77,18 +97,37 @@ export class TableCopy {
   /** Whether another copy needs its room: what reads it for long must break off. */
   isWanted = false;
 
-  constructor({ columnar, teamId, tableId, catalog }: TableCopyOptions, { generation, widened }: TableState) {
+  constructor({ columnar, teamId, tableId, catalog }: TableCopyOptions, { generation, widened, schema }: TableState) {
     this.#columnar = columnar;
     this.teamId = teamId;
     this.tableId = tableId;
     this.catalog = catalog;
     this.generation = generation;
     this.widened = widened;
+    this.#segments = segmentsOf(schema.columns);
+    this.#expected = schema.columns.length;
+    this.layout = layoutOf(this.#segments);
   }
 
-  /** Whether the table can be followed: neither were its rows replaced, nor do they all read differently. */
-  follows({ generation, widened }: TableState): boolean {
-    return generation === this.generation && widened === this.widened;
+  /** Whether the table can be followed: neither were its rows replaced, nor do they all read differently, nor has it far more columns. */
+  follows({ generation, widened, schema, schemaVersion }: TableState): boolean {
+    if (generation !== this.generation || widened !== this.widened) return false;
+    if (schemaVersion === this.#schemaVersion || this.#schemaVersion < 0n) return true;
+    return isGoodFor(this.layout, segmentsOf(schema.columns)) && this.#bytesOfColumns(schema.columns.length - this.#columns.length) <= addedColumnsBytesMax;
+  }
+
+  /** Bytes that are in memory, and not in its file yet. */
+  get unsavedBytes(): number {
+    return this.#addedBytes + (this.#isChanged ? holdsFor(this.layout, this.#segments) : 0);
+  }
+
+  /** Bytes that the engine keeps in memory as long as it is there. */
+  get keptBytes(): number {
+    return keepsFor(this.layout, this.#schemaVersion < 0n ? this.#expected : this.#written.length, this.rows + this.superseded);
+  }
+
+  #bytesOfColumns(columns: number): number {
+    return columns * (this.rows + this.superseded) * addedCellBytes;
   }
 
   /** What it lacks: whole extents, and of the tail, whose first rows may be copied already, a part. */
@@ -103,8 +142,11 @@ export class TableCopy {
   async catchUp(snapshot: TableSnapshot, state: TableState, { rows, changes }: Missing, onProgress: () => Promise<void>): Promise<void> {
     if (state.version <= this.version) return;
     const isNew = this.version < 0n;
-    await this.#columnar.change(async (change) => {
-      this.#takeColumns(change, state);
+    // What writes many columns takes much memory beside what the engine counts. Long work does not keep short work waiting.
+    const queue = !areMany(state.schema.columns.map(currentType)) ? null : bytesOf({ rows, changes }) > longBytes ? 'wide and long' : 'wide';
+    await this.#columnar.change(queue, async (change) => {
+      this.#isChanged = true;
+      this.#takeColumns(change, state, null);
       if (changes !== null) await this.#takeChanges(change, changes, state);
       await this.#addRows(change, snapshot, state, rows, onProgress);
       this.#tail = rows.at(-1) ?? this.#tail;
@@ -113,7 +155,7 @@ export class TableCopy {
       this.rowBytesMax = state.rowBytesMax;
       this.#prune(change);
     });
-    if (isNew || this.unsavedBytes >= saveBytes) await this.save();
+    if (isNew || this.#addedBytes >= saveBytes) await this.save();
   }
 
   /** All its rows have numbers below this. */
@@ -121,19 +163,23 @@ export class TableCopy {
     return this.#next;
   }
 
-  /** Takes these rows only, in this order: for queries that ask for no others. */
-  async takeRows(state: TableState, rows: AsyncIterable<Iterable<CopiedRow>>): Promise<void> {
-    await this.#columnar.change(async (change) => {
-      this.#takeColumns(change, state);
+  /**
+   * Takes these rows only, in this order, and of their cells only those of some columns: for queries that ask for no other rows, and compare, sort or group by no other
+   * columns. `onProgress` is awaited as by `catchUp`.
+   */
+  async takeRows(state: TableState, rows: AsyncIterable<Iterable<CopiedRow>>, columnIds: ReadonlySet<string>, onProgress: () => Promise<void>): Promise<void> {
+    await this.#columnar.change(null, async (change) => {
+      this.#takeColumns(change, state, columnIds);
       await this.#write(change, state, async (writer) => {
         for await (const some of rows) {
           for (const row of some) {
             writer.add(row, this.#next);
+            this.#addedBytes += row.body.length;
             this.#next += 1n;
             if (writer.isDue) await writer.giveWay();
           }
         }
-      });
+      }, onProgress);
       this.version = state.version;
       this.rowBytesMax = state.rowBytesMax;
     });
@@ -145,7 +191,13 @@ export class TableCopy {
 
   /** What queries read of it at a version. */
   at(version: bigint): QuerySource {
-    return { from: this.#table, version, columns: new Map(this.#columns.map((column) => [column.id, column])) };
+    return { from: this.#table, version, columns: this.#columnsById };
+  }
+
+  /** The same at a version at which it had this many columns: they are only ever added. */
+  atEarlier(version: bigint, columns: number): QuerySource {
+    const source = this.at(version);
+    return columns === source.columns.size ? source : { ...source, columns: new Map([...source.columns].slice(0, columns)) };
   }
 
   /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */
@@ -173,25 +225,39 @@ export class TableCopy {
     return this.#tail?.version === version && this.#tail.ordinal === ordinal;
   }
 
-  #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState): void {
+  /** `written`: the columns that it has cells of; null: all. */
+  #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState, written: ReadonlySet<string> | null): void {
     if (schemaVersion === this.#schemaVersion) return;
     const known = new Map(this.#columns.map((column) => [column.id, column]));
+    const { last } = this.#parts;
     const columns = schema.columns.map((column): CopiedColumn => {
       const type = currentType(column);
       const number = this.#places.size;
       const earlier = known.get(column.id);
       if (earlier !== undefined) return earlier;
       this.#places.set(column.id, number);
-      return { id: column.id, sql: `c${number}`, type, stored: storedType(type) };
+      return { id: column.id, sql: `c${number}`, part: this.#parts.next(type), type, stored: storedType(type) };
     });
     const added = columns.filter(({ id }) => !known.has(id));
-    if (this.#schemaVersion < 0n) {
-      change.run(createRows(this.#table, columns));
-    } else {
-      for (const { sql, stored } of added) change.run(`ALTER TABLE ${this.#table} ADD COLUMN ${sql} ${stored.sql}`);
-    }
     this.#columns = [...this.#columns, ...added];
+    this.#columnsById = new Map(this.#columns.map((column) => [column.id, column]));
+    this.#written = written === null ? this.#columns : this.#columns.filter(({ id }) => written.has(id));
+    if (this.#schemaVersion < 0n) {
+      for (const statement of createRows(this.#table, this.#written)) change.run(statement);
+    } else {
+      this.#addColumns(change, added, last);
+      this.#addedBytes += this.#bytesOfColumns(added.length);
+      this.#segments = segmentsOf(schema.columns);
+    }
     this.#schemaVersion = schemaVersion;
+  }
+
+  /** `last`: the last part before. */
+  #addColumns(change: ColumnarChange, added: readonly CopiedColumn[], last: number): void {
+    for (const [part, ofPart] of byPart(added)) {
+      if (part > last) change.run(createPart(this.#table, part, ofPart));
+      else for (const { sql, stored } of ofPart) change.run(`ALTER TABLE ${tableOf(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
+    }
   }
 
   async #takeChanges(change: ColumnarChange, changes: AsyncIterable<CopiedChange[]>, state: TableState): Promise<void> {
@@ -204,7 +270,7 @@ export class TableCopy {
       if (rows.length <= fewRowsMax) {
         for (const row of rows) {
           for (const statement of changeRow(this.#writtenAt(state), row)) change.run(statement);
-          this.unsavedBytes += row.body?.length ?? 0;
+          this.#addedBytes += row.body?.length ?? 0;
         }
         continue;
       }
@@ -212,6 +278,7 @@ export class TableCopy {
       await this.#write(change, state, async (writer) => {
         for (const { body, ...row } of rows) {
           if (body !== null) writer.add({ ...row, body }, numbers.get(placeOf(row))!);
+          this.#addedBytes += body?.length ?? 0;
           if (writer.isDue) await writer.giveWay();
         }
       });
@@ -239,9 +306,9 @@ export class TableCopy {
     if (count <= fewRowsMax) {
       for await (const rows of snapshot.rows(missing, state)) {
         for (const row of rows) {
-          change.run(addRow(this.#writtenAt(state), row, this.#next));
+          for (const statement of addRow(this.#writtenAt(state), row, this.#next)) change.run(statement);
           this.#next += 1n;
-          this.unsavedBytes += row.body.length;
+          this.#addedBytes += row.body.length;
         }
       }
       return;
@@ -254,26 +321,25 @@ export class TableCopy {
           if (writer.isDue) await writer.giveWay();
         }
       }
+      this.#addedBytes += writer.bytes;
     }, onProgress);
   }
 
   /** What is written is shown from the version of a state on. */
   #writtenAt({ version }: TableState): WrittenTable {
-    return { table: this.#table, columns: this.#columns, since: version };
+    return { table: this.#table, columns: this.#written, since: version };
   }
 
   #write(change: ColumnarChange, state: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
-    return RowWriter.use(change, { ...this.#writtenAt(state), onProgress }, async (writer) => {
-      await work(writer);
-      this.unsavedBytes += writer.bytes;
-    });
+    return RowWriter.use(change, { ...this.#writtenAt(state), onProgress }, work);
   }
 
   /** Writes additions to the file: without a log they are only in memory. Resolves to whether they were written. */
   async save(): Promise<boolean> {
     try {
       await this.#columnar.run(`CHECKPOINT ${this.catalog}`);
-      this.unsavedBytes = 0;
+      this.#addedBytes = 0;
+      this.#isChanged = false;
       return true;
     } catch (error) {
       // While an export sorts rows beside the copy: a later query saves it.
@@ -287,7 +353,9 @@ export class TableCopy {
     if (this.superseded < Math.max(supersededMin, this.rows * supersededPart)) return;
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
-    change.run(`DELETE FROM ${this.#table} WHERE until <= ${oldest}`);
+    const removed = `${this.#table} WHERE until <= ${oldest}`;
+    for (const part of partsBeside(this.#written)) change.run(`DELETE FROM ${tableOf(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
+    change.run(`DELETE FROM ${removed}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }
 }

@@ -2,7 +2,7 @@
 import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
-import { functionBounds, guardedCall, type Literal } from './function-bounds.ts';
+import { functionBounds, guardedCall, type Literal, windowCopying, windowGuard } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText } from './literals.ts';
@@ -237,12 +237,25 @@ export class Expressions {
     const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
     this.#checkAggregate(name, nodes(children));
     const within = [
-      distinct === true ? 'DISTINCT ' : '', this.#arguments(name, all, scope), this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
+      distinct === true ? 'DISTINCT ' : '', windowCopying.has(name) ? this.#copied(name, nodes(children), scope) : this.#arguments(name, all, scope), this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
     ].join('');
     const frame = this.#frame([start, from], [end, to], scope);
     const partition = isSet(partitions) ? `PARTITION BY ${this.textOfAll(nodes(partitions), scope)}` : '';
     const filtered = isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : '';
     return `"${name}"(${within})${filtered} OVER (${partition}${this.orderBy(orders, scope)}${frame}${known(exclusions, excluded, 'The window')})`;
+  }
+
+  /** The arguments of an aggregate that copies them for parts of a window. */
+  #copied(name: string, given: readonly SqlNode[], scope: Scope): string {
+    return given.map((value, at) => {
+      const { alias, unnamed } = withoutAlias(value);
+      if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
+      const written = this.textOf(unnamed, scope);
+      // How many rows it keeps must be a literal.
+      if (at > 0 && this.#isConstant(unnamed)) return written;
+      this.#budget.addParts(partsOfGuard);
+      return guardedCall([{ text: written, isConstant: this.#isConstant(unnamed) }], windowGuard(name), (place) => place);
+    }).join(', ');
   }
 
   #frame(start: readonly [unknown, unknown], end: readonly [unknown, unknown], scope: Scope): string {

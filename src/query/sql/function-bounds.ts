@@ -235,6 +235,17 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['approx_top_k', 2, kept(1, topMax)],
 ];
 
+/** The most bytes of a value of which an aggregate keeps copies for the parts of a window. DuckDB counts them in no limit, and cannot be interrupted meanwhile. */
+const windowValueMax = 1000;
+
+/** Aggregates that keep copies of their arguments: in a window, one for each of its parts. */
+export const windowCopying: ReadonlySet<string> = new Set(words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`));
+
+/** The guard of each argument of such an aggregate with OVER. */
+export function windowGuard(name: string): Guard {
+  return { isBeyond: (place) => `${bytesOf(place)} > ${windowValueMax}`, message: `${name} with OVER has a value of more than ${windowValueMax} bytes.` };
+}
+
 /** The bound of each function that has one. */
 export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(bounded.flatMap(([names, argumentsMin, bound]) => {
   return words(names).map((name): [string, FunctionBound] => [name, (call) => (call.literals.length < argumentsMin ? null : bound(call))]);

@@ -7,6 +7,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { CopiedRow } from '../../../projections/tables/copied-rows.ts';
 import { Columnar, type ColumnarChange } from '../../../src/query/engine/columnar.ts';
 import { addRow, changeRow } from '../../../src/query/engine/few-rows.ts';
+import { partsBeside, tableOf, withParts } from '../../../src/query/engine/parts.ts';
 import { createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from '../../../src/query/engine/row-writer.ts';
 import { storedType } from '../../../src/query/engine/stored-type.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
@@ -46,11 +47,11 @@ const ways: readonly Write[] = [
     }
   }),
   async (change, to, rows) => {
-    for (const [n, row] of rows.entries()) change.run(addRow(to, row, BigInt(n)));
+    for (const [n, row] of rows.entries()) for (const statement of addRow(to, row, BigInt(n))) change.run(statement);
   },
   async (change, to, rows) => {
     for (const [n, row] of rows.entries()) {
-      change.run(addRow({ ...to, since: to.since - 1n }, { ...row, body: '{}' }, BigInt(n)));
+      for (const statement of addRow({ ...to, since: to.since - 1n }, { ...row, body: '{}' }, BigInt(n))) change.run(statement);
       for (const statement of changeRow(to, row)) change.run(statement);
     }
   },
@@ -59,18 +60,18 @@ const ways: readonly Write[] = [
 /** The stored values of columns, as they are read back after their rows were written. */
 async function written(columns: readonly Column[], write: Write, keyOf: (id: string) => string = JSON.stringify): Promise<DuckDBValue[][]> {
   const table = `memory.main.rows${tables += 1}`;
-  const ofTable = columns.map(({ id, type }, at): WrittenColumn => ({ id, sql: `c${at}`, type, stored: storedType(type) }));
+  const ofTable = columns.map(({ id, type }, at): WrittenColumn => ({ id, sql: `c${at}`, part: at % 3, type, stored: storedType(type) }));
   const bodies = columns[0]!.tokens.map((_, row) => {
     return `{${columns.flatMap(({ id, tokens }) => (tokens[row] === undefined ? [] : [`${keyOf(id)}:${tokens[row]}`])).join(',')}}`;
   });
-  return columnar.change(async (change) => {
-    change.run(createRows(table, ofTable));
+  return columnar.change(null, async (change) => {
+    for (const statement of createRows(table, ofTable)) change.run(statement);
     await write(change, { table, columns: ofTable, since: 5n }, bodies.map((body, index): CopiedRow => {
       return { version: 5n, ordinal: 1, index, rowId: `row ${index}`, rowVersion: 5n, body };
     }));
-    const rows = await change.rows(`SELECT n, row_id, body, ${ofTable.map(({ sql }) => sql).join(', ')} FROM ${table} WHERE until = ${forever} ORDER BY n`);
+    const rows = await change.rows(`SELECT n, row_id, body, ${ofTable.map(({ sql }) => sql).join(', ')} FROM ${withParts(table, ofTable)} WHERE until = ${forever} ORDER BY n`);
     expect(rows.map((row) => row.slice(0, 3))).toEqual(bodies.map((body, index) => [BigInt(index), `row ${index}`, body]));
-    change.run(`DROP TABLE ${table}`);
+    for (const part of [0, ...partsBeside(ofTable)]) change.run(`DROP TABLE ${tableOf(table, part)}`);
     return columns.map((_, at) => rows.map((row) => row[at + 3]!));
   });
 }

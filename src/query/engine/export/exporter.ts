@@ -7,9 +7,11 @@ import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, type QuerySource, type TextRows } from '../compile.ts';
+import { compileBytes, compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, type QuerySource, type TextRows } from '../compile.ts';
 import type { Copies } from '../copies.ts';
+import { FillTurns } from '../fill-turns.ts';
 import { inTime } from '../in-time.ts';
+import { partsBeside } from '../parts.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
 import { columnsOf, writerFor, type TextFormat, type TextWriter } from './text-writers.ts';
@@ -48,6 +50,8 @@ const wholeTimes = 20;
 
 export class Exporter {
   readonly #options: ExporterOptions;
+  /** To write many columns into one file takes much memory beside what the engine counts: one file at a time. */
+  readonly #wide = new FillTurns(1);
   #tables = 0;
 
   constructor(options: ExporterOptions) {
@@ -62,20 +66,22 @@ export class Exporter {
     const { version, isCold, copy } = held;
     try {
       const source = copy.at(version);
-      const file = request.format === 'parquet' ? await this.#parquet(query, source, gone) : this.#text(request.format, query, source, copy, gone);
+      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, query, source, copy, gone);
       return { version, isCold, ...file };
     } finally {
       held.release();
     }
   }
 
-  #text(format: TextFormat, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): ExportedFile {
+  async #text(format: TextFormat, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
     const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
     const { begin, before, behind, takesIdBefore: hasIdBefore, end } = writer;
     const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, isInOrder: () => copy.isInOrder, before, behind, hasIdBefore };
-    const slices = query.sort.length === 0 ? this.#slices(rows, copy.end, copy, writer, gone) : this.#sortedSlices(query, rows, copy, writer, gone);
+    const isSorted = query.sort.length > 0;
+    const taken = isSorted ? await this.#takeRoom(query, source, copy, gone) : () => undefined;
+    const slices = isSorted ? this.#sortedSlices(query, rows, copy, taken, writer, gone) : this.#slices(rows, copy.end, copy, writer, gone);
     const write = async function* (): AsyncGenerator<Uint8Array | string> {
       yield begin;
       yield* slices;
@@ -83,24 +89,42 @@ export class Exporter {
     };
     // While nothing is read, the copy may make room for others, as it may for a continuation.
     const release = copy.hold(source.version, 'continuation');
-    return { parts: write(), release: async () => release() };
+    return {
+      parts: write(),
+      release: async () => {
+        taken(0);
+        release();
+      },
+    };
   }
 
-  /** The rows in the order of a query: sorted into a table first, which is read then. */
-  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
+  /** Takes room for the rows that a query asks for, before they are written a second time. */
+  async #takeRoom(query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<(bytes: number) => void> {
+    const { columnar, room, timeoutMs } = this.#options;
+    const [[bytes]] = await inTime(timeoutMs, gone, (signal) => columnar.rows(compileBytes(query, source), signal)) as [[bigint]];
+    return room.take(copy, Number(bytes));
+  }
+
+  /** The rows in the order of a query: sorted into a table first, which is read then. `taken`: says how much of the room that was taken for it is needed beside the copy. */
+  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, taken: (bytes: number) => void, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
     const { source } = rows;
     const { columnar, room } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
     try {
       const end = await this.#read(copy, source, gone, wholeTimes, async (signal) => {
-        await columnar.rows(compileSorted(query, source, from), signal);
-        await room.noteMore(copy);
+        await room.watched(signal, (watched) => columnar.rows(compileSorted(query, source, from), watched));
+        room.noteMore(copy);
+        taken(0);
         const [[size]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
         return size;
       });
       yield* this.#slices({ ...rows, query: null, isInOrder: () => true, source: { ...source, from } }, end, copy, writer, gone);
     } finally {
-      if (!copy.isDropped) await columnar.run(`DROP TABLE IF EXISTS ${from}`);
+      if (!copy.isDropped) {
+        await columnar.run(`DROP TABLE IF EXISTS ${from}`);
+        await copy.save();
+        room.noteMore(copy);
+      }
     }
   }
 
@@ -135,21 +159,23 @@ export class Exporter {
     }
   }
 
-  async #parquet(query: RowsQuery, source: QuerySource, gone: AbortSignal): Promise<ExportedFile> {
+  async #parquet(query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
     const { columnar, room, folder, timeoutMs } = this.#options;
     const file = join(folder, `${randomUUID()}.parquet`);
     const ids = columnsOf(query, source).map(({ id }) => id);
-    const remove = (): Promise<void> => rm(file, { force: true });
+    const write = compileParquet(query, source, ids, file);
+    const taken = await this.#takeRoom(query, source, copy, gone);
+    const remove = async (): Promise<void> => {
+      await rm(file, { force: true });
+      taken(0);
+    };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) => columnar.rows(compileParquet(query, source, ids, file), signal));
-      const release = await room.takeForFile((await stat(file)).size);
-      return {
-        parts: createReadStream(file),
-        release: () => {
-          release();
-          return remove();
-        },
-      };
+      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, (watched) => {
+        const work = async (): Promise<unknown> => columnar.rows(write, watched);
+        return partsBeside(source.columns.values()).length > 0 ? this.#wide.run(copy.teamId, watched, work) : work();
+      }));
+      taken((await stat(file)).size);
+      return { parts: createReadStream(file), release: remove };
     } catch (error) {
       await remove();
       throw error;
