@@ -214,4 +214,10 @@ test('a number in a filter keeps its digits', async () => {
     expect(outcomeOf(await client().post(queryPath, `{"filter":${filter}}`))).toBe('422 column_has_invalid_value');
   }
   expect(outcomeOf(await query(path, { filter: '4.20' }))).toBe('400 request_validation_error');
+
+  // Its further pages know them too.
+  const filter = '{"column":"price","op":"in","value":[4.20,1e2]}';
+  const first = await query(path, { filter, limit: '1' });
+  const second = await query(path, { continuation: first.json.continuation });
+  expect([first, second].map(({ json }) => json.data.map(({ price }: { price: string }) => price))).toEqual([['4.20'], ['1e2']]);
 });
