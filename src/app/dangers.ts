@@ -10,7 +10,7 @@ export function findDangers(config: Config): string[] {
   return [...findKafkaDanger(config), ...findLinkDanger(config), ...findPasswordDanger(config)];
 }
 
-/** The same for a service that has so many teams whose plans do not limit the bytes of the log. One team alone takes nothing from others. */
+/** What is dangerous if this many teams have a plan without a limit of the bytes of the log. With one team there is no danger: it takes room from nobody else. */
 export function findQuotaDanger({ LOG_BYTES_PER_DAY }: Pick<Config, 'LOG_BYTES_PER_DAY'>, teamsWithoutLimit: number): string[] {
   if (LOG_BYTES_PER_DAY !== undefined || teamsWithoutLimit < 2) return [];
   return [`LOG_BYTES_PER_DAY: is not set, and ${teamsWithoutLimit} teams have no limit of their own: any of them can fill the disk of all. Set it, or limit each team with `

@@ -64,7 +64,7 @@ async function withLog<T>(place: Environment, work: (log: RecordLog) => Promise<
   }
 }
 
-/** Restores a set, but fails as soon as so many records have been appended behind those of the set. */
+/** Begins a restore that fails right after its append number `appends`. */
 async function restoreUntil(set: string, place: Environment, appends: number): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const store = resources.adopt(await openBackupStore(backups, readConfig({}), { make: false }), (opened) => opened.close());

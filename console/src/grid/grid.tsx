@@ -34,7 +34,7 @@ export interface GridHandle {
   readonly refresh: () => void;
   /** The rows that are selected, as they are shown now. */
   readonly selected: () => readonly SeenRow[];
-  /** Deletes rows that are still as they were seen, says what has come of it, and selects those no longer. Never rejects. */
+  /** Deletes the rows that nobody has changed since they were shown, and reports the result. Deleted rows are no longer selected. Never rejects. */
   readonly deleteRows: (rows: readonly SeenRow[]) => Promise<void>;
   /** Scrolls to the last row. */
   readonly showLast: (rows: number) => void;

@@ -1,4 +1,4 @@
-/** Writes rows only where nobody has changed what is seen of them. */
+/** Writes a row only if nobody else has changed it since the person read it. */
 import type { AnyRow, Table, Version } from '../../../clients/typescript/src/index.ts';
 import { eachInParallel } from '../../../src/each-in-parallel.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
@@ -20,7 +20,7 @@ export interface RowChange {
   readonly after: AnyRow | null;
 }
 
-/** A row that was not written, because somebody else has changed what was to be written over. */
+/** A row that this did not write, because somebody else changed the same cells first. */
 export interface RowConflict extends RowChange {
   /** The row as it is now; null: somebody else has deleted it. */
   readonly now: GridRow | null;

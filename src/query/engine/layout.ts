@@ -16,7 +16,7 @@ export interface Layout {
 const keptBytesOfColumn = 10 * 1024;
 const keptBytesOfGroup = 1024;
 
-/** A column has its values, and which of them are there. A list has these of its own, and those of its items. */
+/** DuckDB keeps two segments for a column: its values, and which of them are NULL. For a list it keeps two more, those of the items. */
 const segmentsOfCell = 2;
 const segmentsOfList = 4;
 

@@ -11,7 +11,7 @@ export interface Placed {
   readonly part: number;
 }
 
-/** A part has at most so many columns, or a fourth of them if they are lists, which take more. */
+/** The most columns of a part. A list counts as four, because it takes more memory. */
 const weightOfPart = 128;
 const weightOfList = 4;
 

@@ -19,7 +19,10 @@ const saveBytes = 16 * 1024 * 1024;
 /** To add more bytes of rows than this takes long. */
 const longBytes = 4 * 1024 * 1024;
 
-/** Columns are added to a copy if they take so many bytes at most, about so many for each row: until they are saved, they are in memory. Otherwise it is made anew. */
+/**
+ * The most bytes that columns may take that are added to a copy, and about how many a row takes in each. New columns are in memory until they are saved, so with
+ * more of them the copy is made anew.
+ */
 const addedColumnsBytesMax = 128 * 1024 * 1024;
 const addedCellBytes = 16;
 
@@ -109,7 +112,7 @@ export class TableCopy {
     this.layout = layoutOf(this.#segments);
   }
 
-  /** Whether the table can be followed: neither were its rows replaced, nor do they all read differently, nor has it far more columns. */
+  /** Whether the copy can follow the table. It cannot if the rows were replaced, if all of them read differently, or if the table has far more columns. */
   follows({ generation, widened, schema, schemaVersion }: TableState): boolean {
     if (generation !== this.generation || widened !== this.widened) return false;
     if (schemaVersion === this.#schemaVersion || this.#schemaVersion < 0n) return true;
