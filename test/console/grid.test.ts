@@ -285,6 +285,57 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
 });
 
+test('what somebody else has renamed is not renamed over; a table that somebody else has changed is deleted at the second click', async () => {
+  const { table } = await tablog().createTable({ name: 'seen', rows: [{ n: 1 }] });
+  const page = await signedIn(null);
+  await openTable(page, 'seen');
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByLabel('What n is shown as').fill('mine');
+  await table.update({ name: 'theirs' });
+  // The page may have heard of it.
+  await page.getByRole('heading', { name: 'theirs' }).waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Rename' }).waitFor({ state: 'detached' });
+  expect(await table.describe()).toMatchObject({ name: 'theirs', schema: { columns: [{ id: 'n', displayName: 'mine' }] } });
+
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByLabel('What n is shown as').fill('mine again');
+  await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('Somebody else has given another name').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  expect((await table.describe()).schema.columns).toMatchObject([{ displayName: 'their column' }]);
+
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Delete table' }).click();
+  await page.getByRole('dialog').getByText('It has 1 row.').waitFor();
+  await table.add([{ n: 2 }]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog').getByText('It has 2 rows.').waitFor();
+  expect((await table.describe()).rows).toBe(2);
+  await look(page, 'drop-changed');
+  await page.getByRole('button', { name: 'Delete it as it is now' }).click();
+  await page.getByRole('heading', { name: 'Tables', exact: true }).waitFor();
+  await expect(table.describe()).rejects.toMatchObject({ type: 'table_not_found' });
+});
+
+test('a row that is added under a filter is told of', async () => {
+  const { table } = await tablog().createTable({ name: 'filtered', rows: [{ name: 'a' }, { name: 'b' }] });
+  const page = await signedIn(null);
+  await openTable(page, 'filtered');
+  await page.locator('.ag-header-cell[col-id=name] .ag-header-cell-filter-button').click();
+  await page.locator('.ag-filter input[type=text]').first().fill('a');
+  await page.getByText('1 of 2 rows').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Add a row' }).click();
+  await page.getByText('A row was added at the end of the table.').waitFor();
+  await page.getByText('1 of 3 rows').waitFor();
+  expect(await page.locator('.ag-row').count()).toBe(1);
+  expect((await table.describe()).rows).toBe(3);
+});
+
 test('what is hostile is shown as text, and links lead where they can do no harm', async () => {
   await tablog().createTable({
     name: hostile, rows: [{ [hostile]: hostile, link: 'https://example.org/a', list: [hostile], object: { [hostile]: hostile } }],

@@ -56,7 +56,14 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     try {
       await table.add([{}]);
       const { data } = await description.refetch();
-      grid.current?.showLast(data!.rows);
+      if (status.view.filter === undefined && status.view.sort === undefined) {
+        grid.current?.showLast(data!.rows);
+        return;
+      }
+      grid.current?.refresh();
+      notices.say(status.view.filter === undefined
+        ? 'A row was added. The rows are sorted: it is where empty cells belong.'
+        : 'A row was added at the end of the table. The filter shows it only if empty cells meet it.');
     } catch (error) {
       notices.fail(error);
     }

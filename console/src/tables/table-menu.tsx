@@ -5,6 +5,7 @@ import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showCount } from '../ui/format.ts';
 import { textOfType } from './column-types.ts';
+import { dropTable, renameTable } from './guarded-table.ts';
 import { saveExport } from './save-export.ts';
 
 interface TableMenuProps {
@@ -76,7 +77,10 @@ function ExportDialog({ table, description: { name, rows }, view, onClose }: Tab
   );
 }
 
-function NamesDialog({ table, description: { name, schema }, onClose, onChanged }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function NamesDialog({ table, description, onClose, onChanged }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+  // The names that the fields began with, whatever others write meanwhile.
+  const [seen] = useState(description);
+  const { name, schema } = seen;
   const [problem, setProblem] = useState<string | null>(null);
 
   async function rename(event: FormEvent<HTMLFormElement>): Promise<void> {
@@ -88,7 +92,7 @@ function NamesDialog({ table, description: { name, schema }, onClose, onChanged 
     });
     const newName = form.get('name') as string;
     try {
-      await table.update({ ...(newName !== name && { name: newName }), ...(columns.length > 0 && { columns }) });
+      await renameTable(table, seen, { ...(newName !== name && { name: newName }), ...(columns.length > 0 && { columns }) });
       onChanged();
       onClose();
     } catch (error) {
@@ -121,14 +125,29 @@ function NamesDialog({ table, description: { name, schema }, onClose, onChanged 
   );
 }
 
-function DropDialog({ table, description: { name, rows }, onDropped, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function DropDialog({ table, description, onDropped, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+  const [seen] = useState(description);
+  /** The table as others have made it since, if they have. */
+  const [now, setNow] = useState<TableDescription | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const drop = (): void => void table.drop().then(onDropped, (error: unknown) => setProblem(describeError(error)));
+
+  async function drop(): Promise<void> {
+    try {
+      // Where others write all the time, the second click deletes whatever is there.
+      const found = now === null ? await dropTable(table, seen) : await table.drop().then(() => null);
+      if (found === null) onDropped();
+      else setNow(found);
+    } catch (error) {
+      setProblem(describeError(error));
+    }
+  }
+
   return (
-    <Dialog title={`Delete the table ${name}?`} onClose={onClose}>
-      <p>It has {showCount(rows, 'row')}. They cannot be brought back.</p>
+    <Dialog title={`Delete the table ${seen.name}?`} onClose={onClose}>
+      {now !== null && <p className="problem" role="alert">It was not deleted: somebody else has changed it. Its name is {now.name} now, and it has {showCount(now.schema.columns.length, 'column')}.</p>}
+      <p>It has {showCount((now ?? seen).rows, 'row')}. They cannot be brought back.</p>
       {problem !== null && <p className="problem" role="alert">{problem}</p>}
-      <footer><button type="button" onClick={onClose}>Cancel</button><button type="button" className="danger" onClick={drop}>Delete</button></footer>
+      <footer><button type="button" onClick={onClose}>Cancel</button><button type="button" className="danger" onClick={() => void drop()}>{now === null ? 'Delete' : 'Delete it as it is now'}</button></footer>
     </Dialog>
   );
 }
