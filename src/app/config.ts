@@ -157,7 +157,9 @@ const settings = z.object({
   DISK_FREE_MIN: byteSize().default(2 ** 30)
     .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, large bodies, chunks and uploads are 503. 0: nothing is refused. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
-    .describe('The most open connections of clients. Further ones are closed as they come.'),
+    .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
+  CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()
+    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. Behind a proxy all clients have its address.'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
   BODY_RATE_MIN: wholeNumber(0, int4Max).default(1024)

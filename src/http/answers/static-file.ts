@@ -6,8 +6,9 @@ import { varyBy } from './vary.ts';
 
 export interface StaticFile {
   readonly type: string;
-  readonly text: string;
-  /** A hash of the text, so that all processes agree on it. */
+  /** One buffer for all answers: unread ones take no memory of their own. */
+  readonly bytes: Buffer;
+  /** A hash of them, so that all processes agree on it. */
   readonly version: bigint;
   /** Cached by encoding: their routes are public, and compressing takes as long as many writes. */
   readonly compressed: Map<string, Promise<Buffer>>;
@@ -15,7 +16,7 @@ export interface StaticFile {
 
 export function makeFile(type: string, text: string): StaticFile {
   const version = createHash('sha256').update(text).digest().readBigUInt64BE();
-  return { type, text, version, compressed: new Map() };
+  return { type, bytes: Buffer.from(text), version, compressed: new Map() };
 }
 
 /** Sends it, compressed if the client accepts that. */
@@ -23,12 +24,12 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
   void reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }).type(file.type);
   void varyBy(reply, 'Accept-Encoding');
   const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
-  if (encoding === null || request.method === 'HEAD') return reply.send(file.text);
+  if (encoding === null || request.method === 'HEAD') return reply.send(file.bytes);
   return reply.header('content-encoding', encoding).send(await compressOnce(file, encoding));
 }
 
-function compressOnce({ text, compressed }: StaticFile, encoding: string): Promise<Buffer> {
-  const known = compressed.get(encoding) ?? compress(encoding, text);
+function compressOnce({ bytes, compressed }: StaticFile, encoding: string): Promise<Buffer> {
+  const known = compressed.get(encoding) ?? compress(encoding, bytes);
   compressed.set(encoding, known);
   // Failures are not cached.
   known.catch(() => compressed.delete(encoding));

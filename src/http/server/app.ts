@@ -39,7 +39,7 @@ import { compileValidator } from '../requests/validation.ts';
 export interface AppDependencies {
   readonly config: Pick<
     Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
   >;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
@@ -83,7 +83,8 @@ export function buildApp({
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const sendingFloor: SendingFloor = { bytesPerSecond: config.BODY_RATE_MIN, windowMs: config.BODY_RATE_WINDOW_MS, totalMs: config.BODY_TIME_MAX_MS };
-  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, readingFloor, sendingFloor, headerBytesMax };
+  const connectionsOfAddressMax = config.CONNECTIONS_PER_ADDRESS_MAX ?? Math.ceil(config.CONNECTIONS_MAX / 2);
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, connectionsOfAddressMax, readingFloor, sendingFloor, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,

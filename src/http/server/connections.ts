@@ -7,6 +7,8 @@ import { errorBody } from '../answers/error-reply.ts';
 import { HttpError, statusOf } from '../answers/http-error.ts';
 import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts';
 import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
+import { limitConnections } from './address-connections.ts';
+import { inTurn } from './pipeline.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
 /** How long a connection that is given up stays open, so that the client receives the answer. */
@@ -24,6 +26,8 @@ export interface ConnectionLimits {
   /** How long a client may neither send nor read anything within a request. */
   readonly idleMs: number;
   readonly connectionsMax: number;
+  /** The most of one client address. */
+  readonly connectionsOfAddressMax: number;
   /** How fast a client must read its answers. */
   readonly readingFloor: ReadingFloor;
   /** How fast a client must send its bodies. */
@@ -36,10 +40,13 @@ export interface ConnectionLimits {
 export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
   const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    if (hasBody(request)) paces.watch(request);
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
-    if (lacksHost) refuseRequest(response, 'Host: is missing.');
-    else handler(request, response);
+    inTurn(request.socket, response, () => {
+      // Until its turn nothing is read from the connection, which is no slowness of the client.
+      if (hasBody(request)) paces.watch(request);
+      if (lacksHost) refuseRequest(response, 'Host: is missing.');
+      else handler(request, response);
+    });
   }
   const server = createHttpServer({
     headersTimeout: headerTimeoutMs,
@@ -51,7 +58,7 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
     // Node's own answer to a request without Host has no body; `handle` sends ours.
     requireHostHeader: false,
   }, handle);
-  server.maxConnections = limits.connectionsMax;
+  limitConnections(server, { max: limits.connectionsMax, eachMax: limits.connectionsOfAddressMax });
   server.setTimeout(limits.idleMs);
   server.on('timeout', onIdle);
   cutOffSlowReaders(server, limits.readingFloor);

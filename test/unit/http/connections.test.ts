@@ -206,12 +206,50 @@ describe('close', () => {
   });
 });
 
-test('connections beyond the most are closed', async () => {
-  const { app } = buildEdge(new Gate().addRoutes, { config: { ...config, CONNECTIONS_MAX: 1 } });
+test('connections beyond the most are closed, but an idle one makes room', async () => {
+  const gate = new Gate();
+  const { app } = buildEdge(gate.addRoutes, { config: { ...config, CONNECTIONS_MAX: 1 } });
   const port = await listen(app);
-  const first = await RawClient.open(port);
-  first.send(requestText('GET /quick'));
-  await first.see(/quick/);
-  const second = await RawClient.open(port);
-  expect(await second.ended()).toBe('');
+  const idle = await RawClient.open(port);
+  idle.send(requestText('GET /quick'));
+  await idle.see(/quick/);
+  const busy = await RawClient.open(port);
+  busy.send(requestText('GET /slow'));
+  expect(await idle.ended()).toMatch(/quick/);
+  await gate.entered;
+  expect(await (await RawClient.open(port)).ended()).toBe('');
+  gate.open();
+  await busy.see(/done/);
+});
+
+test('one address has no more connections than it may', async () => {
+  const gate = new Gate();
+  const { app } = buildEdge(gate.addRoutes, { config: { ...config, CONNECTIONS_PER_ADDRESS_MAX: 1 } });
+  const port = await listen(app);
+  const busy = await RawClient.open(port);
+  busy.send(requestText('GET /slow'));
+  await gate.entered;
+  expect(await (await RawClient.open(port)).ended()).toBe('');
+  gate.open();
+  await busy.see(/done/);
+});
+
+test('a request that is sent before the answer to the one before it waits for that, and too many of them end the connection', async () => {
+  const gate = new Gate();
+  let quick = 0;
+  const { app } = buildEdge((edge) => {
+    gate.addRoutes(edge);
+    edge.get('/counted', () => ({ data: quick += 1 }));
+  });
+  const port = await listen(app);
+  const client = await RawClient.open(port);
+  client.send(requestText('GET /slow') + requestText('GET /counted') + requestText('GET /counted'));
+  await gate.entered;
+  expect(quick).toBe(0);
+  gate.open();
+  await client.see(/done[^]*"data":1[^]*"data":2/);
+  const greedy = await RawClient.open(port);
+  greedy.send(requestText('GET /counted').repeat(500));
+  await greedy.ended();
+  expect(quick).toBeLessThan(400);
 });

@@ -1,0 +1,45 @@
+/**
+ * Requests that a client sends before it has read its answers. They are handled one after the other, each once the answer before it has left the process, and
+ * nothing more is read from the connection meanwhile: so unread answers do not pile up in memory.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** How many requests of a connection wait for their turn at most: they may come in one packet. A client that sends more is disconnected. */
+const waitingMax = 100;
+
+/** `_paused` is Node's own: the connection has more to write than Node wants to keep. */
+type HttpSocket = Socket & { readonly _paused?: boolean };
+
+interface Line {
+  isBusy: boolean;
+  readonly waiting: (() => void)[];
+}
+
+const lines = new WeakMap<Socket, Line>();
+
+/** Calls `handle` when the earlier requests of the connection are answered. */
+export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () => void): void {
+  const line = lines.get(socket) ?? { isBusy: false, waiting: [] };
+  lines.set(socket, line);
+  const run = (): void => {
+    line.isBusy = true;
+    response.once('close', () => {
+      line.isBusy = false;
+      if (socket.destroyed || line.waiting.length === 0) return;
+      line.waiting.shift()!();
+      if (line.waiting.length === 0 && socket._paused !== true) socket.resume();
+    });
+    handle();
+  };
+  if (!line.isBusy) {
+    run();
+    return;
+  }
+  if (line.waiting.length >= waitingMax) {
+    socket.destroy();
+    return;
+  }
+  line.waiting.push(run);
+  socket.pause();
+}
