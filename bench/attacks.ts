@@ -105,8 +105,8 @@ async function run({ log, chosen, seconds, rounds }: Options, { folder, resource
         const second = await measure(measured.length % 2 === 0 ? harms : behaves);
         const [behaving, harmful] = measured.length % 2 === 0 ? [first, second] : [second, first];
         measured.push({ idle, behaving, harmful });
-        const p99s = [idle, behaving.times, harmful.times].map((times) => show(quantile(times, 0.99)));
-        console.log(`${attack.name}, round ${measured.length}: PATCH p99, ms: ${p99s[0]} idle, ${p99s[1]} beside a load that behaves, ${p99s[2]} under attack`);
+        const shown = [idle, behaving.times, harmful.times].map((times) => `${show(quantile(times, 0.5))} and ${show(quantile(times, 0.99))}`);
+        console.log(`${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a load that behaves, ${shown[2]} under attack`);
       }
       const { what, insteadOf } = attack;
       const [answers, usual] = [measured.map(({ harmful }) => harmful), measured.map(({ behaving }) => behaving)].map((sides) => JSON.stringify(addAnswers(sides)));
