@@ -28,12 +28,19 @@ export interface PartitionRebuildOptions extends ProjectTarget {
   readonly log: LogReader;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
-  /** Called when all records before `next` are projected. If it throws, no more are. */
-  readonly onProjected: (next: bigint) => void;
+  /** Called when all records before this place are projected. If it throws, no more are. */
+  readonly onProjected: (place: RebuildPlace) => void;
+}
+
+/** How far a partition is projected. */
+export interface RebuildPlace {
+  readonly next: bigint;
+  /** The time of the record before `next`, in milliseconds since 1970; 0 if there is none. */
+  readonly time: number;
 }
 
 /** Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then nothing is under way any more. */
-export async function rebuildPartition(options: PartitionRebuildOptions, from: bigint, end: bigint): Promise<void> {
+export async function rebuildPartition(options: PartitionRebuildOptions, from: RebuildPlace, end: bigint): Promise<void> {
   const { partition, database, projector, epoch, log, batchEvents } = options;
   const failed = new AbortController();
   const waiting = new WaitingRecords();
@@ -59,7 +66,7 @@ export async function rebuildPartition(options: PartitionRebuildOptions, from: b
     },
   });
   try {
-    for await (const records of prepared(options, batches, log.read(partition, from, end))) {
+    for await (const records of prepared(options, batches, inLogTime(log.read(partition, from.next, end), from.time))) {
       waiting.add(records);
       batches.push(records);
       await waiting.room();
@@ -79,7 +86,8 @@ async function store(
   const began = Date.now();
   const projected = (done: readonly LogRecord[]): void => {
     listener?.projected?.(done, began);
-    onProjected(done.at(-1)!.offset + 1n);
+    const { offset, time } = done.at(-1)!;
+    onProjected({ next: offset + 1n, time });
   };
   if (speculative !== null && await storedAsDecided(options, speculative)) {
     projected(records);
@@ -100,6 +108,20 @@ async function storedAsDecided({ database }: PartitionRebuildOptions, speculativ
     if (isDatabaseAway(error)) throw error;
     // Garbage collection was in the way, or something is wrong with a record, which is found when it is projected alone.
     return false;
+  }
+}
+
+/**
+ * Gives the records the times that they had when they were first projected. A reader that does not begin at 0 may give one that is below that of the
+ * records before, because the clocks of brokers differ and step; the log's time never falls.
+ */
+async function* inLogTime(read: AsyncIterable<readonly LogRecord[]>, from: number): AsyncGenerator<readonly LogRecord[]> {
+  let last = from;
+  for await (const records of read) {
+    yield records.map((record) => {
+      last = Math.max(last, record.time);
+      return record.time === last ? record : { ...record, time: last };
+    });
   }
 }
 

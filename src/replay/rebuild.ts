@@ -14,7 +14,7 @@ import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
 import { pause } from '../pause.ts';
-import { rebuildPartition } from './partition-rebuild.ts';
+import { rebuildPartition, type RebuildPlace } from './partition-rebuild.ts';
 
 /** How many connections the partitions share: while one waits for Postgres, another is decided. */
 const connectionsMax = 4;
@@ -48,15 +48,15 @@ export interface RebuildOptions {
 export class Rebuild {
   readonly #options: RebuildOptions;
   readonly #database: Database;
-  /** The next offset of each partition, and its epoch: nobody else projects it while this is the one. */
-  readonly #next = new Map<number, bigint>();
+  /** How far each partition is projected, and its epoch: nobody else projects it while this is the one. */
+  readonly #places = new Map<number, RebuildPlace>();
   readonly #epochs: readonly bigint[];
   readonly #projector = new Projector(models);
 
   private constructor(options: RebuildOptions, database: Database, progress: readonly Progress[]) {
     this.#options = options;
     this.#database = database;
-    for (const [partition, { next }] of progress.entries()) this.#next.set(partition, next);
+    for (const [partition, { next, time }] of progress.entries()) this.#places.set(partition, { next, time });
     this.#epochs = progress.map(({ epoch }) => epoch);
   }
 
@@ -88,7 +88,7 @@ export class Rebuild {
 
   /** How many events have been projected, those of earlier runs too. */
   get events(): number {
-    return Number([...this.#next.values()].reduce((sum, next) => sum + next, 0n));
+    return Number([...this.#places.values()].reduce((sum, { next }) => sum + next, 0n));
   }
 
   /**
@@ -133,7 +133,7 @@ export class Rebuild {
   /** How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`. It may be further already. */
   endWithin(partition: number, next: bigint, end: bigint): bigint {
     const wanted = next < end ? next : end;
-    const present = this.#nextOf(partition);
+    const { next: present } = this.#placeOf(partition);
     return present > wanted ? present : wanted;
   }
 
@@ -141,24 +141,24 @@ export class Rebuild {
     await this.#database.close();
   }
 
-  #nextOf(partition: number): bigint {
-    return this.#next.get(partition) ?? 0n;
+  #placeOf(partition: number): RebuildPlace {
+    return this.#places.get(partition) ?? { next: 0n, time: 0 };
   }
 
   async #project(partition: number, end: bigint, onProjected: () => void): Promise<void> {
     const { log, batchEvents, listener } = this.#options;
-    const before = this.#nextOf(partition);
+    const { next: before } = this.#placeOf(partition);
     if (end < before) throw new Error(`partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`);
     const target = {
       database: this.#database, projector: this.#projector, partition, epoch: this.#epochs[partition]!, log, batchEvents, ...(listener && { listener }),
-      onProjected: (next: bigint) => {
-        this.#next.set(partition, next);
+      onProjected: (place: RebuildPlace) => {
+        this.#places.set(partition, place);
         onProjected();
       },
     };
-    while (this.#nextOf(partition) < end) {
+    while (this.#placeOf(partition).next < end) {
       try {
-        await rebuildPartition(target, this.#nextOf(partition), end);
+        await rebuildPartition(target, this.#placeOf(partition), end);
       } catch (error) {
         // Garbage collection was in the way; or a batch that was given up, because its answer came late, was stored.
         if (!isConflict(error) && !(error instanceof ProgressMoved && await this.#hasMoved(partition))) throw error;
@@ -168,9 +168,9 @@ export class Rebuild {
 
   /** Reads the progress of a partition from Postgres. If it is ahead and the epoch is still ours, goes on from there, and resolves to true. */
   async #hasMoved(partition: number): Promise<boolean> {
-    const { next, epoch } = (await readProgress(this.#database.pool))[partition]!;
-    if (epoch !== this.#epochs[partition] || next <= this.#nextOf(partition)) return false;
-    this.#next.set(partition, next);
+    const { next, time, epoch } = (await readProgress(this.#database.pool))[partition]!;
+    if (epoch !== this.#epochs[partition] || next <= this.#placeOf(partition).next) return false;
+    this.#places.set(partition, { next, time });
     return true;
   }
 
