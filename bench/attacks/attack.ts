@@ -11,11 +11,15 @@ export interface Attack {
   readonly what: string;
   /** What the team that behaves does. */
   readonly insteadOf: string;
-  /** Prepares either load for a team; resolves to how to run it. */
-  prepare(target: Target, isHarmful: boolean): Promise<Load>;
+  /** How many teams send the load together, on either side. */
+  readonly teams: number;
+  /** Prepares either load for new teams; resolves to how to run it. */
+  prepare(teams: Teams, isHarmful: boolean): Promise<Load>;
 }
 
-/** Runs until the signal is aborted. */
+export type Teams = readonly [Target, ...Target[]];
+
+/** Runs until the signal is aborted. May be called again afterwards. */
 export type Load = (run: LoadRun) => Promise<void>;
 
 /** One run of a load: when it ends, and what it came to. */
@@ -35,22 +39,22 @@ export class LoadRun {
     if (status === 200 || status === 201) this.acceptedBytes += bodyBytes;
   }
 
-  /** Sends requests over this many connections, each the next one as soon as it has its answer. */
-  async repeat({ ports }: Target, connections: number, next: () => Buffer): Promise<void> {
+  /** Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer; null: the connection is new. */
+  async repeat({ ports }: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
     await Promise.all(Array.from({ length: connections }, async () => {
       while (!this.signal.aborted) await this.#repeatUntilClosed(ports[0]!, next);
     }));
   }
 
-  async #repeatUntilClosed(port: number, next: () => Buffer): Promise<void> {
+  async #repeatUntilClosed(port: number, next: (last: Answer | null) => Buffer): Promise<void> {
     const connection = await Connection.open(port);
     const end = (): void => connection.close();
     this.signal.addEventListener('abort', end);
     try {
-      while (!this.signal.aborted) {
-        const request = next();
-        const { status }: Answer = await connection.send(request);
-        this.count(status, request.length);
+      for (let last: Answer | null = null; !this.signal.aborted;) {
+        const request = next(last);
+        last = await connection.send(request);
+        this.count(last.status, request.length);
       }
     } catch {
       if (!this.signal.aborted) this.count('closed');

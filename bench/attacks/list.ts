@@ -1,9 +1,13 @@
-/** The attacks that `npm run bench:attacks` measures. Each is by one team with a valid token, or by somebody without one. */
+/** The attacks that `npm run bench:attacks` measures, by teams with valid tokens or by somebody without one. */
 import { randomUUIDv7 } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeRows, rowsPerRequest, seededRandom } from '../data.ts';
 import { caller, head, withBody, type Target } from '../requests.ts';
-import type { Attack } from './attack.ts';
+import type { Attack, LoadRun } from './attack.ts';
+import { continuations, wideGroups } from './queries.ts';
+import { sqlDeaths, sqlProcessors } from './sql.ts';
+import { liveness, unreadConsole } from './without-token.ts';
 
 /** How many connections send requests as fast as they are answered. */
 const connections = 8;
@@ -19,7 +23,8 @@ const wideImports: Attack = {
   name: 'wide-imports',
   what: 'imports of 40 chunks of 2,000 different columns each, into an unknown table and as a new one',
   insteadOf: 'imports of 40 chunks of the same 10 columns as new tables',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const call = caller(target);
     const rows = makeRows(seededRandom(5), 1);
     for (let chunk = 0; chunk < 40; chunk += 1) {
@@ -40,7 +45,8 @@ const refusedBodies: Attack = {
   name: 'refused-bodies',
   what: 'bodies of 4 MB for a table that is not there',
   insteadOf: 'the same bodies, which overwrite a table',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const { tableID } = await caller(target)('POST', '/tables', JSON.stringify({ name: 'overwritten', rows: [] }), 'application/json');
     const request = isHarmful
       ? withBody(head(target, 'POST', `${unknownTable}/rows`), largeBody)
@@ -53,7 +59,8 @@ const tableLists: Attack = {
   name: 'table-lists',
   what: 'lists of 3,000 tables with names of 900 characters, over 100 connections',
   insteadOf: 'lists of 100 tables with short names, over 8',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const call = caller(target);
     const name = isHarmful ? 'n'.repeat(900) : 'name';
     for (let count = isHarmful ? 3000 : 100; count > 0; count -= 20) {
@@ -68,7 +75,8 @@ const slowReaders: Attack = {
   name: 'slow-readers',
   what: '500 readers that read 100 bytes a second of pages of 16 MiB',
   insteadOf: 'readers of the same pages over 8 connections',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const call = caller(target);
     const rows = Array.from({ length: 5000 }, () => ({ text: 'x'.repeat(2000) }));
     const { tableID } = await call('POST', '/tables', JSON.stringify({ name: 'pages', rows }), 'application/json');
@@ -90,7 +98,8 @@ const manyWrites: Attack = {
   name: 'many-writes',
   what: 'patches of rows over 1,000 connections',
   insteadOf: 'the same over 32',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const { path, rowIDs } = await tableOf(target);
     let patches = 0;
     return (run) => run.repeat(target, isHarmful ? 1000 : 32, () => {
@@ -104,17 +113,30 @@ const slowBodies: Attack = {
   name: 'slow-bodies',
   what: 'bodies of rows over 1,000 connections, each of which sends 1 KiB a second',
   insteadOf: '1,000 rows a request over 8',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const { path } = await tableOf(target);
     const request = withBody(head(target, 'POST', `${path}/rows`), isHarmful ? largeBody : rowsBody);
     if (!isHarmful) return (run) => run.repeat(target, connections, () => request);
-    return (run) => run.keepOpen(target, 1000, async (socket) => {
-      socket.on('data', (bytes) => run.count(Number(bytes.toString('latin1', 9, 12))));
-      for (let at = 0; at < request.length && !socket.destroyed && !run.signal.aborted; at += 1024) {
-        socket.write(request.subarray(at, at + 1024));
-        await sleep(1000, undefined, { signal: run.signal });
-      }
-    });
+    return (run) => run.keepOpen(target, 1000, (socket) => sendSlowly(run, socket, request, 0));
+  },
+};
+
+/** Before it becomes slow, each body sends so much that it takes a place (docs/limits.md). */
+const quickBytes = 128 * 1024;
+
+const slowTeams: Attack = {
+  name: 'slow-teams',
+  what: 'seven teams send bodies of rows over 20 connections each, of which 1 KiB a second comes after the first 128 KiB',
+  insteadOf: 'seven teams send 1,000 rows a request over 2 connections each',
+  teams: 7,
+  async prepare(teams, isHarmful) {
+    const paths = await Promise.all(teams.map(async (team) => (await tableOf(team)).path));
+    const requests = teams.map((team, at) => withBody(head(team, 'POST', `${paths[at]}/rows`), isHarmful ? largeBody : rowsBody));
+    let count = 0;
+    const next = (): Buffer => requests[(count += 1) % requests.length]!;
+    if (!isHarmful) return (run) => run.repeat(teams[0], 2 * teams.length, next);
+    return (run) => run.keepOpen(teams[0], 20 * teams.length, (socket) => sendSlowly(run, socket, next(), quickBytes));
   },
 };
 
@@ -122,7 +144,8 @@ const signedPuts: Attack = {
   name: 'signed-puts',
   what: 'files of 10 MiB over 64 connections to the signed URL of one upload',
   insteadOf: 'the same over 2',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const upload = JSON.stringify({ contentType: 'application/octet-stream', fileName: 'file' });
     const { uploadLocation } = await caller(target)<{ uploadLocation: string }>('POST', '/apps/bench/uploads', upload, 'application/json');
     const { pathname, search } = new URL(uploadLocation);
@@ -138,13 +161,24 @@ const unknownTokens: Attack = {
   name: 'unknown-tokens',
   what: 'requests with tokens that nobody has, over 64 connections',
   insteadOf: 'reads of a row over 8',
-  async prepare(target, isHarmful) {
+  teams: 1,
+  async prepare([target], isHarmful) {
     const { path, rowIDs } = await tableOf(target);
     const read = Buffer.from(`${head(target, 'GET', `${path}/rows/${rowIDs[0]}`)}\r\n`);
     const guess = (): Buffer => Buffer.from(`${head({ ...target, token: `tablog_${randomUUIDv7()}` }, 'GET', `${path}/rows/${rowIDs[0]}`)}\r\n`);
     return (run) => run.repeat(target, isHarmful ? 64 : connections, isHarmful ? guess : () => read);
   },
 };
+
+/** Sends the first bytes of a request at once, and 1 KiB a second of the others. */
+async function sendSlowly(run: LoadRun, socket: Socket, request: Buffer, quick: number): Promise<void> {
+  socket.on('data', (bytes) => run.count(Number(bytes.toString('latin1', 9, 12))));
+  socket.write(request.subarray(0, quick));
+  for (let at = quick; at < request.length && !socket.destroyed && !run.signal.aborted; at += 1024) {
+    socket.write(request.subarray(at, at + 1024));
+    await sleep(1000, undefined, { signal: run.signal });
+  }
+}
 
 /** A table of 1,000 rows. */
 async function tableOf(target: Target): Promise<{ readonly path: string; readonly rowIDs: readonly string[] }> {
@@ -154,5 +188,6 @@ async function tableOf(target: Target): Promise<{ readonly path: string; readonl
 }
 
 export const attacks: readonly Attack[] = [
-  wideImports, refusedBodies, tableLists, slowReaders, manyWrites, slowBodies, signedPuts, unknownTokens,
+  wideImports, refusedBodies, tableLists, slowReaders, manyWrites, slowBodies, slowTeams, signedPuts, unknownTokens, liveness, unreadConsole,
+  sqlProcessors, sqlDeaths, continuations, wideGroups,
 ];

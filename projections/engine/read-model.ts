@@ -6,6 +6,7 @@ import type { EntitySchema } from '@mikro-orm/core';
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
 import { sqlOfEntities } from '../../src/database/entities-sql.ts';
 import type { Database } from '../../src/database/database.ts';
+import { asLongWork } from '../../src/database/long-work.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { outcomeStorage } from './garbage.ts';
 import { createLocalKeys } from './local-keys.ts';
@@ -62,5 +63,5 @@ export async function rememberReadModel({ pool }: Pick<Database, 'pool'>): Promi
 }
 
 export async function dropReadModel(database: Database): Promise<void> {
-  await database.pool.query(`drop schema if exists ${database.schema} cascade`);
+  await asLongWork(() => database.pool.query(`drop schema if exists ${database.schema} cascade`));
 }

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { HistoryGuard } from './history.ts';
 import { Listener } from './listener.ts';
+import { isLongWork } from './long-work.ts';
 import { refuseSecond } from './one-connection.ts';
 import { PipelinedClient, type Flush } from './pipelined-client.ts';
 import { PipelinedPool } from './pipelined-pool.ts';
@@ -20,7 +21,7 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
   /** Off where everything can be rebuilt from the log: a replay need not wait for the disk. */
   readonly synchronousCommit?: boolean;
-  /** How long a statement may take, in milliseconds. */
+  /** How long a statement may take, in milliseconds; 0: as long as it takes. */
   readonly queryTimeout?: number;
   /** Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write cannot. */
   readonly readOnly?: boolean;
@@ -51,12 +52,24 @@ function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
     options: settings.map((setting) => `-c ${setting}`).join(' '),
     application_name: 'tablog',
     connectionTimeoutMillis: 5000,
+    // Ends connections to a machine that is gone, also those that wait for an answer: 10 s after it was last heard, and as many probes.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   };
 }
 
-/** The pool of a database. Lends no second connection to a task that holds one (one-connection.ts). */
+/**
+ * The pool of a database. Lends no second connection to a task that holds one (one-connection.ts). `query` has a time limit, except for long work (long-work.ts);
+ * connections that are lent have none.
+ */
 class GuardedPool extends pg.Pool {
+  constructor(config: pg.PoolConfig, limit: QueryLimit) {
+    super(config);
+    const unlimited = this.query.bind(this) as (statement: unknown, ...rest: unknown[]) => Promise<pg.QueryResult>;
+    const query: typeof unlimited = (statement, ...rest) => unlimited(isLongWork() ? statement : limited(statement, limit), ...rest);
+    this.query = query as typeof this.query;
+  }
+
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
@@ -66,6 +79,14 @@ class GuardedPool extends pg.Pool {
 }
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
+
+/** How long the driver waits for the answer to a statement, in milliseconds; then the connection is of no use any more. 0: for ever. */
+type QueryLimit = Required<Pick<pg.ClientConfig, 'query_timeout'>>;
+
+/** The statement with the limit, unless it has one of its own. */
+function limited(statement: unknown, limit: QueryLimit): unknown {
+  return typeof statement === 'string' ? { text: statement, ...limit } : { ...limit, ...statement as object };
+}
 
 export class Database {
   readonly schema: string;
@@ -118,8 +139,9 @@ export class Database {
     const limit = { query_timeout: options.queryTimeout ?? queryTimeout };
     const connect = (flush?: Flush): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...config, ...limit }, flush));
     const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
+    const check = (client: pg.ClientBase): Promise<void> => history.check({ query: (statement) => client.query({ ...statement, ...limit }) });
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it.
-    const pool = new GuardedPool({ ...config, max: options.poolMax ?? 8, onConnect: (client) => history.check(client) });
+    const pool = new GuardedPool({ ...config, max: options.poolMax ?? 8, onConnect: check }, limit);
     // A connection that breaks fails the query that runs on it; one that is idle is replaced.
     pool.on('connect', (client) => client.on('error', () => undefined));
     pool.on('error', () => undefined);
@@ -139,7 +161,7 @@ export class Database {
 
   /** Listens to a channel: `hear` gets the payloads. The caller closes the listener. Rejects when Postgres is away. */
   listen(channel: string, hear: (payload: string) => void): Promise<Pick<Listener, 'close'>> {
-    return Listener.open({ ...configOf(this.#url, []), application_name: 'tablog listener', keepAliveInitialDelayMillis: 10_000 }, channel, hear);
+    return Listener.open({ ...configOf(this.#url, []), application_name: 'tablog listener', query_timeout: queryTimeout }, channel, hear);
   }
 
   /**

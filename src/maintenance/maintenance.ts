@@ -10,6 +10,7 @@ import { models } from '../../projections/models.ts';
 import { convertExtent, mergeExtents } from '../../projections/tables/compaction.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
+import { asLongWork } from '../database/long-work.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { forgetJobs } from '../jobs/job-notes.ts';
 import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
@@ -77,7 +78,7 @@ export class Maintenance {
         return;
       }
       try {
-        await this.#work();
+        await asLongWork(() => this.#work());
       } finally {
         // At once: the next round may be that of another process.
         await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.maintenance, database.schema]);

@@ -114,7 +114,11 @@ export class EngineProcess {
       // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would mark all the time, which took a third of the thread.
       // The kind is for those who look at a list of processes.
       '--no-incremental-marking', main, settings.kind,
-    ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) } });
+    ], {
+      // A session of its own: in that of the service, its priority would not count against a Postgres in another session (engine/give-way.ts).
+      detached: settings.kind === 'sql',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) },
+    });
     let reason: string | null = null;
     let watch: ProcessWatch | null = null;
     const end = (because: string): void => {

@@ -9,6 +9,7 @@ import { ProgressMoved, Projector } from '../../projections/engine/projector.ts'
 import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
 import { models, readTablesSql } from '../../projections/models.ts';
 import { Database } from '../database/database.ts';
+import { asLongWork } from '../database/long-work.ts';
 import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';
@@ -126,7 +127,7 @@ export class Rebuild {
 
   /** Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that aborts. */
   async removeGarbage(): Promise<void> {
-    while (await removeGarbage(models, this.#database)) this.#options.signal.throwIfAborted();
+    while (await asLongWork(() => removeGarbage(models, this.#database))) this.#options.signal.throwIfAborted();
   }
 
   /** How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`. It may be further already. */
@@ -177,7 +178,7 @@ export class Rebuild {
     while (!signal.aborted) {
       let found = true;
       try {
-        found = await removeGarbage(models, this.#database);
+        found = await asLongWork(() => removeGarbage(models, this.#database));
       } catch (error) {
         if (!isConflict(error)) throw error;
       }

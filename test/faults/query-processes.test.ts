@@ -1,5 +1,6 @@
 /** SQL ends its process, again and again: filters, sorts, groups and exports of others never fail, and neither does the SQL of other teams. */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
@@ -114,6 +115,16 @@ test('when an operator kills the SQL process, running SQL is asked again, and no
   expect(await outcome(client!, 'SELECT 1')).toBe('200');
 });
 
+/** Whether the kernel shares processors between sessions first. */
+const groupsSessions = existsSync('/proc/self/autogroup');
+
+/** The leader of a process's session, and the priority of the session; null: it has none. */
+async function sessionOf(pid: number): Promise<{ readonly leader: number; readonly niceness: number | null }> {
+  const leader = Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')[3]);
+  const group = groupsSessions ? await readFile(`/proc/${pid}/autogroup`, 'utf8') : '';
+  return { leader, niceness: group === '' ? null : Number(group.split(' nice ')[1]) };
+}
+
 test('the processes have no secrets in their environment, low priority, and are the first to go when memory is short', async () => {
   const secrets = { S3_SECRET_ACCESS_KEY: 'secret', SOME_TOKEN: 'secret' };
   const { server, clients: [client] } = await start(1, secrets);
@@ -129,6 +140,7 @@ test('the processes have no secrets in their environment, low priority, and are 
     const threads = await readdir(`/proc/${pid}/task`);
     const priorities = await Promise.all(threads.map(async (thread) => Number((await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')).split(') ')[1]!.split(' ')[16])));
     expect([...new Set(priorities)]).toEqual([niceness]);
+    if (kind === 'sql') expect(await sessionOf(pid!)).toEqual({ leader: pid, niceness: groupsSessions ? niceness : null });
     expect((await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).trim()).toBe('900');
     expect(await readFile(`/proc/${pid}/limits`, 'utf8')).toMatch(new RegExp(`Max data size +${bytesMax} `));
   }

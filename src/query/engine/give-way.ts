@@ -1,17 +1,25 @@
 /** Lets other processes go first: they get the processors when they need them, and the kernel ends this process before them when there is no memory left. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 
 /** Beside 1000, with which a process is always ended first, whatever its size: Kubernetes gives that to pods that are the first to go. */
 const outOfMemoryScore = '900';
 
-/** To be called before threads begin that it does not know: each inherits the priority of the one that starts it. */
-export function giveWay(niceness: number, logger: Logger): void {
+/** The group of this process's session. Absent if the kernel does not group by session. */
+const sessionGroup = '/proc/self/autogroup';
+
+/**
+ * To be called before threads begin that it does not know: each inherits the priority of the one that starts it. `leadsSession`: whether the process leads a session of its
+ * own, so that the priority can be that of the session too.
+ */
+export function giveWay(niceness: number, leadsSession: boolean, logger: Logger): void {
   try {
     // Linux has a priority for each thread.
     const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
     for (const thread of threads) setPriority(thread, niceness);
+    // Linux shares processors between sessions first (sched(7), "The autogroup feature").
+    if (leadsSession && existsSync(sessionGroup)) writeFileSync(sessionGroup, String(niceness));
     if (process.platform === 'linux') writeFileSync('/proc/self/oom_score_adj', outOfMemoryScore);
   } catch (error) {
     logger.warn({ err: error }, 'the query process could not lower its priority');

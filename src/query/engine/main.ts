@@ -22,7 +22,7 @@ import { Room } from './room.ts';
 
 const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
-giveWay(niceness, logger);
+giveWay(niceness, kind === 'sql', logger);
 
 // Threads that are at work do not let it exit.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
