@@ -1,12 +1,11 @@
 /** What a simulated deployment consists of besides the service. */
-import { allPartitions } from '../../src/log/partition.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Random } from '../support/random.ts';
 import { Brokers } from './brokers.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
 import { PostgresServer } from './postgres.ts';
-import type { Row } from './view.ts';
+import { emptyReadModel, rowsOfPartitions } from './stored-rows.ts';
 import { Waits } from './waits.ts';
 
 export interface World {
@@ -22,15 +21,9 @@ export interface World {
   readonly kafka: { readonly brokers: Brokers; readonly group: ConsumerGroup } | null;
 }
 
-function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
-  return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
-}
-
 /** Makes an empty read model; one of this name is gone. */
-export function createReadModel({ readModels, log }: PostgresServer, name: string): void {
-  readModels.set(name, new Map([...log, ['progress', rowsOfPartitions((partition) => ({
-    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, held: '{}',
-  }))]]));
+export function createReadModel({ readModels }: PostgresServer, name: string): void {
+  readModels.set(name, emptyReadModel());
 }
 
 /** An empty read model, and an empty log. */
