@@ -4,6 +4,7 @@ import { clock } from './clock.ts';
 import { apart, nothingIsLost, readsMayBeOld, together, type Fault } from './fault.ts';
 import { releaseTeams, resumeLog } from './operator.ts';
 import { Place } from './place.ts';
+import { replays } from './replays.ts';
 
 /** The read model of another version of the service. */
 export const otherReadModel = 'of_another_version';
@@ -16,6 +17,7 @@ function twoVersions(world: World): readonly Place[] {
 }
 
 export const operations: readonly Fault[] = [
+  ...replays,
   {
     name: 'two versions write', log: 'postgres', places: twoVersions, judge: readsMayBeOld, overlaps: 'as first',
     strike: ({ random }) => clock.sleep(random.between(500, 8000)),

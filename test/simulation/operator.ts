@@ -54,13 +54,16 @@ export async function releaseTeams(world: World): Promise<void> {
 
 /** Does something to the log and a read model from outside of the service. */
 export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>, readModel = readModelSchema): Promise<void> {
-  const { postgres, kafka } = world;
+  const { postgres } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {
     const { asDatabase: database } = new SimulatedDatabase(postgres, operator, readModel);
-    const log = kafka === null
-      ? PostgresReader.over(database.pool, partitions)
-      : new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, operator), 'log'), partitions);
-    await work(log, database);
+    await work(await openRecords(world, operator, database), database);
   });
+}
+
+/** Opens the records of the log for a process. */
+export async function openRecords({ kafka }: World, process: SimulatedProcess, { pool }: Pick<Database, 'pool'>): Promise<RecordLog> {
+  if (kafka === null) return PostgresReader.over(pool, partitions);
+  return new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, process), 'log'), partitions);
 }

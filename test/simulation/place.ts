@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { ReadModelReplaced, rememberReadModel } from '../../projections/engine/read-model.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { Projector } from '../../projections/engine/projector.ts';
@@ -26,6 +27,9 @@ const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND
 
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
+
+/** How often a process looks whether its read model was replaced, in milliseconds. */
+const lookInterval = 500;
 
 export interface Serving {
   readonly log: EventLog;
@@ -146,7 +150,9 @@ export class Place {
     };
     database.history.onChanged(fail);
     try {
-      const log = await this.#openLog(database, process);
+      const requireReadModel = await rememberReadModel(database.asDatabase);
+      this.#watchReadModel(requireReadModel, () => this.#endSoon(process));
+      const log = await this.#openLog(database, process, requireReadModel);
       const shares = openShares(shareSettings, () => undefined);
       log.onFailure(fail);
       const outcomes = new OutcomeQueries(database.asDatabase);
@@ -161,6 +167,19 @@ export class Place {
     }
   }
 
+  /** As the service does, which opens the new one then. It looks only when there is something to see. */
+  #watchReadModel(requireReadModel: () => Promise<void>, onReplaced: () => void): void {
+    const { postgres } = this.#world;
+    let seen = postgres.schemaChanges;
+    setInterval(() => {
+      const { schemaChanges } = postgres;
+      if (schemaChanges === seen) return;
+      requireReadModel().then(() => {
+        seen = schemaChanges;
+      }, (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined));
+    }, lookInterval);
+  }
+
   /** It has failed: it takes no more requests, and ends after a while. By then it has answered those that it had. */
   #drain(process: SimulatedProcess): void {
     const log = this.#serving?.log;
@@ -173,7 +192,16 @@ export class Place {
     }, process);
   }
 
-  #openLog(database: SimulatedDatabase, process: SimulatedProcess): Promise<EventLog> {
+  /** It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as it can. */
+  #endSoon(process: SimulatedProcess): void {
+    if (this.#process !== process) return;
+    const submitter = this.#serving?.submitter;
+    this.#serving = null;
+    clock.schedule(drainTime, () => submitter?.giveUp(), process);
+    clock.schedule(drainTime + 100, () => (this.#process === process ? this.kill() : undefined), process);
+  }
+
+  #openLog(database: SimulatedDatabase, process: SimulatedProcess, requireReadModel: () => Promise<void>): Promise<EventLog> {
     const common = {
       database: database.asDatabase, projector: new Projector(models), partitions, logger: logger.child({ process: process.name }),
       queueEventsMax: 1000, queueBytesMax: 1e8, unknownWait: 10_000,
@@ -184,6 +212,6 @@ export class Place {
     return KafkaEngine.over({
       connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
       membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, requireReadModel: async () => undefined, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
+    }, { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
   }
 }

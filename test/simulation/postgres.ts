@@ -38,6 +38,9 @@ export class PostgresServer implements Server {
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
   readonly locks = new Locks();
+  /** How often read models came, went, or got another name; and what is called when they do. */
+  schemaChanges = 0;
+  onSchemasChanged: () => void = () => undefined;
   /** How to undo each commit, for those that get lost. */
   readonly #undo: { readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[]; readonly readModels: ReadonlyMap<string, Tables> | null; readonly localKeys: bigint }[] = [];
 
@@ -65,6 +68,9 @@ export class PostgresServer implements Server {
     }
     this.#undo.push({ rows: undo, readModels: schemas.length === 0 ? null : new Map(this.readModels), localKeys: this.localKeys });
     for (const change of schemas) change(this.readModels);
+    if (schemas.length === 0) return;
+    this.schemaChanges += 1;
+    this.onSchemasChanged();
   }
 
   /** How many transactions were committed. */

@@ -48,7 +48,8 @@ let lastOid = 0;
 /** The committed rows of the log and of one read model, as changed by one transaction. */
 export class View {
   readonly server: Server;
-  readonly #name: string;
+  /** The schema of the read model. */
+  readonly name: string;
   /** The read model, as it was found when it was first used: from then on the transaction has a lock on it. */
   #tables: Tables | null = null;
   readonly #changes = new Map<string, Map<string, Row | null>>();
@@ -58,10 +59,9 @@ export class View {
   /** The settings of the transaction. */
   readonly settings: Map<string, string>;
 
-  /** `name`: the schema of the read model. */
   constructor(server: Server, name: string, settings: Map<string, string>) {
     this.server = server;
-    this.#name = name;
+    this.name = name;
     this.settings = settings;
   }
 
@@ -75,7 +75,7 @@ export class View {
 
   /** The same transaction's view of another read model. */
   in(schema: string): View {
-    if (schema === this.#name) return this;
+    if (schema === this.name) return this;
     const other = this.#others.get(schema) ?? new View(this.server, schema, this.settings);
     this.#others.set(schema, other);
     return other;
@@ -124,7 +124,7 @@ export class View {
   }
 
   #readModel(): Tables {
-    this.#tables ??= this.server.readModels.get(this.#name) ?? null;
+    this.#tables ??= this.server.readModels.get(this.name) ?? null;
     if (this.#tables === null) throw postgresError('42P01');
     return this.#tables;
   }
