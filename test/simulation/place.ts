@@ -171,12 +171,16 @@ export class Place {
   #watchReadModel(requireReadModel: () => Promise<void>, onReplaced: () => void): void {
     const { postgres } = this.#world;
     let seen = postgres.schemaChanges;
+    let isLooking = false;
     setInterval(() => {
       const { schemaChanges } = postgres;
-      if (schemaChanges === seen) return;
+      if (schemaChanges === seen || isLooking) return;
+      isLooking = true;
       requireReadModel().then(() => {
         seen = schemaChanges;
-      }, (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined));
+      }, (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined)).finally(() => {
+        isLooking = false;
+      });
     }, lookInterval);
   }
 

@@ -1,11 +1,11 @@
 /** Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while replays and processes are killed. */
 import { models, readModelSchema } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { rebuildName } from '../../src/replay/replay-progress.ts';
 import { replacedName } from '../../src/replay/take-over.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { cutConnectionsOf } from './connections.ts';
-import { SimulatedDatabase } from './database.ts';
 import { apart, nothingIsLost, together, type Deployment, type Fault } from './fault.ts';
 import { openRecords } from './operator.ts';
 import type { Row, Tables } from './view.ts';
@@ -40,9 +40,9 @@ async function runReplay({ world, random }: Deployment, killedAfter: number | nu
     }, null);
   }
   const running = process.run(async (): Promise<Ended> => {
-    const database = new SimulatedDatabase(world.postgres, process, readModelSchema);
+    const database = await Database.open({ url: '', schema: readModelSchema });
     try {
-      const log = await openRecords(world, process, database.asDatabase);
+      const log = await openRecords(world, process, database);
       await replay({ url: '', log, batchEvents: random.pick([1, 5, 500]), onProgress: () => undefined, signal: new AbortController().signal });
       return 'done';
     } catch (error) {
@@ -110,6 +110,7 @@ function watchTakeovers({ world: { postgres }, problems }: Deployment): void {
 async function strike(deployment: Deployment, steps: boolean): Promise<void> {
   const { places, random, problems, world: { postgres } } = deployment;
   watchTakeovers(deployment);
+  const { timeline } = postgres;
   let isOver = false;
   const stepping = steps ? stepClocks(deployment, () => isOver) : Promise.resolve();
   let interruptions = random.below(interruptionsMax + 1);
@@ -130,7 +131,8 @@ async function strike(deployment: Deployment, steps: boolean): Promise<void> {
   isOver = true;
   await stepping;
   const left = [rebuildName, replacedName].map((nameOf) => nameOf(readModelSchema)).filter((name) => postgres.readModels.has(name));
-  if (left.length > 0) problems.push(`a replay has left ${left.join(', ')} behind`);
+  // Where Postgres has lost commits, the next replay removes what is left.
+  if (left.length > 0 && postgres.timeline === timeline) problems.push(`a replay has left ${left.join(', ')} behind`);
 }
 
 export const replays: readonly Fault[] = (['kafka', 'postgres'] as const).flatMap((log): Fault[] => [
