@@ -46,7 +46,7 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   beginHistory(random);
   const faults = drawFaults(random, only);
   const { log } = faults[0]!;
-  const world = newWorld(random, log);
+  const world = newWorld(random, log, faults[0]!.moves === true);
   connectAllTo(world.postgres);
   const { problems, waits } = world;
   const load = new Load();
@@ -142,9 +142,9 @@ function readModelsOf(places: readonly Place[]): string[] {
 }
 
 /** The partitions of which a read model lacks events. */
-function behind({ kafka, postgres }: World, readModel: string, broken: number | null): number[] {
+function behind({ log, kafka, postgres }: World, readModel: string, broken: number | null): number[] {
   return allPartitions(partitions).filter((partition) => {
-    const end = kafka === null ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka.brokers.partitions[partition]!.records.length);
+    const end = log === 'postgres' ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka!.brokers.partitions[partition]!.records.length);
     return partition !== broken && postgres.rowsOf('progress', readModel).get(String(partition))!['next'] !== end;
   });
 }

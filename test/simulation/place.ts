@@ -8,6 +8,8 @@ import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queri
 import { Projector } from '../../projections/engine/projector.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
+import type { LogKind } from '../../src/log/postgres/log-place.ts';
+import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
 import { openShares } from '../../src/http/limits/shares.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -17,6 +19,7 @@ import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
 import type { ConsumerGroup } from './consumer-group.ts';
 import { SimulatedDatabase } from './database.ts';
+import { requirePlace } from './operator.ts';
 import { partitions } from './partitions.ts';
 import type { World } from './world.ts';
 
@@ -51,7 +54,7 @@ export interface PlaceOptions {
 export class Place {
   readonly #world: World;
   readonly role: Role;
-  readonly #group: ConsumerGroup | null;
+  readonly #ownGroup: ConsumerGroup | null;
   #serving: Serving | null = null;
   #process: SimulatedProcess | null = null;
   #database: SimulatedDatabase | null = null;
@@ -61,13 +64,15 @@ export class Place {
   #isStopped = false;
   /** How far the clock of its machine is ahead, in milliseconds. */
   skew = 0;
+  /** The log that the settings named when the process that runs now was started. */
+  usedLog: LogKind | null = null;
   /** Rejects when the process that runs now ends. */
   ended = Promise.withResolvers<never>();
 
-  constructor(world: World, role: Role, { group = world.kafka?.group ?? null, readModel = readModelSchema }: PlaceOptions = {}) {
+  constructor(world: World, role: Role, { group = null, readModel = readModelSchema }: PlaceOptions = {}) {
     this.#world = world;
     this.role = role;
-    this.#group = group;
+    this.#ownGroup = group;
     this.readModel = readModel;
     this.name = `${role} ${(world.places += 1)}`;
     this.start();
@@ -81,6 +86,10 @@ export class Place {
   /** Whether the process that served has ended. */
   hasEnded(serving: Serving): boolean {
     return this.#serving !== serving;
+  }
+
+  get #group(): ConsumerGroup | null {
+    return this.#ownGroup ?? this.#world.kafka?.group ?? null;
   }
 
   get log(): EventLog | null {
@@ -104,6 +113,7 @@ export class Place {
     if (process === null) return;
     process.kill();
     this.#process = null;
+    this.usedLog = null;
     this.#serving = null;
     this.#database?.cut();
     if (this.#database !== null) this.#world.waits.databases.delete(this.#database);
@@ -150,6 +160,7 @@ export class Place {
     };
     database.history.onChanged(fail);
     try {
+      await this.#requirePlace(database, process);
       const requireReadModel = await rememberReadModel(database.asDatabase);
       this.#watchReadModel(requireReadModel, () => this.#endSoon(process));
       const log = await this.#openLog(database, process, requireReadModel);
@@ -165,6 +176,15 @@ export class Place {
       // As the supervisor sees it.
       clock.schedule(1000, fail);
     }
+  }
+
+  /** Rejects if the log has moved away from where the settings say, and ends the process when it does. */
+  async #requirePlace({ pool }: SimulatedDatabase, process: SimulatedProcess): Promise<void> {
+    const { moves, log } = this.#world;
+    this.usedLog = log;
+    if (!moves) return;
+    await requirePlace(pool, log);
+    new LogPlaceWatch(pool, log).onMoved(() => this.#endSoon(process));
   }
 
   /** As the service does, which opens the new one then. It looks only when there is something to see. */
@@ -211,10 +231,10 @@ export class Place {
       queueEventsMax: 1000, queueBytesMax: 1e8, unknownWait: 10_000,
     };
     const { signal } = new AbortController();
-    const { kafka } = this.#world;
-    if (kafka === null) return PostgresEngine.open(common, signal);
+    const { log, kafka } = this.#world;
+    if (log === 'postgres') return PostgresEngine.open(common, signal);
     return KafkaEngine.over({
-      connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
+      connect: () => KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'),
       membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
     }, { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
   }

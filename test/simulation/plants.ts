@@ -17,7 +17,7 @@ import { rebuildName } from '../../src/replay/replay-progress.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { otherReadModel } from './operations.ts';
-import { voiding } from './schema-statements.ts';
+import { guards } from './schema-statements.ts';
 import { changing, others } from './statements.ts';
 
 export interface Plant {
@@ -170,7 +170,14 @@ export const plants: Readonly<Record<string, Plant>> = {
   'a takeover leaves the fencing tokens as they are': {
     faults: ['a replay takes over beside writes'],
     plant: () => {
-      voiding.epoch = (_, epoch) => epoch as bigint;
+      guards.epoch = (_, epoch) => epoch as bigint;
+    },
+  },
+  'a log that moves is not closed': {
+    faults: ['the log moves'],
+    plant: () => {
+      guards.refuse = false;
+      guards.epoch = (_, epoch) => epoch as bigint;
     },
   },
   'an append that waits is never answered': {

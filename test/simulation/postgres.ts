@@ -34,7 +34,7 @@ export class PostgresServer implements Server {
   localKeys = 1n;
   /** How many commits there were when clients began. */
   firstCommits = 0;
-  refuses: (body: string) => boolean = () => false;
+  refuses: (body: string, readModel: string) => boolean = () => false;
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
   readonly locks = new Locks();

@@ -1,11 +1,10 @@
 /** Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while replays and processes are killed. */
 import { models, readModelSchema } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { rebuildName } from '../../src/replay/replay-progress.ts';
 import { replacedName } from '../../src/replay/take-over.ts';
-import { clock, SimulatedProcess } from './clock.ts';
-import { cutConnectionsOf } from './connections.ts';
+import { clock } from './clock.ts';
+import { untilDone } from './command.ts';
 import { apart, nothingIsLost, together, type Deployment, type Fault } from './fault.ts';
 import { openRecords } from './operator.ts';
 import type { Row, Tables } from './view.ts';
@@ -14,45 +13,6 @@ import type { Row, Tables } from './view.ts';
 for (const model of Object.values(models)) Object.assign(model, { garbage: {} });
 
 const minute = 60_000;
-
-/** How often a replay is interrupted at most, and how often one is tried anew that fails. */
-const interruptionsMax = 3;
-const attemptsMax = 200;
-
-/** What becomes of one run of `tablog replay`. */
-type Ended = 'done' | 'killed' | Error;
-
-/** Runs `tablog replay`, and kills it after so many milliseconds; null: not at all. */
-async function runReplay({ world, random }: Deployment, killedAfter: number | null): Promise<Ended> {
-  const process = new SimulatedProcess('replay');
-  const killed = Promise.withResolvers<Ended>();
-  if (killedAfter !== null) {
-    clock.schedule(killedAfter, () => {
-      process.kill();
-      cutConnectionsOf(process);
-      killed.resolve('killed');
-    }, null);
-  }
-  if (random.chance(0.2)) {
-    clock.schedule(random.between(0, 5000), () => {
-      process.pause();
-      clock.schedule(random.between(100, 20_000), () => process.resume(), null);
-    }, null);
-  }
-  const running = process.run(async (): Promise<Ended> => {
-    const database = await Database.open({ url: '', schema: readModelSchema });
-    try {
-      const log = await openRecords(world, process, database);
-      await replay({ url: '', log, batchEvents: random.pick([1, 5, 500]), onProgress: () => undefined, signal: new AbortController().signal });
-      return 'done';
-    } catch (error) {
-      return error as Error;
-    } finally {
-      await database.close();
-    }
-  });
-  return Promise.race([running, killed.promise]);
-}
 
 /** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step, and step back. */
 async function stepClocks({ world: { postgres, kafka }, places, random }: Deployment, isOver: () => boolean): Promise<void> {
@@ -108,26 +68,19 @@ function watchTakeovers({ world: { postgres }, problems }: Deployment): void {
 }
 
 async function strike(deployment: Deployment, steps: boolean): Promise<void> {
-  const { places, random, problems, world: { postgres } } = deployment;
+  const { world, random, problems } = deployment;
+  const { postgres } = world;
   watchTakeovers(deployment);
   const { timeline } = postgres;
   let isOver = false;
   const stepping = steps ? stepClocks(deployment, () => isOver) : Promise.resolve();
-  let interruptions = random.below(interruptionsMax + 1);
-  let failure: unknown = null;
-  for (let attempt = 0; ; attempt += 1) {
-    const isInterrupted = interruptions > 0;
-    interruptions -= 1;
-    if (random.chance(0.2)) random.pick(places).kill();
-    const ended = await runReplay(deployment, isInterrupted ? random.between(1, random.pick([20, 200, 2000])) : null);
-    if (ended === 'done') break;
-    if (ended !== 'killed') failure = ended;
-    if (attempt === attemptsMax) {
-      problems.push(`a replay fails again and again: ${String(failure)}`);
-      break;
-    }
-    await clock.sleep(random.between(100, 1500));
-  }
+  await untilDone(deployment, {
+    name: 'the replay',
+    work: async (process, database) => {
+      const log = await openRecords(world, process, database);
+      await replay({ url: '', log, batchEvents: random.pick([1, 5, 500]), onProgress: () => undefined, signal: new AbortController().signal });
+    },
+  });
   isOver = true;
   await stepping;
   const left = [rebuildName, replacedName].map((nameOf) => nameOf(readModelSchema)).filter((name) => postgres.readModels.has(name));

@@ -38,8 +38,11 @@ function advisory(values: Values): string {
   return `advisory ${values.join(' ')}`;
 }
 
-/** How a read model that takes over, and a log that is closed, void all epochs. A bug is planted here. */
-export const voiding = { epoch: (view: View, epoch: unknown): bigint => (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)) };
+/** How a read model that takes over, and a log that is closed, void all epochs, and whether a trigger refuses what it should. Bugs are planted here. */
+export const guards = {
+  refuse: true,
+  epoch: (view: View, epoch: unknown): bigint => (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)),
+};
 
 const nothing = (): readonly Row[] => [];
 
@@ -91,7 +94,7 @@ const known: readonly Known[] = [
     locks: ([table], _, readModel) => [lockOfTable(table!, readModel)],
     run: (view, [table]) => {
       const [on, name] = triggers(view, table!);
-      on.put(name, '', {});
+      if (guards.refuse) on.put(name, '', {});
       return [];
     },
   },
@@ -134,7 +137,7 @@ const known: readonly Known[] = [
   {
     pattern: /^update (\w+)\.progress rebuilt set epoch = old\.epoch \+ 1 \+ floor[\s\S]* from (\w+)\.progress old /,
     run: (view, [rebuilt, old]) => inOrder(view.in(old!)).flatMap(({ partition, epoch, caughtUp }) => {
-      return update(view.in(rebuilt!), partition, { epoch: voiding.epoch(view, epoch), caughtUp });
+      return update(view.in(rebuilt!), partition, { epoch: guards.epoch(view, epoch), caughtUp });
     }),
   },
   {
@@ -144,7 +147,7 @@ const known: readonly Known[] = [
   {
     pattern: /^update progress set epoch = epoch \+ 1 \+ floor.*, halted = \$1, contradicted = true$/, usesReadModel: true,
     run: (view, _, [halted]) => inOrder(view).flatMap(({ partition, epoch }) => {
-      return update(view, partition, { epoch: voiding.epoch(view, epoch), halted, contradicted: true });
+      return update(view, partition, { epoch: guards.epoch(view, epoch), halted, contradicted: true });
     }),
   },
   {

@@ -110,7 +110,7 @@ export function generatedWrite(statement: Statement): ((view: View, values: read
   const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return (view, values) => {
     const rows = decodeRows(statement, values).map((row) => nullEmptyLines(text, row));
-    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body))) throw postgresError('22P05');
+    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name))) throw postgresError('22P05');
     for (const row of rows) {
       const key = keyOf(table.name, row);
       const before = view.get(table.name, key);

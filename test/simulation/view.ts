@@ -21,8 +21,8 @@ export interface Server {
   readonly starts: number;
   /** The next value of the sequence of local keys. */
   localKeys: bigint;
-  /** Whether rows with this body are refused. */
-  refuses: (body: string) => boolean;
+  /** Whether the read model refuses rows with this body. */
+  refuses: (body: string, readModel: string) => boolean;
   readonly listeners: Iterable<(channel: string, payload: string) => void>;
   readonly sessions: Iterable<{ readonly id: number; end(): void }>;
   /** The tables of the log. Each read model has them, too. */
