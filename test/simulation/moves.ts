@@ -13,7 +13,7 @@ const movesMax = 3;
 
 /** Moves the log to the other place, as `tablog log move` does, and changes the settings of all processes. */
 async function move(deployment: Deployment): Promise<void> {
-  const { world, places } = deployment;
+  const { world } = deployment;
   const to: LogKind = world.log === 'kafka' ? 'postgres' : 'kafka';
   await untilDone(deployment, {
     name: `the move to ${to}`,
@@ -34,8 +34,6 @@ async function move(deployment: Deployment): Promise<void> {
     isDone: (error) => error instanceof CannotMove && error.message.endsWith('already') && error.message.startsWith('the log is in'),
   });
   world.log = to;
-  // Processes that use the log where it was end by themselves; a move back is not begun before.
-  while (places.some(({ usedLog }) => usedLog !== null && usedLog !== to)) await clock.sleep(100);
 }
 
 export const moves: readonly Fault[] = (['kafka', 'postgres'] as const).map((log): Fault => ({

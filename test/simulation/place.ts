@@ -8,7 +8,7 @@ import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queri
 import { Projector } from '../../projections/engine/projector.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
-import type { LogKind } from '../../src/log/postgres/log-place.ts';
+import { readMoves, rememberMoves } from '../../src/log/postgres/log-place.ts';
 import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
 import { openShares } from '../../src/http/limits/shares.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
@@ -64,8 +64,6 @@ export class Place {
   #isStopped = false;
   /** How far the clock of its machine is ahead, in milliseconds. */
   skew = 0;
-  /** The log that the settings named when the process that runs now was started. */
-  usedLog: LogKind | null = null;
   /** Rejects when the process that runs now ends. */
   ended = Promise.withResolvers<never>();
 
@@ -113,7 +111,6 @@ export class Place {
     if (process === null) return;
     process.kill();
     this.#process = null;
-    this.usedLog = null;
     this.#serving = null;
     this.#database?.cut();
     if (this.#database !== null) this.#world.waits.databases.delete(this.#database);
@@ -161,8 +158,13 @@ export class Place {
     database.history.onChanged(fail);
     try {
       await this.#requirePlace(database, process);
-      const requireReadModel = await rememberReadModel(database.asDatabase);
-      this.#watchReadModel(requireReadModel, () => this.#endSoon(process));
+      const isReadModel = await rememberReadModel(database.asDatabase);
+      this.#watchReadModel(isReadModel, () => this.#endSoon(process));
+      const isLog = this.#world.moves ? await rememberMoves(database.pool) : null;
+      const requireReadModel = async (): Promise<void> => {
+        await isReadModel();
+        await isLog?.();
+      };
       const log = await this.#openLog(database, process, requireReadModel);
       const shares = openShares(shareSettings, () => undefined);
       log.onFailure(fail);
@@ -181,10 +183,9 @@ export class Place {
   /** Rejects if the log has moved away from where the settings say, and ends the process when it does. */
   async #requirePlace({ pool }: SimulatedDatabase, process: SimulatedProcess): Promise<void> {
     const { moves, log } = this.#world;
-    this.usedLog = log;
     if (!moves) return;
     await requirePlace(pool, log);
-    new LogPlaceWatch(pool, log).onMoved(() => this.#endSoon(process));
+    new LogPlaceWatch(pool, log, await readMoves(pool)).onMoved(() => this.#endSoon(process));
   }
 
   /** As the service does, which opens the new one then. It looks only when there is something to see. */

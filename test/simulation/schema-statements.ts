@@ -98,7 +98,7 @@ const known: readonly Known[] = [
       return [];
     },
   },
-  { pattern: /^alter table [\w.]+ enable trigger/, run: nothing },
+  { pattern: /^alter table [\w.]+ (?:enable trigger|add column)/, run: nothing },
   {
     pattern: /^alter table ([\w.]+) disable trigger/,
     locks: ([table], _, readModel) => [lockOfTable(table!, readModel)],
@@ -155,10 +155,18 @@ const known: readonly Known[] = [
     run: (view, _, [reason]) => inOrder(view).filter(({ halted }) => halted === reason).flatMap(({ partition }) => update(view, partition, { halted: null, contradicted: false })),
   },
   { pattern: /^select log from \w+\.place$/, run: (view) => view.all('place') },
+  { pattern: /^select coalesce\(to_jsonb\(place\) ->> 'moves', '0'\) as moves from \w+\.place$/, run: (view) => view.all('place') },
   {
-    pattern: /^insert into \w+\.place \(log\) values \(\$1\) on conflict (do nothing|\(singleton\) do update)/,
-    run: (view, [onConflict], [log]) => {
-      if (onConflict !== 'do nothing' || view.get('place', '') === null) view.put('place', '', { log });
+    pattern: /^insert into \w+\.place \(log\) values \(\$1\) on conflict do nothing$/,
+    run: (view, _, [log]) => {
+      if (view.get('place', '') === null) view.put('place', '', { log, moves: '0' });
+      return [];
+    },
+  },
+  {
+    pattern: /^insert into \w+\.place \(log, moves\) values \(\$1, 1\) on conflict \(singleton\) do update/,
+    run: (view, _, [log]) => {
+      view.put('place', '', { log, moves: String(Number(view.get('place', '')?.['moves'] ?? 0) + 1) });
       return [];
     },
   },
