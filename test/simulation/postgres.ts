@@ -9,7 +9,8 @@ import type { CombinedStatement } from '../../src/database/combine.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { Random } from '../support/random.ts';
 import { clock, wallClock } from './clock.ts';
-import { handlerOf, readModelLock } from './statements.ts';
+import { readModelLock } from './handler.ts';
+import { handlerOf } from './statements.ts';
 import { Locks, type Holder, type Wanted } from './locks.ts';
 import { postgresError, View, type Changes, type Row, type SchemaChange, type Server, type Tables } from './view.ts';
 

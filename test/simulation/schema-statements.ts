@@ -1,12 +1,9 @@
 /** What statements do in the model of Postgres that concern read models as a whole, the place of the log, locks of sessions, and triggers. */
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
+import { readModelLock, type Handler, type Values } from './handler.ts';
 import { keepInSession } from './locks.ts';
-import { readModelLock, type Handler } from './statements.ts';
 import { emptyReadModel } from './stored-rows.ts';
 import { postgresError, type Row, type View } from './view.ts';
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Values = readonly any[];
 
 interface Known {
   readonly pattern: RegExp;

@@ -3,32 +3,14 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
+import type { Handler, Values } from './handler.ts';
 import { modelStatements } from './model-statements.ts';
-import type { Session } from './postgres.ts';
 import { schemaStatement } from './schema-statements.ts';
 import { partitions } from './partitions.ts';
 import { generatedWrite, keyOf } from './stored-rows.ts';
 import { postgresError, type Row, type View } from './view.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any
-type Values = readonly any[];
-
-export interface Handler {
-  /** How many parameters the statement has. */
-  readonly parameters: number;
-  /** Whether it uses tables of the read model, or only those of the log, or none. */
-  readonly usesReadModel: boolean;
-  /** What it does to the session, once it has its locks; the rows that it gives, if it is this that gives them. */
-  readonly inSession?: (session: Session, values: Values) => readonly Row[] | void;
-  /** The locks that it takes first, by name: exclusively, or shared if they begin with that word. */
-  locks(values: Values, readModel: string): readonly string[];
-  run(view: View, values: Values): readonly Row[];
-}
-
 type Run = Handler['run'];
-
-/** The lock on all tables of a read model. Whoever uses one has it, shared. */
-export const readModelLock = (readModel: string): string => `read model ${readModel}`;
 
 /** The locks on a row of the heads, and on one of the progress of a read model. */
 const headLock = (partition: unknown): string => `head ${String(partition)}`;
