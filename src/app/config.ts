@@ -155,7 +155,7 @@ const settings = z.object({
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
     .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
   DISK_FREE_MIN: byteSize().default(2 ** 30)
-    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, large bodies, chunks and uploads are 503. 0: nothing is refused. See [limits.md](limits.md).'),
+    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, large bodies, chunks and uploads are 503; below a quarter of it on the disk of the embedded Postgres, all writes but deletions. 0: nothing is refused. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()

@@ -10,6 +10,13 @@ export function findDangers(config: Config): string[] {
   return [...findKafkaDanger(config), ...findLinkDanger(config), ...findPasswordDanger(config)];
 }
 
+/** The same for a service that has so many teams whose plans do not limit the bytes of the log. One team alone takes nothing from others. */
+export function findQuotaDanger({ LOG_BYTES_PER_DAY }: Pick<Config, 'LOG_BYTES_PER_DAY'>, teamsWithoutLimit: number): string[] {
+  if (LOG_BYTES_PER_DAY !== undefined || teamsWithoutLimit < 2) return [];
+  return [`LOG_BYTES_PER_DAY: is not set, and ${teamsWithoutLimit} teams have no limit of their own: any of them can fill the disk of all. Set it, or limit each team with `
+    + '`tablog plans set`. docs/limits.md says what else a public service limits.'];
+}
+
 function findKafkaDanger({ KAFKA_SASL_MECHANISM, KAFKA_SSL }: Config): string[] {
   if (KAFKA_SASL_MECHANISM !== 'plain' || KAFKA_SSL) return [];
   return ['KAFKA_SASL_MECHANISM: `plain` without TLS sends KAFKA_SASL_PASSWORD to the brokers as it is: whoever reads the network '

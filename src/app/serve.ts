@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import { openFileStore } from '../files/open-file-store.ts';
 import { openAuditLog, type AuditLog } from '../audit/audit-log.ts';
 import { RefusedTokens } from '../audit/refused-tokens.ts';
-import { findDangers } from './dangers.ts';
+import { findDangers, findQuotaDanger } from './dangers.ts';
 import { fillReadModel } from './fill-read-model.ts';
 import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
 import { describeGreeting } from './greeting.ts';
@@ -35,7 +35,7 @@ import { Maintenance } from '../maintenance/maintenance.ts';
 import { JobNotes } from '../jobs/job-notes.ts';
 import { TeamActivity } from '../usage/team-activity.ts';
 import { LogBytes } from '../usage/log-bytes.ts';
-import { dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
+import { countTeamsWithoutLogLimit, dayOf, sumLogBytes } from '../usage/log-bytes-notes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
 import { createReadingRole } from '../query/reading-role.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
@@ -199,6 +199,7 @@ async function greetWhenReachable(
     await whenReachable(async () => {
       const newToken = await createFirstTeam(service, config.DATA_DIR, audit);
       await greet(service, config, port, newToken);
+      for (const danger of findQuotaDanger(config, await countTeamsWithoutLogLimit(service.database.pool))) logger.warn(danger);
     }, config, logger, signal);
   } catch (error) {
     if (!signal.aborted) throw error;

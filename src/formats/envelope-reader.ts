@@ -6,6 +6,8 @@ import type { RowLimits } from './row-limits.ts';
 /** Parsed members by key. It has no prototype, so that clients' keys cannot collide with inherited ones. */
 export type Envelope = Record<string, unknown>;
 
+export type ParseMember = (json: string, key: string) => unknown;
+
 const rowsKey = 'rows';
 
 export class EnvelopeReader {
@@ -15,11 +17,14 @@ export class EnvelopeReader {
   key: string | null = null;
   readonly #scanner: JsonScanner;
   readonly #bytesMax: number;
+  readonly #parse: ParseMember;
   readonly #keys = new Set<string>();
   #bytes = 0;
 
-  constructor(scanner: JsonScanner, { envelopeBytes }: RowLimits) {
+  /** `parse` turns the JSON of a member into its value. */
+  constructor(scanner: JsonScanner, { envelopeBytes }: RowLimits, parse: ParseMember) {
     this.#scanner = scanner;
+    this.#parse = parse;
     this.#bytesMax = envelopeBytes;
   }
 
@@ -69,7 +74,7 @@ export class EnvelopeReader {
     const end = scanner.value(valueStart);
     // A number, unlike all other values, may continue in the next chunk.
     if (end >= scanner.end) scanner.unexpected(end);
-    this.members![key] = JSON.parse(scanner.text(valueStart, end));
+    this.members![key] = this.#parse(scanner.text(valueStart, end), key);
     return { end, rowsFollow: false };
   }
 

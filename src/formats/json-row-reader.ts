@@ -2,6 +2,7 @@
 import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { EnvelopeReader } from './envelope-reader.ts';
+import type { ParseMember } from './envelope-reader.ts';
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
 } from './json-scanner.ts';
@@ -25,7 +26,11 @@ export interface JsonRowReaderOptions {
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
   readonly limits?: Partial<RowLimits>;
+  /** How the members around rows are parsed; without it, by JSON.parse. */
+  readonly parseMember?: ParseMember;
 }
+
+const parsePlainly: ParseMember = (json) => JSON.parse(json) as unknown;
 
 /** What comes next in the body, after white space. */
 type State =
@@ -46,12 +51,12 @@ export class JsonRowReader implements RowReader {
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
 
-  constructor({ form, columns = [], retainIds = false, dropsCells = false, limits = {} }: JsonRowReaderOptions) {
+  constructor({ form, columns = [], retainIds = false, dropsCells = false, limits = {}, parseMember = parsePlainly }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits, { dropsCells });
     this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
-    this.#envelope = new EnvelopeReader(this.#scanner, this.#limits);
+    this.#envelope = new EnvelopeReader(this.#scanner, this.#limits, parseMember);
   }
 
   push(chunk: Uint8Array): RowBlock[] {

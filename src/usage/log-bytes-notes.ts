@@ -56,6 +56,12 @@ export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly
   return rows;
 }
 
+/** How many teams there are whose plan says nothing about the bytes of the log. */
+export async function countTeamsWithoutLogLimit(pool: pg.Pool): Promise<number> {
+  const { rows: [row] } = await pool.query<{ count: number }>('select count(*)::float8 as count from teams where log_bytes_per_day_max is null');
+  return row!.count;
+}
+
 /** The bytes appended in the day: by all teams together, and by the team that appended most. */
 export async function sumLogBytes(pool: pg.Pool, day: string): Promise<{ readonly allTeams: number; readonly largestTeam: number }> {
   const { rows: [sums] } = await pool.query<{ allTeams: number; largestTeam: number }>(

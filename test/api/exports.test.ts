@@ -104,7 +104,11 @@ test('what cannot be exported is refused, and what is known is not sent again', 
   expect(outcomes).toEqual([
     '400 request_validation_error', '400 request_validation_error', '422 column_id_not_found', '422 column_id_not_found', '400 request_validation_error', '400 request_validation_error',
   ]);
-  expect((await download(table, '', { 'if-none-match': `"${table.version}"` })).response.status).toBe(304);
+  const known = { 'if-none-match': `"${table.version}"` };
+  for (const query of ['', '?fields=age', '?filter={"column":"age","op":"gt","value":1}', '?filter=&sort=&fields=']) expect((await download(table, query, known)).response.status).toBe(304);
+  for (const [query, status] of [['?filter=1', 400], ['?fields=nope', 422], ['?sort=tags', 400], ['?filter={"column":"age","op":"eq","value":"x"}', 422]] as const) {
+    expect([query, (await download(table, query, known)).response.status]).toEqual([query, status]);
+  }
   await client().delete(`/tables/${table.id}`);
   expect(outcomeOf(await client().get(path))).toBe('404 table_not_found');
 });

@@ -193,3 +193,31 @@ test('rows are looked up by their IDs without a copy of the table', async () => 
   // The copy is made by a query for other rows.
   expect((await query(path, { sort: 'n' })).headers.get('tablog-cache')).toBe('cold');
 });
+
+test('a number in a filter keeps its digits', async () => {
+  const rows = ['4.20', '4.2', '9007199254740993', '1e2'].map((price, n) => ({ price, n: n + 0.5 }));
+  const { path } = await createTable(client(), rows, { price: 'string', n: 'number' });
+  const queryPath = path.replace(/rows$/, 'query');
+  const ask = async (comparison: string): Promise<readonly string[][]> => {
+    const byUrl = await query(path, { filter: comparison, fields: 'price' });
+    const byBody = await client().post(queryPath, `{"filter":${comparison},"fields":["price"],"limit":5.0}`);
+    return [byUrl, byBody].map(({ json }) => json.data.map(({ price }: { price: string }) => price));
+  };
+  for (const [comparison, found] of [
+    ['{"column":"price","op":"eq","value":4.20}', ['4.20']], ['{"column":"price","op":"eq","value":4.2}', ['4.2']],
+    ['{"column":"price","op":"in","value":[1e2,4.20]}', ['4.20', '1e2']], ['{"column":"n","op":"eq","value":1.50}', ['4.2']],
+    ['{"column":"n","op":"lt","value":0.15e1}', ['4.20']],
+  ] as const) expect([comparison, await ask(comparison)]).toEqual([comparison, [found, found]]);
+  for (const column of ['price', 'n']) {
+    const filter = `{"column":"${column}","op":"eq","value":9007199254740993}`;
+    expect(outcomeOf(await query(path, { filter }))).toBe('422 column_has_invalid_value');
+    expect(outcomeOf(await client().post(queryPath, `{"filter":${filter}}`))).toBe('422 column_has_invalid_value');
+  }
+  expect(outcomeOf(await query(path, { filter: '4.20' }))).toBe('400 request_validation_error');
+
+  // Its further pages know them too.
+  const filter = '{"column":"price","op":"in","value":[4.20,1e2]}';
+  const first = await query(path, { filter, limit: '1' });
+  const second = await query(path, { continuation: first.json.continuation });
+  expect([first, second].map(({ json }) => json.data.map(({ price }: { price: string }) => price))).toEqual([['4.20'], ['1e2']]);
+});

@@ -58,7 +58,7 @@ describe('of five tables', () => {
     ids.splice(1, 1);
   });
 
-  test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2', 'continuation=', 'continuation=x', `continuation=${'A'.repeat(40)}`])(
+  test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2', 'continuation=x', `continuation=${'A'.repeat(40)}`])(
     '?%s is refused', async (query) => {
       expect(outcomeOf(await team.client.get(`/tables?${query}`))).toBe('400 request_validation_error');
     },

@@ -224,6 +224,67 @@ test('a block of cells is copied, and pasted over others and below them; rows ar
   expect(await rows()).toEqual([['a\tb', 1], ['a\tb', 1]]);
 });
 
+test('what somebody else has written is not pasted over, cleared or deleted', async () => {
+  const { table, rowIDs } = await tablog().createTable({ name: 'guarded', rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }, { name: 'c', n: 3 }, { name: 'd', n: 4 }, { name: 'e', n: 5 }] });
+  const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
+  const page = await signedIn(null);
+  await openTable(page, 'guarded');
+  // The page hears of no change of others.
+  const hold = (): Promise<unknown> => page.route('**/tables/*/rows', (route) => (route.request().method() === 'HEAD' ? route.abort() : route.continue()));
+  const goOn = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Show the rows as they are now' }).click();
+    await page.unroute('**/tables/*/rows');
+    await page.locator('.status-line').getByText(`Version ${(await table.version()).slice(1, -1)}`).waitFor();
+  };
+  const lines = (): Promise<string[]> => page.getByRole('dialog').locator('tbody tr').allInnerTexts();
+
+  await hold();
+  await table.patch(rowIDs[1]!, { name: 'theirs' });
+  // Another cell of the row is no conflict.
+  await table.patch(rowIDs[2]!, { n: 30 });
+  await table.delete(rowIDs[4]!);
+  await page.evaluate(`navigator.clipboard.writeText('v\\nw\\nx\\ny\\nz')`);
+  await cell(page, 0, 'name').click();
+  await page.keyboard.press('Control+V');
+  await page.getByText('3 rows changed, 0 rows added.').waitFor();
+  await page.getByRole('dialog', { name: '2 rows were not changed' }).waitFor();
+  expect(await lines()).toEqual(['2\tname\tb\ttheirs\tw', '5\tname\te\tThe row is deleted\tz']);
+  await look(page, 'row-conflicts');
+  expect(await rows()).toEqual([['v', 1], ['theirs', 2], ['x', 30], ['y', 4]]);
+  await goOn();
+  await cell(page, 1, 'name').getByText('theirs').waitFor();
+
+  await hold();
+  await table.patch(rowIDs[0]!, { n: 10 });
+  await cell(page, 0, 'name').click();
+  await page.keyboard.press('Shift+ArrowDown');
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Delete');
+  await page.getByText('Cells of 1 row cleared.').waitFor();
+  await page.getByRole('dialog', { name: '1 row was not changed' }).waitFor();
+  expect(await lines()).toEqual(['1\tname\tv\tv\t(empty)', '1\tn\t1\t10\t(empty)']);
+  expect(await rows()).toEqual([['v', 10], [undefined, undefined], ['x', 30], ['y', 4]]);
+  await goOn();
+  await cell(page, 0, 'n').getByText('10').waitFor();
+
+  await hold();
+  for (const index of [2, 3]) await page.locator(`.ag-row[row-index="${index}"] .ag-checkbox-input`).check();
+  await table.patch(rowIDs[3]!, { name: 'theirs' });
+  await page.getByRole('button', { name: 'Delete 2 rows' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('1 row deleted.').waitFor();
+  await page.getByRole('dialog', { name: '1 row was not deleted' }).waitFor();
+  expect(await lines()).toEqual(['4\tname\ty\ttheirs']);
+  expect(await rows()).toEqual([['v', 10], [undefined, undefined], ['theirs', 4]]);
+  await goOn();
+  // What was not deleted stays selected, and can be deleted as it is now.
+  await cell(page, 2, 'name').getByText('theirs').waitFor();
+  await page.getByRole('button', { name: 'Delete 1 row' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await until(async () => expect(await rows()).toEqual([['v', 10], [undefined, undefined]]));
+  await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
+});
+
 test('what is hostile is shown as text, and links lead where they can do no harm', async () => {
   await tablog().createTable({
     name: hostile, rows: [{ [hostile]: hostile, link: 'https://example.org/a', list: [hostile], object: { [hostile]: hostile } }],

@@ -88,3 +88,27 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect(outcomeOf(await complete(client, open))).toBe('200');
   expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
 });
+
+test('when hardly anything is left for the tables, small writes are refused too, and reads and deletions go on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-floor-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const before = await startServer({ folder });
+  const client = new Client(before.url, await before.token());
+  const table = await createTable(client, [{ n: 1 }, { n: 2 }]);
+  await before.stop();
+
+  // No disk has a quarter of this free.
+  const server = await startServer({ folder, environment: { DISK_FREE_MIN: '8PB', LOG_LEVEL: 'info' } });
+  closers.push(() => server.stop());
+  const again = new Client(server.url, client.token);
+  const [first, second] = await again.rows(table.id);
+  const answers = await Promise.all([
+    again.post('/tables?name=small', [{ n: 1 }]), again.post(`/tables/${table.id}/rows`, [{ n: 3 }]), again.patch(`/tables/${table.id}/rows/${first!.$rowID}`, { n: 5 }),
+  ]);
+  const error = { type: 'service_unavailable', message: expect.stringMatching(/^The service's disk has less than .* free\. Nothing was changed\.$/) as unknown };
+  for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
+  expect((await again.post('/nowhere', [{ n: 1 }])).status).toBe(404);
+  expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
+  expect((await again.delete(`/tables/${table.id}/rows/${second!.$rowID}`)).status).toBe(200);
+  expect((await again.rows(table.id)).map(({ n }) => n)).toEqual([1]);
+});

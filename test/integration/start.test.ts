@@ -180,6 +180,7 @@ describe('what is printed at the start', () => {
     const environment = { DATABASE_URL: url, DATA_DIR: join(folder, 'by hand') };
     const team = (await runTablog(['teams', 'create', 'acme'], environment)).stdout.trim();
     const token = (await runTablog(['tokens', 'create', '--team', 'acme'], environment)).stdout.trim();
+    await runTablog(['teams', 'create', 'other'], environment);
     // The token of another database, perhaps.
     await mkdir(environment.DATA_DIR);
     await writeFile(join(environment.DATA_DIR, 'token'), `${newAccessToken()}\n`);
@@ -190,6 +191,7 @@ describe('what is printed at the start', () => {
         + `  curl -H "Authorization: Bearer $TOKEN" ${server.url}/tables`,
       );
       expect(server.output()).toContain(`There are teams, but ${join(environment.DATA_DIR, 'token')} holds no token of theirs.`);
+      await sleepUntil(() => server.output().includes('LOG_BYTES_PER_DAY: is not set, and 2 teams have no limit of their own'), 'it warns of teams without quotas');
       expect((await new Client(server.url, token).get('/tables')).status).toBe(200);
     } finally {
       await server.stop();

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
-import { findDangers } from '../../src/app/dangers.ts';
+import { findDangers, findQuotaDanger } from '../../src/app/dangers.ts';
 
 const safe = { DATABASE_URL: 'postgres://tablog:8d1f0c2e7a@db/tables', PUBLIC_URL: 'https://tables.example.org' };
 const kafka = { ...safe, KAFKA_BROKERS: 'a:9092', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'sesame' };
@@ -68,4 +68,10 @@ test('the compose file is warned of as it is, and not with a password of its own
   const withPassword = (password?: string): string => url.replace(/\$\{POSTGRES_PASSWORD:-(\w+)\}/, (_, preset: string) => password ?? preset);
   expect(dangersOf(at(withPassword()))).toEqual(['DATABASE_URL']);
   expect(dangersOf(at(withPassword('8d1f0c2e7a')))).toEqual([]);
+});
+
+test.each<[Readonly<Record<string, string>>, teams: number, dangers: number]>([
+  [{}, 0, 0], [{}, 1, 0], [{}, 2, 1], [{ LOG_BYTES_PER_DAY: '1000000' }, 2, 0],
+])('with %j and %d teams without a limit of their own there are %d dangers of quotas', (environment, teams, dangers) => {
+  expect(findQuotaDanger(readConfig(environment), teams)).toHaveLength(dangers);
 });

@@ -2349,7 +2349,7 @@ export interface operations {
             query?: {
                 /** @description How many tables the page may have at most. More than 10000 counts as 10000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;
@@ -2788,7 +2788,7 @@ export interface operations {
             query?: {
                 /** @description How many rows the page may have at most. More than 10000 counts as 10000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
                 /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
@@ -3523,7 +3523,7 @@ export interface operations {
             query?: {
                 /** @description How many uploads the page may have at most. More than 1000 counts as 1000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;
@@ -3913,7 +3913,7 @@ export interface operations {
             query?: {
                 /** @description How many jobs the page may have at most. More than 1000 counts as 1000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;
@@ -4178,7 +4178,7 @@ export interface operations {
             query?: {
                 /** @description How many teams the page may have at most. More than 10000 counts as 10000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;
@@ -4407,7 +4407,7 @@ export interface operations {
             query?: {
                 /** @description How many tokens the page may have at most. More than 10000 counts as 10000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;
@@ -4504,7 +4504,7 @@ export interface operations {
             query?: {
                 /** @description How many tokens the page may have at most. More than 10000 counts as 10000. */
                 limit?: number;
-                /** @description The `continuation` of the page before. */
+                /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
             };
             header?: never;

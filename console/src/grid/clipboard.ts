@@ -1,9 +1,9 @@
 /** Cells on their way to and from other programs: as lines with tabs. */
 import Papa from 'papaparse';
 import type { AnyRow, Table } from '../../../clients/typescript/src/index.ts';
-import { eachInParallel } from '../../../src/each-in-parallel.ts';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { cellOfText, textOfCell } from './cell-text.ts';
+import { writeRows, type RowsWritten, type SeenRow } from './guarded-rows.ts';
 import type { GridRow } from './rows-reader.ts';
 
 interface CopyEvent {
@@ -13,7 +13,6 @@ interface CopyEvent {
 
 /** The most rows that are pasted at once; more are a file. */
 const rowsMax = 10_000;
-const parallel = 6;
 
 export function writeClipboard(event: CopyEvent, rows: readonly GridRow[], columns: readonly string[]): void {
   event.preventDefault();
@@ -27,19 +26,25 @@ export function readClipboard(event: CopyEvent): string[][] {
   return Papa.parse<string[]>(text, { delimiter: '\t' }).data;
 }
 
-/** Writes lines of cells over rows; lines that have no row (null) become new ones. Throws for the first cell that fits no column, before anything is changed. */
+/**
+ * Writes lines of cells over rows as they are seen; lines that have no row (null) become new ones, unless the service refuses a change. Throws for the first
+ * cell that fits no column, before anything is changed.
+ */
 export async function pasteRows(
-  table: Table, columns: readonly Column[], rowIDs: readonly (string | null)[], cells: readonly (readonly string[])[],
-): Promise<{ readonly changed: number; readonly added: number }> {
+  table: Table, columns: readonly Column[], seen: readonly (SeenRow | null)[], cells: readonly (readonly string[])[],
+): Promise<RowsWritten & { readonly added: number }> {
   if (cells.length > rowsMax) throw new Error(`These are ${cells.length} rows: paste ${rowsMax} at most, or import them as a file.`);
   const rows = cells.map((line, index) => rowOf(columns, line, index));
-  const changes = rows.flatMap((row, index) => (rowIDs[index] ? [{ rowID: rowIDs[index], row }] : []));
-  const added = rows.filter((_, index) => !rowIDs[index]).map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
-  await eachInParallel(oneByOne(changes), parallel, async ({ rowID, row }) => {
-    await table.patch(rowID, row);
-  }, () => undefined);
-  if (added.length > 0) await table.add(added);
-  return { changed: changes.length, added: added.length };
+  const changes = rows.flatMap((after, index) => (seen[index] ? [{ seen: seen[index], after }] : []));
+  const added = rows.filter((_, index) => !seen[index]).map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
+  const result = await writeRows(table, changes);
+  if (result.failure !== undefined || added.length === 0) return { ...result, added: 0 };
+  try {
+    await table.add(added);
+    return { ...result, added: added.length };
+  } catch (failure) {
+    return { ...result, added: 0, failure };
+  }
 }
 
 function rowOf(columns: readonly Column[], cells: readonly string[], line: number): AnyRow {
@@ -50,8 +55,4 @@ function rowOf(columns: readonly Column[], cells: readonly string[], line: numbe
       throw new Error(`Line ${line + 1}, column ${titleOf(column)}: ${(error as Error).message} Nothing was changed.`, { cause: error });
     }
   }));
-}
-
-async function* oneByOne<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
-  yield* items;
 }

@@ -13,8 +13,10 @@ import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
 import { viewOf, type ColumnFilter } from './filters.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
+import { writeRows, type RowConflict, type SeenRow } from './guarded-rows.ts';
 import { blockBetween, hasSeveral, type Block, type CellPlace } from './range.ts';
-import { RowsReader, type GridRow, type View } from './rows-reader.ts';
+import { RowConflictsDialog } from './row-conflicts-dialog.tsx';
+import { RowsReader, versionSeen, withCell, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
@@ -30,7 +32,10 @@ const blocksKept = 12;
 export interface GridHandle {
   /** Shows the rows as they are now. */
   readonly refresh: () => void;
-  readonly selected: () => readonly string[];
+  /** The rows that are selected, as they are shown now. */
+  readonly selected: () => readonly SeenRow[];
+  /** Deletes rows that are still as they were seen, says what has come of it, and selects those no longer. Never rejects. */
+  readonly deleteRows: (rows: readonly SeenRow[]) => Promise<void>;
   /** Scrolls to the last row. */
   readonly showLast: (rows: number) => void;
 }
@@ -67,6 +72,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const from = useRef<CellPlace | null>(null);
   const range = useRef<Block | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
+  const [conflicts, setConflicts] = useState<readonly RowConflict[]>([]);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
   const whole = useWholeCell(canWrite);
   const [editing] = useState(() => new Editing());
@@ -109,12 +115,18 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
 
   useImperativeHandle(ref, () => ({
     refresh,
-    selected: () => api.current?.getSelectedNodes().map(({ id }) => id!) ?? [],
+    selected: () => api.current?.getSelectedNodes().map(({ data, rowIndex }) => seenRow(data!, rowIndex)) ?? [],
+    deleteRows: async (rows) => {
+      const { written, conflicts: found, failure } = await writeRows(table, rows.map((each) => ({ seen: each, after: null })));
+      const deleted = new Set(written);
+      api.current?.setNodesSelected({ nodes: api.current.getSelectedNodes().filter(({ id }) => deleted.has(id!)), newValue: false });
+      showOutcome(`${showCount(written.length, 'row')} deleted.`, found, failure);
+    },
     showLast: (rows) => {
       api.current?.setRowCount(rows, true);
       api.current?.ensureIndexVisible(rows - 1);
     },
-  }), [refresh]);
+  }), [refresh, table, notices]);
 
   /** Shows what was written before the service has it; what it refuses is taken back. */
   async function write(change: CellChange, row: Versioned<AnyRow>, onSchemaError: 'abort' | 'updateSchema' = 'abort'): Promise<void> {
@@ -131,7 +143,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
 
   function showCell(rowID: string, columnID: string, value: unknown): void {
     const node = api.current?.getRowNode(rowID);
-    if (node?.data !== undefined) node.updateData({ ...node.data, [columnID]: value ?? undefined });
+    if (node?.data !== undefined) node.updateData(withCell(node.data, columnID, value ?? undefined));
   }
 
   function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: string): boolean {
@@ -192,15 +204,28 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     return api.current!.getAllDisplayedColumns().map((column) => column.getColId()).filter((id) => columns.some((column) => column.id === id));
   }
 
+  /** The rows in these places (`to` exclusive) as they are seen. Null: some are not loaded. */
+  function loaded(first: number, to: number): GridRow[] | null {
+    const rows = Array.from({ length: to - first }, (_, index) => api.current!.getDisplayedRowAtIndex(first + index)?.data);
+    if (!rows.some((row) => row === undefined)) return rows as GridRow[];
+    notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
+    return null;
+  }
+
+  /** Says what has come of a write to several rows, and shows them as they are now. */
+  function showOutcome(text: string, found: readonly RowConflict[], failure: unknown): void {
+    notices.say(text);
+    if (failure !== undefined) notices.fail(failure);
+    setConflicts(found);
+    onWritten();
+    refresh();
+  }
+
   function onCopy(event: React.ClipboardEvent): void {
     const block = chosen();
     if (block === null || isTyping(event.target)) return;
-    const rows = Array.from({ length: block.bottom - block.top + 1 }, (_, index) => api.current!.getDisplayedRowAtIndex(block.top + index)?.data);
-    if (rows.some((row) => row === undefined)) {
-      notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
-      return;
-    }
-    writeClipboard(event, rows as GridRow[], block.columns);
+    const rows = loaded(block.top, block.bottom + 1);
+    if (rows !== null) writeClipboard(event, rows, block.columns);
   }
 
   function onPaste(event: React.ClipboardEvent): void {
@@ -209,13 +234,24 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     const cells = readClipboard(event);
     const shown = shownColumns();
     const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
-    const rows = cells.map((_, index) => api.current!.getDisplayedRowAtIndex(block.top + index)?.data?.$rowID ?? null);
-    const pasted = pasteRows(table, ids.map((id) => columns.find((column) => column.id === id)!), rows, cells);
-    pasted.then(({ changed, added }) => {
-      notices.say(`${showCount(changed, 'row')} changed, ${showCount(added, 'row')} added.`);
-      onWritten();
-      refresh();
-    }, notices.fail);
+    const over = loaded(block.top, Math.min(block.top + cells.length, api.current!.getDisplayedRowCount()));
+    if (over === null) return;
+    const seenRows = cells.map((_, index) => (over[index] === undefined ? null : seenRow(over[index], block.top + index)));
+    editing.during(async () => {
+      const { written, added, conflicts: found, failure } = await pasteRows(table, ids.map((id) => columns.find((column) => column.id === id)!), seenRows, cells);
+      showOutcome(`${showCount(written.length, 'row')} changed, ${showCount(added, 'row')} added.`, found, failure);
+    }).catch(notices.fail);
+  }
+
+  /** Empties all cells of the block. */
+  function clear({ top, bottom, columns: ids }: Block): void {
+    const after = Object.fromEntries(ids.map((id) => [id, null]));
+    const changes = loaded(top, bottom + 1)?.map((row, index) => ({ seen: seenRow(row, top + index), after }));
+    if (changes === undefined) return;
+    editing.during(async () => {
+      const { written, conflicts: found, failure } = await writeRows(table, changes);
+      showOutcome(`Cells of ${showCount(written.length, 'row')} cleared.`, found, failure);
+    }).catch(notices.fail);
   }
 
   useEffect(() => {
@@ -226,8 +262,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     <>
       <div
         className="grid" onCopy={onCopy} onPaste={onPaste}
-        onKeyDownCapture={({ key, shiftKey }) => {
+        onKeyDownCapture={(event) => {
+          const { key, shiftKey, target } = event;
           if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
+          const block = canWrite && /^(Delete|Backspace)$/.test(key) && !isTyping(target) ? chosen() : null;
+          if (!hasSeveral(block)) return;
+          // The grid would clear the one cell that has the focus.
+          event.stopPropagation();
+          event.preventDefault();
+          clear(block);
         }}
         onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
       >
@@ -254,6 +297,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
           }}
         />
       )}
+      {conflicts.length > 0 && <RowConflictsDialog conflicts={conflicts} columns={columns} onClose={() => setConflicts([])} />}
       {misfit !== null && (
         <MisfitDialog
           misfit={misfit} onClose={() => setMisfit(null)}
@@ -270,6 +314,11 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
 
 function rowIdOf({ data }: { readonly data: GridRow }): string {
   return data.$rowID;
+}
+
+/** A row as it is seen now: later writes change the grid's own object. */
+function seenRow(row: GridRow, index: number | null): SeenRow {
+  return { place: index === null ? null : index + 1, row: { ...row }, version: versionSeen(row) };
 }
 
 /** Whether somebody types in a cell, a filter or the like. */

@@ -1,11 +1,27 @@
 /** Reads the rows of a table, or of a query, from any place on: the interface goes from page to page. */
-import type { AnyRow, Condition, RowsPage, RowsQuery, StoredRow, Table } from '../../../clients/typescript/src/index.ts';
+import type { AnyRow, Condition, RowsPage, RowsQuery, StoredRow, Table, Version } from '../../../clients/typescript/src/index.ts';
 
 export type GridRow = StoredRow<AnyRow>;
 
 export interface View {
   readonly filter?: Condition<AnyRow>;
   readonly sort?: readonly string[];
+}
+
+const versions = new WeakMap<GridRow, Version>();
+
+/** The version of the table that a row was read at: good for `ifMatch` of that row. Throws if it was read by no reader. */
+export function versionSeen(row: GridRow): Version {
+  const version = versions.get(row);
+  if (version === undefined) throw new Error('nothing has read this row');
+  return version;
+}
+
+/** The row with another cell, as it is shown before it is read anew. Its version stays that which was read. */
+export function withCell(row: GridRow, columnID: string, value: unknown): GridRow {
+  const changed = { ...row, [columnID]: value };
+  versions.set(changed, versionSeen(row));
+  return changed;
 }
 
 /** The most rows of a page: the way to a place that was never reached is made of such. */
@@ -93,6 +109,7 @@ export class RowsReader {
     const query = (this.isQuery ? { ...this.#view, ...(this.count === null && { count: 'exact' }), limit } : { limit }) as RowsQuery<AnyRow>;
     const page = await this.#table.rows(query).page(this.#places.get(at));
     if (page.count !== undefined) this.count = page.count;
+    for (const row of page.data) versions.set(row, page.version);
     return page;
   }
 }

@@ -9,11 +9,11 @@ import { describeError } from '../ui/describe-error.ts';
 import { showCount, showNumber } from '../ui/format.ts';
 import { useTitle } from '../ui/use-title.ts';
 import { useNotices } from '../ui/notices.tsx';
+import type { SeenRow } from './guarded-rows.ts';
 import { Grid, type GridHandle, type GridStatus } from './grid.tsx';
 
 /** How often the table is asked for its version, in milliseconds. */
 const askEveryMs = 2000;
-const parallel = 6;
 
 /** A table: its rows, and what can be done with it. */
 export function TablePage({ tableID }: { readonly tableID: string }): ReactElement {
@@ -24,7 +24,8 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const table = useMemo(() => tablog.table(tableID), [tablog, tableID]);
   const grid = useRef<GridHandle>(null);
   const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0, isMissing: false });
-  const [isDeleting, setDeleting] = useState(false);
+  /** The rows that are to be deleted, as they were seen when that was chosen. */
+  const [deleting, setDeleting] = useState<readonly SeenRow[]>([]);
   const canWrite = useCanWrite();
   const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
   const description = useQuery({ queryKey: ['table', tableID], queryFn: () => table.describe(), staleTime: 0 });
@@ -61,17 +62,6 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     }
   }
 
-  async function deleteRows(rowIDs: readonly string[]): Promise<void> {
-    setDeleting(false);
-    try {
-      for (let at = 0; at < rowIDs.length; at += parallel) await Promise.all(rowIDs.slice(at, at + parallel).map((rowID) => table.delete(rowID)));
-      notices.say(`${showCount(rowIDs.length, 'row')} deleted.`);
-    } catch (error) {
-      notices.fail(error);
-    }
-    onWritten();
-  }
-
   if (description.isError && description.data === undefined) return <div className="page"><p className="problem" role="alert">{describeError(description.error)}</p></div>;
   if (description.data === undefined) return <p className="waiting">Loading …</p>;
   const { name, rows } = description.data;
@@ -81,7 +71,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
       <div className="page-head">
         <h1 title={name}>{name === '' ? '(without a name)' : name}</h1>
         {canWrite && <button type="button" onClick={() => void addRow()}>Add a row</button>}
-        {status.selected > 0 && <button type="button" onClick={() => setDeleting(true)}>Delete {showCount(status.selected, 'row')}</button>}
+        {status.selected > 0 && <button type="button" onClick={() => setDeleting(grid.current!.selected())}>Delete {showCount(status.selected, 'row')}</button>}
         <TableMenu table={table} description={description.data} view={status.view} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
       </div>
       <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />
@@ -91,10 +81,13 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
         <span>Version {version.data?.slice(1, -1) ?? '…'}</span>
         {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
       </p>
-      {isDeleting && (
+      {deleting.length > 0 && (
         <ConfirmDialog
-          title={`Delete ${showCount(status.selected, 'row')}?`} action="Delete"
-          onConfirm={() => void deleteRows(grid.current!.selected())} onClose={() => setDeleting(false)}
+          title={`Delete ${showCount(deleting.length, 'row')}?`} action="Delete" onClose={() => setDeleting([])}
+          onConfirm={() => {
+            setDeleting([]);
+            void grid.current!.deleteRows(deleting);
+          }}
         >
           <p>They cannot be brought back.</p>
         </ConfirmDialog>

@@ -42,6 +42,21 @@ export async function answerQuery(
   return sendRowsPage(reply, format, asked.limit, answer);
 }
 
+/**
+ * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304 answers it.
+ * Returns the version of the table. Throws HttpError.
+ */
+export async function checkQuery(
+  { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
+  reply: FastifyReply,
+  asked: Pick<QueryRequest, 'tableId' | 'query' | 'prefix'>,
+): Promise<bigint> {
+  const { teamId, appId } = reply.request.principal;
+  const query = { teamId, appId, format: 'json' as const, continuation: null, limit: 1, ...asked };
+  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(1, 'json'), (gone) => engine.ask(query, gone));
+  return answer.version;
+}
+
 /** The same of SQL. Throws HttpError. */
 export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Omit<SqlRequest, 'teamId' | 'appId'>): Promise<FastifyReply> {
   const { teamId, appId } = reply.request.principal;

@@ -1,4 +1,4 @@
-/** The free space that the disks of this process keep: below it, requests that store much are refused (docs/limits.md). */
+/** The free space that the disks of this process keep: below it, requests that store much are refused, and far below it all writes (docs/limits.md). */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
@@ -19,6 +19,9 @@ declare module 'fastify' {
 const lookInterval = 1000;
 /** Room is made by people and maintenance, not within a second. */
 const retryAfterSeconds = 10;
+
+/** Small writes stop when the disk of the embedded Postgres has less free than this part of `freeMin`. */
+const lastPart = 1 / 4;
 
 /** Methods whose requests store nothing, whatever their bodies are. */
 const storesNothing: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
@@ -44,7 +47,7 @@ export interface DiskFloorOptions {
   readonly folders: readonly WatchedFolder[];
   /** In bytes. */
   readonly freeMin: number;
-  readonly logger: Pick<FastifyBaseLogger, 'warn' | 'info'>;
+  readonly logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>;
 }
 
 /** The free bytes of each folder whose disk can be asked. */
@@ -55,6 +58,7 @@ export class DiskFloor {
   #free: Promise<FreeBytes> = Promise.resolve(new Map());
   #lookedAt = -Infinity;
   #isLow = false;
+  #isLast = false;
 
   constructor(options: DiskFloorOptions) {
     this.#options = options;
@@ -71,27 +75,39 @@ export class DiskFloor {
 
   /** Rejects with HttpError `service_unavailable` while a disk has less free than it must keep. */
   async require(): Promise<void> {
-    if (!this.#isBelow(await this.free())) return;
-    throw new HttpError(
-      'service_unavailable',
-      `The service's disk has less than ${formatByteSize(this.#options.freeMin)} free. Nothing was changed.`,
-      { 'retry-after': String(retryAfterSeconds) },
-    );
+    if (this.#isBelow(await this.free())) throw this.#refusal(this.#options.freeMin);
   }
 
-  /** Refuses requests to all routes of the app that come with large bodies, or to routes that store bytes. */
+  /** Refuses requests to all routes of the app that come with large bodies, or to routes that store bytes; when hardly anything is left, all writes that add something. */
   addTo(app: App): void {
+    const keepsTables = this.#options.folders.some(({ name }) => name === 'postgres');
     app.addHook('preHandler', (request, _reply, done) => {
       const { headers } = request.raw;
+      const { storesBytes, operation } = request.routeOptions.config;
       if (storesNothing.has(request.method)) {
         done();
-      } else if (request.routeOptions.config.storesBytes === true || Number(headers['content-length'] ?? 0) > largeBodyBytes) {
+      } else if (storesBytes === true || Number(headers['content-length'] ?? 0) > largeBodyBytes) {
         this.require().then(() => done(), done);
       } else {
         if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined) guardLargeBody(request.raw, () => this.require());
-        done();
+        // Queries and what operators do are no commands.
+        if (keepsTables && operation !== undefined && operation.isCommand !== false) this.#requireLast().then(() => done(), done);
+        else done();
       }
     });
+  }
+
+  /** Rejects as `require` does while the disk of the embedded Postgres has hardly anything left. */
+  async #requireLast(): Promise<void> {
+    if (isFull(await this.free(), this.#lastMin)) throw this.#refusal(this.#lastMin);
+  }
+
+  get #lastMin(): number {
+    return Math.floor(this.#options.freeMin * lastPart);
+  }
+
+  #refusal(min: number): HttpError {
+    return new HttpError('service_unavailable', `The service's disk has less than ${formatByteSize(min)} free. Nothing was changed.`, { 'retry-after': String(retryAfterSeconds) });
   }
 
   async #look(): Promise<FreeBytes> {
@@ -105,18 +121,29 @@ export class DiskFloor {
     return free;
   }
 
-  /** One line each time that the floor is passed. */
+  /** One line each time that a floor is passed. */
   #tell(free: FreeBytes): void {
     const isLow = this.#isBelow(free);
-    if (isLow === this.#isLow) return;
-    this.#isLow = isLow;
+    const isLast = isFull(free, this.#lastMin);
     const { freeMin, folders, logger } = this.#options;
     const details = { freeMin, free: Object.fromEntries(free), folders: Object.fromEntries(folders.map(({ name, path }) => [name, path])) };
-    if (isLow) logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
-    else logger.info(details, 'the disks have DISK_FREE_MIN free again: nothing is refused for it');
+    if (isLow !== this.#isLow) {
+      this.#isLow = isLow;
+      if (isLow) logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
+      else logger.info(details, 'the disks have DISK_FREE_MIN free again: nothing is refused for it');
+    }
+    if (isLast === this.#isLast) return;
+    this.#isLast = isLast;
+    if (isLast) logger.error(details, 'the disk of Postgres has less free than a quarter of DISK_FREE_MIN: all writes but deletions are refused');
+    else logger.info(details, 'the disk of Postgres has a quarter of DISK_FREE_MIN free again: small writes go on');
   }
 
   #isBelow(free: FreeBytes): boolean {
     return [...free.values()].some((bytes) => bytes < this.#options.freeMin);
   }
+}
+
+/** Only there do small writes store anything. */
+function isFull(free: FreeBytes, min: number): boolean {
+  return (free.get('postgres') ?? Infinity) < min;
 }

@@ -16,6 +16,8 @@ export function pageQuery(items: string, itemsMax = pageItemsMax) {
         description: `How many ${items} the page may have at most. More than ${itemsMax} counts as ${itemsMax}.`,
         jsonSchema: { type: 'integer', minimum: 1, default: itemsMax },
       }),
-    continuation: z.string().optional().meta({ description: 'The `continuation` of the page before.' }),
+    // Forms that cannot leave it out send it empty.
+    continuation: z.string().transform((text) => (text === '' ? undefined : text)).optional()
+      .meta({ description: 'The `continuation` of the page before. An empty one counts as absent.', jsonSchema: { type: 'string' } }),
   });
 }

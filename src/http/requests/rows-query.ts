@@ -1,7 +1,7 @@
 /** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
 import { z } from 'zod';
 import { MalformedBody } from '../../formats/malformed-body.ts';
-import { readMembers } from '../../formats/read-members.ts';
+import { readMembersExactly } from '../../formats/read-members.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
 import type { GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
@@ -11,10 +11,12 @@ import { pageQuery } from './page-query.ts';
 function parseStrictly(text: string): unknown {
   // It is one value: the object around it cannot end early.
   JSON.parse(text);
-  return readMembers(Buffer.from(`{"value":${text}}`))['value'];
+  return readMembersExactly(Buffer.from(`{"value":${text}}`), ['value'])['value'];
 }
 
+/** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
 const condition = z.string().transform((text, context) => {
+  if (text === '') return undefined;
   try {
     return parseStrictly(text);
   } catch (error) {
@@ -26,6 +28,7 @@ const condition = z.string().transform((text, context) => {
 
 /** Column IDs with commas between them or, if one contains a comma, as an array in JSON. */
 const columnIds = z.string().transform((text) => {
+  if (text === '') return undefined;
   if (text.startsWith('[')) {
     try {
       return parseStrictly(text);

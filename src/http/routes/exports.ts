@@ -6,7 +6,7 @@ import type { TableQueries } from '../../../projections/tables/tables.queries.ts
 import { exportFormats, type ExportFormat } from '../../query/language/export-format.ts';
 import { fileMemoryBytes } from '../../query/engine-file.ts';
 import type { ExportedFile, QueryEngine } from '../../query/query-engine.ts';
-import { engineProblem } from '../answers/answer-query.ts';
+import { checkQuery, engineProblem } from '../answers/answer-query.ts';
 import { chooseEncoding, compressStream } from '../answers/compression.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { varyBy } from '../answers/vary.ts';
@@ -22,7 +22,7 @@ import type { App } from '../server/app-type.ts';
 export interface ExportsRouteDependencies {
   readonly engine: QueryEngine;
   readonly tables: TableQueries;
-  readonly shares: Pick<Shares, 'exports' | 'outgoingBytes'>;
+  readonly shares: Pick<Shares, 'exports' | 'queries' | 'outgoingBytes'>;
 }
 
 export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRouteDependencies): void {
@@ -31,12 +31,16 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     const has = readIfNoneMatch(request);
     const format = request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
     const tableId = tableIdOf(request);
+    const query = queryOf(request.query);
     const table = await tables.table(teamId, tableId);
     if (typeof table === 'string') return replyMissing(reply, table);
-    if (has(table.version)) return replyNotModified(reply, table.version);
+    if (has(table.version)) {
+      const version = query === null ? table.version : await checkQuery({ engine, shares }, reply, { tableId, query, prefix: 'query.' });
+      if (has(version)) return replyNotModified(reply, version);
+    }
     const gone = await takeShares(shares, reply);
     try {
-      const exported = await engine.export({ teamId, appId, tableId, format, query: queryOf(request.query) ?? {}, prefix: 'query.' }, gone);
+      const exported = await engine.export({ teamId, appId, tableId, format, query: query ?? {}, prefix: 'query.' }, gone);
       setVersion(varyBy(reply, 'Accept'), exported.version).headers({
         'content-type': exportMediaTypes[format] + (format === 'parquet' ? '' : '; charset=utf-8'),
         'content-disposition': contentDisposition(`${table.name}.${format}`),
@@ -50,7 +54,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
 }
 
 /** Takes what an export needs, until its response is closed. Returns the signal that it was. */
-async function takeShares({ exports, outgoingBytes }: ExportsRouteDependencies['shares'], reply: FastifyReply): Promise<AbortSignal> {
+async function takeShares({ exports, outgoingBytes }: Pick<Shares, 'exports' | 'outgoingBytes'>, reply: FastifyReply): Promise<AbortSignal> {
   const { teamId } = reply.request.principal;
   await takeOutgoing(outgoingBytes, teamId, fileMemoryBytes, reply);
   await takeOutgoing(exports, teamId, 1, reply);

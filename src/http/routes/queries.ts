@@ -1,5 +1,5 @@
 /** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. `POST /query`: SQL. */
-import { readMembers } from '../../formats/read-members.ts';
+import { readMembers, readMembersExactly } from '../../formats/read-members.ts';
 import type { FastifyReply } from 'fastify';
 import { answerQuery, answerSql, type QueryDependencies } from '../answers/answer-query.ts';
 import { rowsFormatOf } from '../answers/rows-page.ts';
@@ -26,7 +26,7 @@ export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies)
   app.post('/tables/:tableID/query', { config: { operation: queryOperations.queryRows } }, async (request, reply) => {
     readMediaType(request, ['application/json']);
     const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
-    const { limit, continuation, ...query } = only(members, readMembers(bytes));
+    const { limit, continuation, ...query } = only(members, readMembersExactly(bytes, ['filter']));
     return answerQuery(dependencies, request, reply, { query, continuation: readContinuation(continuation), limit: readLimit(limit), prefix: '' });
   });
 

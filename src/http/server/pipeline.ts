@@ -26,7 +26,8 @@ export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () 
     line.isBusy = true;
     response.once('close', () => {
       line.isBusy = false;
-      if (socket.destroyed || line.waiting.length === 0) return;
+      // An answer that ends the connection ends it for those that wait, too: they have not been handled, so the client may ask again.
+      if (!socket.writable || line.waiting.length === 0) return;
       line.waiting.shift()!();
       if (line.waiting.length === 0 && socket._paused !== true) socket.resume();
     });

@@ -3,6 +3,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import { RowsCsv } from '../../../projections/tables/rows-csv.ts';
 import { RowsJson, type RowsText } from '../../../projections/tables/rows-json.ts';
 import { DelimitedRowWriter } from '../../formats/delimited-row-writer.ts';
+import { parseExactly } from '../../formats/exact-json.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type GivenQuery, type RowsQuery } from '../language/rows-query.ts';
 import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
@@ -85,7 +86,7 @@ export class Answerer {
     const { held, columns, offset } = found;
     const release = held.copy.hold(held.version, 'query');
     try {
-      const given = JSON.parse(found.query) as GivenQuery;
+      const given = parseExactly(found.query) as GivenQuery;
       const start = { held, source: held.copy.atEarlier(held.version, columns), query: readRowsQuery(given, found.prefix), offset };
       return await this.#page({ ...request, query: given, prefix: found.prefix }, start, false, signal);
     } finally {

@@ -1,9 +1,10 @@
 /** A request of the service to a query process. */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../database/database-away.ts';
+import { parseExactly } from '../../formats/exact-json.ts';
 import { QueryError } from '../language/query-error.ts';
 import { answerHeaders, type EngineUse, type ExportRequest, type ProcessKind, type QueryRequest, type SqlTurnRequest } from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
@@ -66,11 +67,11 @@ async function answer(dependencies: Dependencies, request: IncomingMessage, resp
     await columnar.run('SELECT 1');
     response.end();
   } else if (kind === 'sql') {
-    await answerSql(dependencies, await json(request) as SqlTurnRequest, response, gone);
+    await answerSql(dependencies, JSON.parse(await text(request)) as SqlTurnRequest, response, gone);
   } else if (request.url === '/export') {
-    await sendExport(await exporter.export(await json(request) as ExportRequest, gone), response);
+    await sendExport(await exporter.export(parseExactly(await text(request)) as ExportRequest, gone), response);
   } else {
-    const { body, version, isCold, continuation, count } = await answerer.answer(await json(request) as QueryRequest, gone);
+    const { body, version, isCold, continuation, count } = await answerer.answer(parseExactly(await text(request)) as QueryRequest, gone);
     response.writeHead(200, {
       'content-length': body.length, [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold),
       ...(continuation !== null && { [answerHeaders.continuation]: continuation }), ...(count !== null && { [answerHeaders.count]: String(count) }),

@@ -253,3 +253,15 @@ test('a request that is sent before the answer to the one before it waits for th
   await greedy.ended();
   expect(quick).toBeLessThan(400);
 });
+
+test('a request after an answer that ends the connection is not handled: nobody could get its answer', async () => {
+  const handled: string[] = [];
+  const { app } = buildEdge((edge) => {
+    edge.get('/last', (_request, reply) => reply.header('connection', 'close').send({ data: 'last' }));
+    edge.get('/after', () => ({ data: handled.push('after') }));
+  });
+  const client = await RawClient.open(await listen(app));
+  client.send(requestText('GET /last') + requestText('GET /after'));
+  expect(await client.ended()).toMatch(/last"\}$/);
+  expect(handled).toEqual([]);
+});

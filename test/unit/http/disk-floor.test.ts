@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readConfig } from '../../../src/app/config.ts';
-import { DiskFloor, foldersToWatch } from '../../../src/http/limits/disk-floor.ts';
+import { DiskFloor, foldersToWatch, type WatchedFolder } from '../../../src/http/limits/disk-floor.ts';
+import { rowOperations } from '../../../src/http/openapi/operations/rows.ts';
+import { queryOperations } from '../../../src/http/openapi/operations/queries.ts';
+import { authorization, buildEdge } from './edge-app.ts';
 
 const postgres = 'postgres://db/tablog';
 
@@ -22,4 +25,22 @@ test('requests at the same time look once, and a folder that is gone stops nothi
   expect(second).toBe(first);
   expect([...(await first).keys()]).toEqual(['postgres']);
   await floor.require();
+});
+
+/** The file system of /proc never has anything free. */
+test.each<[WatchedFolder['name'], number, number]>([
+  // A quarter of 3 bytes is no byte.
+  ['postgres', 4, 503], ['postgres', 3, 200], ['files', 4, 200], ['spool', 4, 200],
+])('with nothing free on the disk of %s and a floor of %d bytes, a small write is %d', async (name, freeMin, status) => {
+  const floor = new DiskFloor({ folders: [{ name, path: '/proc' }], freeMin, logger: pino({ level: 'silent' }) });
+  const { app } = buildEdge((edge) => {
+    floor.addTo(edge);
+    edge.post('/write', { config: { operation: rowOperations.add } }, () => ({ data: 'ok' }));
+    edge.delete('/write', { config: { operation: rowOperations.remove } }, () => ({ data: 'ok' }));
+    edge.post('/query', { config: { operation: queryOperations.queryRows } }, () => ({ data: 'ok' }));
+    edge.get('/read', () => ({ data: 'ok' }));
+  });
+  const statusOf = async (method: 'GET' | 'POST' | 'DELETE', url: string): Promise<number> => (await app.inject({ method, url, headers: { authorization } })).statusCode;
+  expect(await statusOf('POST', '/write')).toBe(status);
+  expect(await Promise.all([statusOf('DELETE', '/write'), statusOf('POST', '/query'), statusOf('GET', '/read'), statusOf('POST', '/nowhere')])).toEqual([200, 200, 200, 404]);
 });

@@ -1,0 +1,17 @@
+/** JSON whose numbers keep their digits: `4.20` in a filter is not `4.2`, and no whole number is rounded. */
+
+/** Members of JSON that TypeScript's library does not declare yet. */
+const exact = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+
+function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  return String(value) === context.source ? value : exact.rawJSON(context.source);
+}
+
+/**
+ * Parses JSON. A number that JavaScript would write otherwise becomes an object that only JSON.stringify reads: it writes the digits
+ * that were given. Throws SyntaxError.
+ */
+export function parseExactly(json: string): unknown {
+  return JSON.parse(json, asWritten);
+}
