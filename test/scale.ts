@@ -17,7 +17,7 @@ export const scale = {
   /** The time limit of a property test, in milliseconds. */
   propertyMs: scaled(350, 600_000),
   /** For how many seconds histories are simulated; the stage `simulation` of test:all simulates far more. */
-  simulationSeconds: scaled(6, 600),
+  simulationSeconds: scaled(4, 600),
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(6000, 1_200_000),
   modelSequences: scaled(100, 200),

@@ -129,7 +129,7 @@ class LogCopy {
   readonly #source: RecordLog;
   readonly #target: RecordLog;
   readonly #onProgress: MoveOptions['onProgress'];
-  readonly #partitions = allPartitions(partitionCount);
+  readonly #partitions: readonly number[];
   /** Where the source ended when that was last asked, and how far each partition is copied. */
   #ends: readonly bigint[] = [];
   readonly #places: CopyPlace[] = [];
@@ -138,6 +138,7 @@ class LogCopy {
   constructor(source: RecordLog, target: RecordLog, onProgress: MoveOptions['onProgress']) {
     this.#source = source;
     this.#target = target;
+    this.#partitions = allPartitions(source.partitions);
     this.#onProgress = onProgress;
   }
 

@@ -1,6 +1,6 @@
 /** Ends a process when the log has moved away from the one that it uses. */
 import type pg from 'pg';
-import { describeLogPlace, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
+import { describeLogPlace, readLogPlace, readMoves, type LogKind } from '../log/postgres/log-place.ts';
 
 /** How often it is looked, in milliseconds. */
 const lookInterval = 1000;
@@ -10,9 +10,10 @@ export class LogPlaceWatch {
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
 
-  constructor(pool: pg.Pool, used: LogKind) {
+  /** `moves`: how often the log had moved (`readMoves`) before the process opened it. */
+  constructor(pool: pg.Pool, used: LogKind, moves: string) {
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look(pool, used).finally(() => {
+      this.#looking ??= this.#look(pool, used, moves).finally(() => {
         this.#looking = null;
       });
     }, lookInterval);
@@ -28,10 +29,10 @@ export class LogPlaceWatch {
     await this.#looking;
   }
 
-  async #look(pool: pg.Pool, used: LogKind): Promise<void> {
+  async #look(pool: pg.Pool, used: LogKind, moves: string): Promise<void> {
     try {
       const place = await readLogPlace(pool);
-      if (place !== null && place !== used) this.#moved.resolve(describeLogPlace(place));
+      if (place !== null && (place !== used || await readMoves(pool) !== moves)) this.#moved.resolve(describeLogPlace(place));
     } catch {
       // Postgres is away, which requests and the health of the process say.
     }

@@ -12,7 +12,7 @@ import type { EventLog, RecordLog } from '../log/event-log.ts';
 import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
 import { allPartitions, partitionCount } from '../log/partition.ts';
-import { describeLogPlace, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
+import { describeLogPlace, readLogPlace, rememberMoves, type LogKind } from '../log/postgres/log-place.ts';
 
 /** Whether a process projects a log in Kafka: always, never, or while no other process does. */
 export type Projects = boolean | 'unless others do';
@@ -50,7 +50,12 @@ export async function openLog(
   // A group for each read model: a version that has another one fills it while the processes of this version serve.
   const kafka = { ...settings, group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}` };
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
-  return openKafkaEngine({ ...common, requireReadModel: await rememberReadModel(database), kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+  const [isReadModel, isLog] = [await rememberReadModel(database), await rememberMoves(database.pool)];
+  const requireReadModel = async (): Promise<void> => {
+    await isReadModel();
+    await isLog();
+  };
+  return openKafkaEngine({ ...common, requireReadModel, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
 /** An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even where DATABASE_URL was forgotten. */

@@ -5,7 +5,8 @@ import { pino } from 'pino';
 import type { Decided } from '../../projections/engine/decided.ts';
 import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
 import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { Projector, quarantinesMax } from '../../projections/engine/projector.ts';
+import { projectBatch } from '../../projections/engine/project-records.ts';
+import { ProgressMoved, Projector, quarantinesMax } from '../../projections/engine/projector.ts';
 import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
 import { listenerOf } from '../../projections/engine/projection-listener.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
@@ -31,6 +32,20 @@ describe('an event that cannot be projected', () => {
     const { next, held } = await readProgressOf(database.pool, partition);
     expect(next).toBe(6n);
     expect([...held.since]).toEqual([[teams[0], 1000]]);
+  });
+
+  test('that another process has met is told to one that remembers the partition from before: it stores nothing, and knows then', async () => {
+    const database = await newReadModel();
+    const records = recordsOf(steps);
+    const target = { database, projector: new Projector(models), partition, epoch: 0n };
+    await projectBatch(target, records.slice(0, 2));
+    const { repair } = await plantFault(database, teams[0]!);
+    await project(database, records.slice(2, 3), [1]);
+    await repair();
+    await expect(projectBatch(target, records.slice(3))).rejects.toThrow(ProgressMoved);
+    expect((await readProgressOf(database.pool, partition)).next).toBe(3n);
+    await projectBatch(target, records.slice(3));
+    expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
   });
 
   test('that takes too long is tried alone three times, and holds its team then; nobody else waits for its locks', async () => {

@@ -14,6 +14,7 @@ import { models, readTablesSql } from '../../projections/models.ts';
 import { Database } from '../../src/database/database.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
+import { NotAppended } from '../../src/log/event-log.ts';
 import { LogClock } from '../../src/log/log-clock.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { allPartitions, partitionCount, partitionOf } from '../../src/log/partition.ts';
@@ -119,4 +120,18 @@ test('what a process with another read model has acknowledged is there after the
     await other.log.reachHead(round % 2 === 0 ? partitionOf(id, partitionCount) : null);
     expect(await teams.team(id)).toMatchObject({ name: `team ${round}` });
   }
+});
+
+test('a write is refused whose log lacks what is projected already, because it has moved to Kafka', async () => {
+  const [teamId] = teamIds as [string];
+  const project = (records: number): Promise<unknown> => {
+    return database().pool.query('update progress set next = next + $2 where partition = $1', [partitionOf(teamId, partitionCount), records]);
+  };
+  await project(1);
+  try {
+    await expect(append(log, teamId, setPlan(teamId, { rowsMax: 1 }))).rejects.toThrow(NotAppended);
+  } finally {
+    await project(-1);
+  }
+  expect(await append(log, teamId, setPlan(teamId, { rowsMax: 2 }))).toMatchObject(applied);
 });

@@ -7,6 +7,7 @@ import { noteContradicted, takeOver } from '../../projections/engine/progress/pr
 import { readModelSchema } from '../../projections/models.ts';
 import { moveLog, type Moved, type MoveOptions } from '../../src/administration/move-log.ts';
 import { readConfig, type Config } from '../../src/app/config.ts';
+import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
 import { openCopyTarget, openOrCreateRecords } from '../../src/app/open-log.ts';
 import { ReadModelUse } from '../../src/app/read-model-use.ts';
 import { advisoryLocks } from '../../src/database/advisory-locks.ts';
@@ -14,7 +15,7 @@ import { isAnotherReadModelUsed } from '../../src/database/held-locks.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
-import { closePostgresLog, prepareMoves, type LogKind } from '../../src/log/postgres/log-place.ts';
+import { closePostgresLog, LogMoved, prepareMoves, readMoves, rememberMoves, type LogKind } from '../../src/log/postgres/log-place.ts';
 import { replay } from '../../src/replay/replay.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { useReadModel } from '../support/read-model.ts';
@@ -88,6 +89,32 @@ test('in a log that has moved to Postgres, who still reads Kafka takes over and 
   await move('kafka', async () => logs);
   await use.kafka();
   await expect(use.postgres()).rejects.toMatchObject(closed);
+});
+
+test('a process that missed a move of the log, and the one back, is told, and takes no partition over', async () => {
+  const { logs } = await openLogs();
+  const { pool } = database();
+  const isKnown = await rememberMoves(pool);
+  const watch = new LogPlaceWatch(pool, 'kafka', await readMoves(pool));
+  closers.push(() => watch.close());
+  await isKnown();
+  await move('postgres', async () => logs);
+  await move('kafka', async () => logs);
+  await expect(isKnown()).rejects.toThrow(LogMoved);
+  expect(await new Promise((resolve) => watch.onMoved(resolve))).toContain('the log is in Kafka');
+  await (await rememberMoves(pool))();
+});
+
+test('a log that an earlier version moved counts as never moved, until it moves again', async () => {
+  const { pool } = database();
+  await prepareMoves(pool, partitionCount);
+  await pool.query(`insert into tablog_log.place (log) values ('postgres'); alter table tablog_log.place drop column moves`);
+  expect(await readMoves(pool)).toBe('0');
+  const isKnown = await rememberMoves(pool);
+  const { logs } = await openLogs();
+  await isKnown();
+  await move('kafka', async () => logs);
+  await expect(isKnown()).rejects.toThrow(LogMoved);
 });
 
 test('it waits for no transaction that reads', async () => {

@@ -68,6 +68,13 @@ export class SimulatedProcess {
 
 const processes = new AsyncLocalStorage<SimulatedProcess>();
 
+/** The process that runs. Throws if it is none: then this is the simulation itself. */
+export function currentProcess(): SimulatedProcess {
+  const process = processes.getStore();
+  if (process === undefined) throw new Error('this is a part of no simulated process');
+  return process;
+}
+
 /** How many turns of the queue of promises come between two timers. */
 const turnsAtOnce = 20;
 

@@ -171,6 +171,33 @@ function statementOf(query: PoolQuery, values: readonly unknown[] = []): [Statem
   return typeof query === 'string' ? [{ name: '', text: query }, values] : [{ name: query.name ?? '', text: query.text }, query.values ?? values];
 }
 
+/** A connection with the methods of pg's client. */
+export class SimulatedPgClient {
+  readonly #opening: () => Promise<Connection>;
+  #connection: Connection | null = null;
+
+  /** `open`: connects to the server. */
+  constructor(open: () => Promise<Connection>) {
+    this.#opening = open;
+  }
+
+  on(): this {
+    return this;
+  }
+
+  async connect(): Promise<void> {
+    this.#connection = await this.#opening();
+  }
+
+  async query(text: PoolQuery, values?: readonly unknown[]): Promise<unknown> {
+    return asTexts(await this.#connection!.query(...statementOf(text, values)));
+  }
+
+  async end(): Promise<void> {
+    await this.#connection?.close();
+  }
+}
+
 export class SimulatedDatabase {
   readonly schema: string;
   readonly history = new HistoryGuard();
@@ -234,6 +261,27 @@ export class SimulatedDatabase {
         this.#server.listeners.delete(listener);
       },
     };
+  }
+
+  /** Gives a task a connection of its own, as the class of the service does. */
+  async withSession<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const client = this.client();
+    await client.connect();
+    try {
+      return await work(client as unknown as pg.ClientBase);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** A connection that is not open yet. */
+  client(): SimulatedPgClient {
+    return new SimulatedPgClient(() => this.#connect());
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#open) connection.destroy();
+    this.#open.clear();
   }
 
   /** The pools that will never lend a connection again, because whoever has one waits for another; one sentence each. */

@@ -23,6 +23,8 @@ export interface Fault {
   readonly log: 'kafka' | 'postgres';
   readonly places: (world: World) => readonly Place[];
   readonly strike: (deployment: Deployment) => Promise<void>;
+  /** Whether the log moves to the other place. */
+  readonly moves?: true;
   /** Whether nobody can write to the partition of the clients afterwards. */
   readonly isFinal?: true;
   /** `any`: it may strike while others do, whatever these are. `as first`: it has a deployment of its own, and such others may come to it. */

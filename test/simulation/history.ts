@@ -5,6 +5,7 @@ import type { Extent } from '../../projections/tables/table.ts';
 import type { History } from '../support/history.ts';
 import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
+import { connectAllTo } from './connections.ts';
 import { Load, SharedTable, SimulatedClient } from './clients.ts';
 import type { Deployment, Fault } from './fault.ts';
 import { drawFaults, strikeAll } from './overlaps.ts';
@@ -45,7 +46,8 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   beginHistory(random);
   const faults = drawFaults(random, only);
   const { log } = faults[0]!;
-  const world = newWorld(random, log);
+  const world = newWorld(random, log, faults[0]!.moves === true);
+  connectAllTo(world.postgres);
   const { problems, waits } = world;
   const load = new Load();
   const tables = allPartitions(partitions).flatMap((partition) => Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load)));
@@ -125,27 +127,32 @@ async function recovered(deployment: Deployment, clients: readonly SimulatedClie
 }
 
 /** Each read model gets all of the log while nobody writes, within the limit. */
-async function followed({ world, problems }: Deployment, broken: number | null): Promise<void> {
+async function followed({ world, places, problems }: Deployment, broken: number | null): Promise<void> {
   const limit = clock.now + recoveryLimit[world.log];
-  for (const readModel of world.postgres.readModels.keys()) {
+  for (const readModel of readModelsOf(places)) {
     while (clock.now <= limit && behind(world, readModel, broken).length > 0) await clock.sleep(50);
     const partitionsBehind = behind(world, readModel, broken);
     if (partitionsBehind.length > 0) problems.push(`the read model ${readModel} stays behind the log in partition ${partitionsBehind.join(', ')}`);
   }
 }
 
+/** Those that processes use. */
+function readModelsOf(places: readonly Place[]): string[] {
+  return [...new Set(places.map(({ readModel }) => readModel))];
+}
+
 /** The partitions of which a read model lacks events. */
-function behind({ kafka, postgres }: World, readModel: string, broken: number | null): number[] {
+function behind({ log, kafka, postgres }: World, readModel: string, broken: number | null): number[] {
   return allPartitions(partitions).filter((partition) => {
-    const end = kafka === null ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka.brokers.partitions[partition]!.records.length);
+    const end = log === 'postgres' ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka!.brokers.partitions[partition]!.records.length);
     return partition !== broken && postgres.rowsOf('progress', readModel).get(String(partition))!['next'] !== end;
   });
 }
 
 /** What is wrong in what the clients of all teams were told. */
 function judge(deployment: Deployment, faults: readonly Fault[]): string[] {
-  const { world, tables } = deployment;
-  return tables.flatMap((table, team) => [...world.postgres.readModels.keys()].flatMap((readModel) => {
+  const { world, places, tables } = deployment;
+  return tables.flatMap((table, team) => readModelsOf(places).flatMap((readModel) => {
     const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
     const found = faults.map((fault) => fault.judge(deployment, history));
     // Where one of the faults allows more, that counts.

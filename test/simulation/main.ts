@@ -49,6 +49,7 @@ async function simulateHere(): Promise<number> {
   process.stderr.write(`SEED=${seed}\n`);
 
   simulateTime();
+  (await import('./connections.ts')).simulatePostgres();
   const { simulate } = await import('./history.ts');
   const faults = await plant(values.plant) ?? values.fault;
 

@@ -1,10 +1,12 @@
 /** What operators do in simulated histories. */
 import pRetry from 'p-retry';
+import type pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
+import { describeLogPlace, readLogPlace, type LogKind } from '../../src/log/postgres/log-place.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
 import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
@@ -54,13 +56,28 @@ export async function releaseTeams(world: World): Promise<void> {
 
 /** Does something to the log and a read model from outside of the service. */
 export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>, readModel = readModelSchema): Promise<void> {
-  const { postgres, kafka } = world;
+  const { postgres } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {
     const { asDatabase: database } = new SimulatedDatabase(postgres, operator, readModel);
-    const log = kafka === null
-      ? PostgresReader.over(database.pool, partitions)
-      : new KafkaReader(await KafkaConnection.over(connectTo(kafka.brokers, operator), 'log'), partitions);
-    await work(log, database);
+    await work(await openRecords(world, operator, database), database);
   });
+}
+
+/** Opens the records of the log for a process. */
+export async function openRecords(world: World, process: SimulatedProcess, { pool }: Pick<Database, 'pool'>): Promise<RecordLog> {
+  if (world.moves) await requirePlace(pool, world.log);
+  return openRecordsIn(world.log, world, process, pool);
+}
+
+/** Opens the records of the log in Postgres, or of that in Kafka, wherever the log is. */
+export async function openRecordsIn(log: LogKind, { kafka }: World, process: SimulatedProcess, pool: pg.Pool): Promise<RecordLog> {
+  if (log === 'postgres') return PostgresReader.over(pool, partitions);
+  return new KafkaReader(await KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'), partitions);
+}
+
+/** Rejects if the log has moved away from where the settings say, as the service does when it starts, and each command. */
+export async function requirePlace(pool: pg.Pool, used: LogKind): Promise<void> {
+  const place = await readLogPlace(pool);
+  if (place !== null && place !== used) throw new Error(describeLogPlace(place));
 }

@@ -2,11 +2,14 @@
 import { pino } from 'pino';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { ReadModelReplaced, rememberReadModel } from '../../projections/engine/read-model.ts';
 import { openQueries } from '../../projections/engine/model.ts';
 import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { Jobs } from '../../src/http/submit/jobs.ts';
+import { readMoves, rememberMoves } from '../../src/log/postgres/log-place.ts';
+import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
 import { openShares } from '../../src/http/limits/shares.ts';
 import { Submitter } from '../../src/http/submit/submitter.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -16,6 +19,7 @@ import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
 import type { ConsumerGroup } from './consumer-group.ts';
 import { SimulatedDatabase } from './database.ts';
+import { requirePlace } from './operator.ts';
 import { partitions } from './partitions.ts';
 import type { World } from './world.ts';
 
@@ -26,6 +30,9 @@ const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND
 
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
+
+/** How often a process looks whether its read model was replaced, in milliseconds. */
+const lookInterval = 500;
 
 export interface Serving {
   readonly log: EventLog;
@@ -47,7 +54,7 @@ export interface PlaceOptions {
 export class Place {
   readonly #world: World;
   readonly role: Role;
-  readonly #group: ConsumerGroup | null;
+  readonly #ownGroup: ConsumerGroup | null;
   #serving: Serving | null = null;
   #process: SimulatedProcess | null = null;
   #database: SimulatedDatabase | null = null;
@@ -60,10 +67,10 @@ export class Place {
   /** Rejects when the process that runs now ends. */
   ended = Promise.withResolvers<never>();
 
-  constructor(world: World, role: Role, { group = world.kafka?.group ?? null, readModel = readModelSchema }: PlaceOptions = {}) {
+  constructor(world: World, role: Role, { group = null, readModel = readModelSchema }: PlaceOptions = {}) {
     this.#world = world;
     this.role = role;
-    this.#group = group;
+    this.#ownGroup = group;
     this.readModel = readModel;
     this.name = `${role} ${(world.places += 1)}`;
     this.start();
@@ -77,6 +84,10 @@ export class Place {
   /** Whether the process that served has ended. */
   hasEnded(serving: Serving): boolean {
     return this.#serving !== serving;
+  }
+
+  get #group(): ConsumerGroup | null {
+    return this.#ownGroup ?? this.#world.kafka?.group ?? null;
   }
 
   get log(): EventLog | null {
@@ -146,7 +157,15 @@ export class Place {
     };
     database.history.onChanged(fail);
     try {
-      const log = await this.#openLog(database, process);
+      await this.#requirePlace(database, process);
+      const isReadModel = await rememberReadModel(database.asDatabase);
+      this.#watchReadModel(isReadModel, () => this.#endSoon(process));
+      const isLog = this.#world.moves ? await rememberMoves(database.pool) : null;
+      const requireReadModel = async (): Promise<void> => {
+        await isReadModel();
+        await isLog?.();
+      };
+      const log = await this.#openLog(database, process, requireReadModel);
       const shares = openShares(shareSettings, () => undefined);
       log.onFailure(fail);
       const outcomes = new OutcomeQueries(database.asDatabase);
@@ -161,6 +180,31 @@ export class Place {
     }
   }
 
+  /** Rejects if the log has moved away from where the settings say, and ends the process when it does. */
+  async #requirePlace({ pool }: SimulatedDatabase, process: SimulatedProcess): Promise<void> {
+    const { moves, log } = this.#world;
+    if (!moves) return;
+    await requirePlace(pool, log);
+    new LogPlaceWatch(pool, log, await readMoves(pool)).onMoved(() => this.#endSoon(process));
+  }
+
+  /** As the service does, which opens the new one then. It looks only when there is something to see. */
+  #watchReadModel(requireReadModel: () => Promise<void>, onReplaced: () => void): void {
+    const { postgres } = this.#world;
+    let seen = postgres.schemaChanges;
+    let isLooking = false;
+    setInterval(() => {
+      const { schemaChanges } = postgres;
+      if (schemaChanges === seen || isLooking) return;
+      isLooking = true;
+      requireReadModel().then(() => {
+        seen = schemaChanges;
+      }, (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined)).finally(() => {
+        isLooking = false;
+      });
+    }, lookInterval);
+  }
+
   /** It has failed: it takes no more requests, and ends after a while. By then it has answered those that it had. */
   #drain(process: SimulatedProcess): void {
     const log = this.#serving?.log;
@@ -173,17 +217,26 @@ export class Place {
     }, process);
   }
 
-  #openLog(database: SimulatedDatabase, process: SimulatedProcess): Promise<EventLog> {
+  /** It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as it can. */
+  #endSoon(process: SimulatedProcess): void {
+    if (this.#process !== process) return;
+    const submitter = this.#serving?.submitter;
+    this.#serving = null;
+    clock.schedule(drainTime, () => submitter?.giveUp(), process);
+    clock.schedule(drainTime + 100, () => (this.#process === process ? this.kill() : undefined), process);
+  }
+
+  #openLog(database: SimulatedDatabase, process: SimulatedProcess, requireReadModel: () => Promise<void>): Promise<EventLog> {
     const common = {
       database: database.asDatabase, projector: new Projector(models), partitions, logger: logger.child({ process: process.name }),
       queueEventsMax: 1000, queueBytesMax: 1e8, unknownWait: 10_000,
     };
     const { signal } = new AbortController();
-    const { kafka } = this.#world;
-    if (kafka === null) return PostgresEngine.open(common, signal);
+    const { log, kafka } = this.#world;
+    if (log === 'postgres') return PostgresEngine.open(common, signal);
     return KafkaEngine.over({
-      connect: () => KafkaConnection.over(connectTo(kafka.brokers, process), 'log'),
+      connect: () => KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'),
       membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, requireReadModel: async () => undefined, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
+    }, { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
   }
 }

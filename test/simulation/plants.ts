@@ -6,14 +6,18 @@ import { Batch } from '../../projections/engine/batch.ts';
 import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
 import { ProgressNotifier } from '../../projections/engine/kafka/progress-notifications.ts';
 import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/database/database.ts';
 import { HistoryGuard } from '../../src/database/history.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
+import { Rebuild } from '../../src/replay/rebuild.ts';
+import { rebuildName } from '../../src/replay/replay-progress.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { otherReadModel } from './operations.ts';
+import { guards } from './schema-statements.ts';
 import { changing, others } from './statements.ts';
 
 export interface Plant {
@@ -146,6 +150,35 @@ export const plants: Readonly<Record<string, Plant>> = {
   'one version is starved by the other': {
     faults: ['two versions write'],
     plant: () => catchUpAs(async (database, catchUp) => (database.schema === otherReadModel ? undefined : catchUp())),
+  },
+  'a replay that goes on begins with the times of the brokers': {
+    faults: ['a replay takes over while clocks step'],
+    plant: () => {
+      const { read_progress: readProgress } = others;
+      others['read_progress'] = (view, values) => readProgress!(view, values).map((row) => (view.name === rebuildName(readModelSchema) ? { ...row, time: 0 } : row));
+    },
+  },
+  'a takeover does not wait for the last records': {
+    faults: ['a replay takes over beside writes'],
+    plant: () => {
+      const { endWithin } = Rebuild.prototype;
+      Rebuild.prototype.endWithin = function whereItIs(partition) {
+        return endWithin.call(this, partition, 0n, 0n);
+      };
+    },
+  },
+  'a takeover leaves the fencing tokens as they are': {
+    faults: ['a replay takes over beside writes'],
+    plant: () => {
+      guards.epoch = (_, epoch) => epoch as bigint;
+    },
+  },
+  'a log that moves is not closed': {
+    faults: ['the log moves'],
+    plant: () => {
+      guards.refuse = false;
+      guards.epoch = (_, epoch) => epoch as bigint;
+    },
   },
   'an append that waits is never answered': {
     faults: ['Postgres is restarted', 'lines to Postgres are cut'],

@@ -9,8 +9,10 @@ import type { CombinedStatement } from '../../src/database/combine.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { Random } from '../support/random.ts';
 import { clock, wallClock } from './clock.ts';
+import { readModelLock } from './handler.ts';
 import { handlerOf } from './statements.ts';
-import { postgresError, View, type Row, type Server, type Tables } from './view.ts';
+import { Locks, type Holder, type Wanted } from './locks.ts';
+import { postgresError, View, type Changes, type Row, type SchemaChange, type Server, type Tables } from './view.ts';
 
 export interface Result {
   readonly rows: readonly Row[];
@@ -18,23 +20,10 @@ export interface Result {
   readonly command: string;
 }
 
-interface Waiting {
-  readonly session: Session;
-  readonly resolve: () => void;
-}
-
-interface Lock {
-  owner: Session;
-  readonly waiting: Waiting[];
-}
-
-/** How long a session waits for a lock until Postgres looks for a deadlock, in milliseconds (its default). */
-const deadlockTimeout = 1000;
-
 export class PostgresServer implements Server {
   readonly random: Random;
   /** The tables of the log. Each read model has them, too. */
-  readonly log: Tables = new Map([['heads', new Map()], ['records', new Map()], ['history', new Map()]]);
+  readonly log: Tables = new Map([['heads', new Map()], ['records', new Map()], ['history', new Map()], ['place', new Map()], ['triggers of records', new Map()]]);
   /** By the names of their schemas. */
   readonly readModels = new Map<string, Tables>();
   /** By how much the clock of the server is ahead, in milliseconds. */
@@ -46,12 +35,15 @@ export class PostgresServer implements Server {
   localKeys = 1n;
   /** How many commits there were when clients began. */
   firstCommits = 0;
-  refuses: (body: string) => boolean = () => false;
+  refuses: (body: string, readModel: string) => boolean = () => false;
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
-  readonly #locks = new Map<string, Lock>();
+  readonly locks = new Locks();
+  /** How often read models came, went, or got another name; and what is called when they do. */
+  schemaChanges = 0;
+  onSchemasChanged: () => void = () => undefined;
   /** How to undo each commit, for those that get lost. */
-  readonly #undo: { readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[]; readonly localKeys: bigint }[] = [];
+  readonly #undo: { readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[]; readonly readModels: ReadonlyMap<string, Tables> | null; readonly localKeys: bigint }[] = [];
 
   constructor(random: Random) {
     this.random = random;
@@ -63,21 +55,23 @@ export class PostgresServer implements Server {
 
   /** The committed rows of a table of a read model, or of the log. */
   rowsOf(table: string, readModel = readModelSchema): ReadonlyMap<string, Row> {
-    return this.readModels.get(readModel)!.get(table) ?? new Map<string, Row>();
+    return this.log.get(table) ?? this.readModels.get(readModel)?.get(table) ?? new Map<string, Row>();
   }
 
-  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>, tables: Tables): void {
+  commit(changes: readonly Changes[], schemas: readonly SchemaChange[]): void {
     const undo: (readonly [Map<string, Row>, string, Row | undefined])[] = [];
-    for (const [table, rows] of changes) {
-      const stored = tables.get(table) ?? new Map<string, Row>();
-      tables.set(table, stored);
+    for (const { stored, rows } of changes) {
       for (const [key, row] of rows) {
         undo.push([stored, key, stored.get(key)]);
         if (row === null) stored.delete(key);
         else stored.set(key, row);
       }
     }
-    this.#undo.push({ rows: undo, localKeys: this.localKeys });
+    this.#undo.push({ rows: undo, readModels: schemas.length === 0 ? null : new Map(this.readModels), localKeys: this.localKeys });
+    for (const change of schemas) change(this.readModels);
+    if (schemas.length === 0) return;
+    this.schemaChanges += 1;
+    this.onSchemasChanged();
   }
 
   /** How many transactions were committed. */
@@ -94,7 +88,11 @@ export class PostgresServer implements Server {
   loseCommits(commits: number): void {
     this.restart();
     while (this.#undo.length > commits) {
-      const { rows, localKeys } = this.#undo.pop()!;
+      const { rows, readModels, localKeys } = this.#undo.pop()!;
+      if (readModels !== null) {
+        this.readModels.clear();
+        for (const [name, tables] of readModels) this.readModels.set(name, tables);
+      }
       for (const [table, key, before] of rows.toReversed()) {
         if (before === undefined) table.delete(key);
         else table.set(key, before);
@@ -108,87 +106,47 @@ export class PostgresServer implements Server {
     this.starts += 1;
     for (const session of this.sessions) session.end();
   }
-
-  /** Resolves when the session has the lock. Rejects when it waits for itself. */
-  lock(name: string, session: Session): Promise<void> {
-    if (!session.isAlive) return new Promise(() => undefined);
-    const lock = this.#locks.get(name);
-    if (lock?.owner === session) return Promise.resolve();
-    if (lock === undefined) {
-      this.#locks.set(name, { owner: session, waiting: [] });
-      session.locks.add(name);
-      return Promise.resolve();
-    }
-    return new Promise((resolve, reject) => {
-      session.waitsFor = name;
-      const look = clock.schedule(deadlockTimeout, () => {
-        if (!lock.waiting.includes(waiting) || !this.#isInCircle(session)) return;
-        lock.waiting.splice(lock.waiting.indexOf(waiting), 1);
-        session.waitsFor = null;
-        reject(postgresError('40P01'));
-      }, null);
-      const waiting = {
-        session,
-        resolve: () => {
-          look.isCleared = true;
-          resolve();
-        },
-      };
-      lock.waiting.push(waiting);
-    });
-  }
-
-  /** Whether the session waits for a lock whose owner waits for this session, however indirectly. */
-  #isInCircle(session: Session): boolean {
-    let at: Session | undefined = session;
-    for (let steps = this.sessions.size; at !== undefined && steps >= 0; steps -= 1) {
-      at = at.waitsFor === null ? undefined : this.#locks.get(at.waitsFor)?.owner;
-      if (at === session) return true;
-    }
-    return false;
-  }
-
-  unlock(name: string): void {
-    this.#pass(name, this.#locks.get(name)!);
-  }
-
-  #pass(name: string, lock: Lock): void {
-    const next = lock.waiting.shift();
-    if (next === undefined) {
-      this.#locks.delete(name);
-      return;
-    }
-    const { session, resolve } = next;
-    if (!session.isAlive) return this.#pass(name, lock);
-    lock.owner = session;
-    session.locks.add(name);
-    session.waitsFor = null;
-    resolve();
-  }
 }
 
 let backends = 0;
 
+/** Texts of several statements. */
+function isScript(text: string): boolean {
+  return /^(begin|set local [^;]*);/.test(text);
+}
+
+/** Locks are exclusive unless their names say something else. */
+function wanted(lock: string): Wanted {
+  const name = lock.replace(/^shared /, '');
+  return { name, isShared: name !== lock };
+}
+
 /** A backend: it runs the statements of one connection, one after the other. */
-export class Session {
+export class Session implements Holder {
   readonly id = (backends += 1);
   readonly server: PostgresServer;
   /** The schema of its read model. */
   readonly readModel: string;
   readonly locks = new Set<string>();
-  /** The lock that it waits for. */
+  readonly sessionLocks = new Set<string>();
   waitsFor: string | null = null;
   isAlive = true;
   /** Called when the backend ends. */
   onEnd: () => void = () => undefined;
   #transaction: View | null = null;
   #hasFailed = false;
+  /** How many statements it has run in transactions. */
+  #used = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(server: PostgresServer, readModel: string) {
     this.server = server;
     this.readModel = readModel;
     server.sessions.add(this);
+  }
+
+  get lockTimeout(): number {
+    return Number(this.#transaction?.settings.get('lock_timeout') ?? 0);
   }
 
   get isInTransaction(): boolean {
@@ -200,7 +158,7 @@ export class Session {
     if (!this.isAlive) return;
     this.isAlive = false;
     this.server.sessions.delete(this);
-    this.#unlock();
+    this.server.locks.end(this);
     this.onEnd();
   }
 
@@ -214,9 +172,11 @@ export class Session {
   async #run(statement: Statement, values: readonly unknown[]): Promise<Result> {
     if (!this.isAlive) return new Promise(() => undefined);
     const { text } = statement;
+    if (isScript(text)) return this.#runAll(text);
     if (text === 'begin') return this.#begin();
     if (text === 'commit' || text === 'rollback') return this.#endTransaction(text === 'commit');
     if (this.#hasFailed) throw postgresError('25P02');
+    this.#used += 1;
     try {
       const result = await this.#execute(statement, values);
       if (this.#transaction === null) this.#unlock();
@@ -228,6 +188,13 @@ export class Session {
     }
   }
 
+  /** Runs statements that were sent as one text. Gives the result of the last. */
+  async #runAll(texts: string): Promise<Result> {
+    let last: Result | null = null;
+    for (const text of texts.split(';')) last = await this.#run({ name: '', text: text.trim() }, []);
+    return last!;
+  }
+
   async #execute(statement: Statement, values: readonly unknown[]): Promise<Result> {
     const { parts = [statement], guards = 0 } = statement as Partial<CombinedStatement>;
     let at = 0;
@@ -236,24 +203,34 @@ export class Session {
       const given = values.slice(at, (at += handler.parameters));
       return { handler, given };
     });
-    for (const { handler, given } of calls) for (const lock of handler.locks(given, this.readModel)) await this.server.lock(lock, this);
+    if (calls.some(({ handler }) => handler.usesReadModel)) await this.server.locks.take({ name: readModelLock(this.readModel), isShared: true }, this);
+    for (const { handler, given } of calls) for (const lock of handler.locks(given, this.readModel)) await this.server.locks.take(wanted(lock), this);
     // What a statement does takes time, in which others run.
     await clock.sleep(this.server.random.between(0, 0.5));
     if (!this.isAlive) return new Promise(() => undefined);
     const view = this.#transaction ?? this.#view();
     const results = calls.map(({ handler, given }, part) => {
-      const rows = handler.run(view, given);
+      const rows = handler.inSession?.(this, given) ?? handler.run(view, given);
       // Postgres runs the parts that guard before those that nobody reads from.
       if (part < guards && rows.length === 0) throw postgresError('22012');
       return rows;
     });
     if (this.#transaction === null) view.commit();
+    else this.#endWhenIdle(view);
     const rows = results.at(-1)!;
     return { rows, rowCount: rows.length, command: 'SELECT' };
   }
 
   #view(): View {
-    return new View(this.server, this.server.readModels.get(this.readModel)!);
+    return new View(this.server, this.readModel, new Map());
+  }
+
+  /** Postgres ends a session that is idle in its transaction for longer than it said. */
+  #endWhenIdle(view: View): void {
+    this.#used += 1;
+    const limit = Number(view.settings.get('idle_in_transaction_session_timeout') ?? 0);
+    const used = this.#used;
+    if (limit > 0) clock.schedule(limit, () => (this.#transaction === view && this.#used === used ? this.end() : undefined), null);
   }
 
   #begin(): Result {
@@ -272,7 +249,6 @@ export class Session {
   }
 
   #unlock(): void {
-    for (const lock of this.locks) this.server.unlock(lock);
-    this.locks.clear();
+    this.server.locks.release(this.locks, this);
   }
 }

@@ -7,6 +7,11 @@ import { isFull, scale } from '../scale.ts';
 /** How many histories a planted bug may take until it is found. */
 const historiesMax = 3000;
 
+/** Seeds that find a planted bug sooner than the usual one, which is 1. */
+const seeds: Readonly<Record<string, string>> = {
+  'a replay that goes on begins with the times of the brokers': '210',
+};
+
 interface Ended {
   readonly code: number;
   readonly output: string;
@@ -27,7 +32,7 @@ test('random histories have no problem', async () => {
 }, scale.simulationSeconds * 1000 + 120_000);
 
 test('a seed always gives the same history', async () => {
-  const options = ['--histories', '20', '--seed', '1'];
+  const options = ['--histories', '10', '--seed', '1'];
   const [first, second] = [await simulate(...options), await simulate(...options)];
   const withoutSeconds = ({ output }: Ended): string => output.replace(/, \d+ s, [\d.]+ histories a second:/, ':');
   expect(withoutSeconds(second)).toBe(withoutSeconds(first));
@@ -40,9 +45,11 @@ test.each([
   'what was appended twice is decided twice', 'who waits is told success by the offset', 'what cannot be projected is passed over',
   'what took effect is answered with 4xx', 'outcomes are told before they are stored',
   'a writer connection is kept while its partition is caught up', 'one version is starved by the other', 'an append that waits is never answered',
+  'a replay that goes on begins with the times of the brokers', 'a takeover does not wait for the last records', 'a takeover leaves the fencing tokens as they are',
+  'a log that moves is not closed',
 ])('it finds: %s', async (plant) => {
-  // A seed with which each is found, so that none is missed by chance.
-  const seed = isFull ? [] : ['--seed', '1'];
+  // A seed with which each is found, so that none is missed by chance, and soon.
+  const seed = isFull ? [] : ['--seed', seeds[plant] ?? '1'];
   expect(await simulate('--histories', String(historiesMax), '--plant', plant, ...seed)).toMatchObject({
     code: 1, output: expect.stringMatching(/^SEED=\d+\nThe history of seed \d+ \(.*\) has problems:\n/),
   });

@@ -3,21 +3,12 @@ import type { Statement } from '../../src/database/pipelined-client.ts';
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
+import type { Handler, Values } from './handler.ts';
 import { modelStatements } from './model-statements.ts';
+import { schemaStatement } from './schema-statements.ts';
 import { partitions } from './partitions.ts';
 import { generatedWrite, keyOf } from './stored-rows.ts';
 import { postgresError, type Row, type View } from './view.ts';
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Values = readonly any[];
-
-export interface Handler {
-  /** How many parameters the statement has. */
-  readonly parameters: number;
-  /** The locks that it takes first, by name. */
-  locks(values: Values, readModel: string): readonly string[];
-  run(view: View, values: Values): readonly Row[];
-}
 
 type Run = Handler['run'];
 
@@ -25,8 +16,12 @@ type Run = Handler['run'];
 const headLock = (partition: unknown): string => `head ${String(partition)}`;
 const progressLock = (partition: unknown, readModel: string): string => `progress ${String(partition)} of ${readModel}`;
 
+/** The locks on the tables of the records, and of the progress of a read model, which all have that write to them. */
+export const writesRecords = 'shared records';
+export const writesProgress = (readModel: string): string => `shared progress of ${readModel}`;
+
 const locksHead: Handler['locks'] = ([partition]) => [headLock(partition)];
-const locksProgress: Handler['locks'] = ([partition], readModel) => [progressLock(partition, readModel)];
+const locksProgress: Handler['locks'] = ([partition], readModel) => [writesProgress(readModel), progressLock(partition, readModel)];
 
 function progress(view: View, partition: unknown): Row {
   return view.get('progress', String(partition))!;
@@ -37,8 +32,14 @@ function change(view: View, partition: unknown, when: (row: Row) => boolean, set
   const before = progress(view, partition);
   if (!when(before)) return [];
   const row = { ...before, ...set(before) };
+  if (row['epoch'] !== before['epoch'] || (row['contradicted'] === true && before['contradicted'] === false)) refuseIfClosed(view, 'progress', 'tablog.epochs');
   view.put('progress', String(partition), row);
   return [row];
+}
+
+/** Throws as a trigger on the table does, unless there is none, or the setting lets the transaction through. */
+function refuseIfClosed(view: View, table: string, setting: string): void {
+  if (view.get(`triggers of ${table}`, '') !== null && view.settings.get(setting) !== 'on') throw postgresError('TL001');
 }
 
 /** All rows of the progress, or of the heads, in the order of partitions. */
@@ -53,6 +54,7 @@ function moveHead(view: View, partition: unknown, next: bigint, time: number): R
 }
 
 function putRecord(view: View, partition: unknown, offset: bigint, time: number, bytes: Uint8Array): void {
+  refuseIfClosed(view, 'records', 'tablog.copies');
   const key = `${String(partition)} ${offset}`;
   if (view.get('records', key) !== null) throw postgresError('23505', 'records_pkey');
   view.put('records', key, { offset, time, bytes });
@@ -98,6 +100,10 @@ function heldTeams({ held }: Row, change: (held: Record<string, number>) => obje
   return JSON.stringify(change(JSON.parse(held as string)));
 }
 
+/** Which statements write records, and which use no table of a read model, by name. */
+const addsRecords: ReadonlySet<string> = new Set(['insert_record', 'insert_records', 'insert_copies']);
+const ofLog: ReadonlySet<string> = new Set([...addsRecords, 'move_head', 'select_hashes', 'select_records', 'select_end', 'next_local_keys', 'notify_progress', 'end_backend']);
+
 /** Which of them lock the head. */
 const onHeads: ReadonlySet<string> = new Set(['move_head', 'lock_head']);
 
@@ -110,6 +116,12 @@ export const others: Record<string, Run> = {
   insert_records: (view, [partition, offset, time, all, firsts, lengths]) => {
     (firsts as number[]).forEach((first, at) => {
       putRecord(view, partition, offset + BigInt(at), time, (all as Buffer).subarray(first - 1, first - 1 + lengths[at]));
+    });
+    return [];
+  },
+  insert_copies: (view, [partition, offset, all, times, firsts, lengths]) => {
+    (firsts as number[]).forEach((first, at) => {
+      putRecord(view, partition, offset + BigInt(at), times[at], (all as Buffer).subarray(first - 1, first - 1 + lengths[at]));
     });
     return [];
   },
@@ -183,7 +195,7 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   ['update progress set halted = $2, contradicted = true', locksProgress, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
   }],
-  ['update progress set halted = null, contradicted = false', ([partitions], readModel) => (partitions as number[]).map((partition) => progressLock(partition, readModel)), (view, [partitions]) => {
+  ['update progress set halted = null, contradicted = false', ([partitions], readModel) => [writesProgress(readModel), ...(partitions as number[]).map((partition) => progressLock(partition, readModel))], (view, [partitions]) => {
     return (partitions as number[]).flatMap((partition) => {
       return change(view, partition, ({ contradicted }) => contradicted === true, () => ({ halted: null, contradicted: false }));
     });
@@ -195,12 +207,8 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
   }],
   ['select partition, team_id as "teamId"', () => [], (view, [teamId]) => view.all('quarantines').filter((row) => teamId === undefined || row['teamId'] === teamId)],
-  ['select pg_advisory_xact_lock', ([lock]) => [`advisory ${lock}`], () => []],
-  ['create ', () => [], () => []],
-  ['select from pg_namespace', () => [], () => [{}]],
-  ['select to_regclass', () => [], () => [{ records: 'there' }]],
   ['select partition, next, (extract', () => allPartitions(partitions).map(headLock), (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time }))],
-  ['with moved as', locksHead, (view, [partition, bytes]) => {
+  ['with moved as', (values, readModel) => [writesRecords, ...locksHead(values, readModel)], (view, [partition, bytes]) => {
     const { next, time } = view.get('heads', String(partition)) as { next: bigint; time: number };
     const now = Math.max(time, view.server.time);
     putRecord(view, partition, next, now, bytes);
@@ -228,14 +236,17 @@ export function handlerOf(statement: Statement): Handler {
   return handler;
 }
 
-function findHandler(statement: Statement): Pick<Handler, 'locks' | 'run'> {
+function findHandler(statement: Statement): Omit<Handler, 'parameters'> {
   const { name, text } = statement;
+  const usesReadModel = !ofLog.has(name);
   const changes = changing[name];
-  if (changes) return { locks: onHeads.has(name) ? locksHead : locksProgress, run: changes };
-  const run = others[name] ?? modelStatements(statement) ?? generatedWrite(statement);
-  if (run) return { locks: () => [], run };
+  if (changes) return { usesReadModel, locks: onHeads.has(name) ? locksHead : locksProgress, run: changes };
   const start = text.trimStart();
+  const ofSchema = name === '' ? schemaStatement(start) : null;
+  if (ofSchema !== null) return ofSchema;
+  const run = others[name] ?? modelStatements(statement) ?? generatedWrite(statement);
+  if (run) return { usesReadModel, locks: () => (addsRecords.has(name) ? [writesRecords] : []), run };
   const found = unnamed.find(([begin]) => start.startsWith(begin));
   if (!found) throw new Error(`the model of Postgres does not know: ${name} ${text}`);
-  return { locks: found[1], run: found[2] };
+  return { usesReadModel: !start.includes(logSchema) && !start.startsWith('select case'), locks: found[1], run: found[2] };
 }

@@ -4,7 +4,9 @@ import { OutcomeEntity } from '../../projections/engine/outcomes/outcome.entity.
 import { ProgressEntity } from '../../projections/engine/progress/progress.entity.ts';
 import { models } from '../../projections/models.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { postgresError, type Row, type View } from './view.ts';
+import { allPartitions } from '../../src/log/partition.ts';
+import { partitions } from './partitions.ts';
+import { postgresError, type Row, type Tables, type View } from './view.ts';
 
 interface TableOfRows {
   readonly name: string;
@@ -27,6 +29,17 @@ const tables = new Map(entities.map(({ meta }) => {
   };
   return [table.name, table];
 }));
+
+export function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
+  return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
+}
+
+/** The tables of a read model that has just been created. */
+export function emptyReadModel(): Tables {
+  return new Map([['progress', rowsOfPartitions((partition) => ({
+    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, held: '{}',
+  }))]]);
+}
 
 export function keyOf(table: string, row: Row): string {
   return tables.get(table)!.key.map((name) => String(row[name])).join(' ');
@@ -97,7 +110,7 @@ export function generatedWrite(statement: Statement): ((view: View, values: read
   const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return (view, values) => {
     const rows = decodeRows(statement, values).map((row) => nullEmptyLines(text, row));
-    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body))) throw postgresError('22P05');
+    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name))) throw postgresError('22P05');
     for (const row of rows) {
       const key = keyOf(table.name, row);
       const before = view.get(table.name, key);

@@ -21,12 +21,26 @@ export interface Server {
   readonly starts: number;
   /** The next value of the sequence of local keys. */
   localKeys: bigint;
-  /** Whether rows with this body are refused. */
-  refuses: (body: string) => boolean;
+  /** Whether the read model refuses rows with this body. */
+  refuses: (body: string, readModel: string) => boolean;
   readonly listeners: Iterable<(channel: string, payload: string) => void>;
   readonly sessions: Iterable<{ readonly id: number; end(): void }>;
-  commit(changes: ReadonlyMap<string, ReadonlyMap<string, Row | null>>, tables: Tables): void;
+  /** The tables of the log. Each read model has them, too. */
+  readonly log: Tables;
+  /** By the names of their schemas. */
+  readonly readModels: Map<string, Tables>;
+  /** Makes changes at once: rows, and then read models that come, go, or get another name. */
+  commit(changes: readonly Changes[], schemas: readonly SchemaChange[]): void;
 }
+
+/** The changed rows of a table; null: a row is gone. */
+export interface Changes {
+  readonly stored: Map<string, Row>;
+  readonly rows: ReadonlyMap<string, Row | null>;
+}
+
+/** Changes which read models there are. */
+export type SchemaChange = (readModels: Map<string, Tables>) => void;
 
 const oids = new WeakMap<Tables, bigint>();
 let lastOid = 0;
@@ -34,26 +48,42 @@ let lastOid = 0;
 /** The committed rows of the log and of one read model, as changed by one transaction. */
 export class View {
   readonly server: Server;
-  readonly #tables: Tables;
+  /** The schema of the read model. */
+  readonly name: string;
+  /** The read model, as it was found when it was first used: from then on the transaction has a lock on it. */
+  #tables: Tables | null = null;
   readonly #changes = new Map<string, Map<string, Row | null>>();
+  readonly #schemas: SchemaChange[] = [];
+  readonly #others = new Map<string, View>();
   readonly #notifications: (readonly [channel: string, payload: string])[] = [];
+  /** The settings of the transaction. */
+  readonly settings: Map<string, string>;
 
-  /** `tables`: rows by their primary keys, by table. */
-  constructor(server: Server, tables: Tables) {
+  constructor(server: Server, name: string, settings: Map<string, string>) {
     this.server = server;
-    this.#tables = tables;
+    this.name = name;
+    this.settings = settings;
   }
 
   /** The OID of the progress of this read model. */
   get oid(): bigint {
-    const known = oids.get(this.#tables) ?? BigInt((lastOid += 1));
-    oids.set(this.#tables, known);
+    const tables = this.#readModel();
+    const known = oids.get(tables) ?? BigInt((lastOid += 1));
+    oids.set(tables, known);
     return known;
+  }
+
+  /** The same transaction's view of another read model. */
+  in(schema: string): View {
+    if (schema === this.name) return this;
+    const other = this.#others.get(schema) ?? new View(this.server, schema, this.settings);
+    this.#others.set(schema, other);
+    return other;
   }
 
   get(table: string, key: string): Row | null {
     const changed = this.#changes.get(table)?.get(key);
-    return changed === undefined ? (this.#tables.get(table)?.get(key) ?? null) : changed;
+    return changed === undefined ? (this.#stored(table).get(key) ?? null) : changed;
   }
 
   /** `null`: deletes the row. */
@@ -64,9 +94,14 @@ export class View {
 
   all(table: string): Row[] {
     const changes = this.#changes.get(table);
-    const committed = this.#tables.get(table) ?? new Map<string, Row>();
+    const committed = this.#stored(table);
     if (changes === undefined) return [...committed.values()];
     return [...new Map([...committed, ...changes]).values()].filter((row) => row !== null);
+  }
+
+  /** Happens when this is committed. */
+  changeSchemas(change: SchemaChange): void {
+    this.#schemas.push(change);
   }
 
   /** Listeners hear it when this is committed. */
@@ -75,7 +110,22 @@ export class View {
   }
 
   commit(): void {
-    if (this.#changes.size > 0) this.server.commit(this.#changes, this.#tables);
+    const views = [this, ...this.#others.values()];
+    const changes = views.flatMap((view) => [...view.#changes].map(([table, rows]) => ({ stored: view.#stored(table), rows })));
+    if (changes.length > 0 || this.#schemas.length > 0) this.server.commit(changes, this.#schemas);
     for (const notification of this.#notifications) for (const hear of this.server.listeners) hear(...notification);
+  }
+
+  #stored(table: string): Map<string, Row> {
+    const tables = this.server.log.has(table) ? this.server.log : this.#readModel();
+    const stored = tables.get(table) ?? new Map<string, Row>();
+    tables.set(table, stored);
+    return stored;
+  }
+
+  #readModel(): Tables {
+    this.#tables ??= this.server.readModels.get(this.name) ?? null;
+    if (this.#tables === null) throw postgresError('42P01');
+    return this.#tables;
   }
 }

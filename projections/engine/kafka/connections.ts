@@ -27,6 +27,7 @@ export async function openConnections(connect: () => Promise<KafkaConnection>, d
     reader = new KafkaReader(await connect(), partitions);
     await beginLog(database, connection, reader);
     const wrong = await findWrongPartitions(database, reader);
+    await confirmLeaders(connection, partitions);
     const bounds = await connection.bounds(allPartitions(partitions));
     const ends = allPartitions(partitions).map((partition) => bounds.get(partition)!.end);
     return { connection, reader, ends, wrong, close };
@@ -34,4 +35,13 @@ export async function openConnections(connect: () => Promise<KafkaConnection>, d
     await close();
     throw error;
   }
+}
+
+/**
+ * Has a second broker confirm who leads, if one can be asked: a leader that was deposed, and does not know it yet, tells where the log ended then. A read
+ * model that has lost commits would be taken for caught up there, and served without what was acknowledged since.
+ */
+async function confirmLeaders(connection: KafkaConnection, partitions: number): Promise<void> {
+  // Where no second broker confirms it, or none can be asked, the process starts with what is known.
+  await Promise.allSettled(allPartitions(partitions).map((partition) => connection.findLeaderAnew(partition)));
 }

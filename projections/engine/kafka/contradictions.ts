@@ -20,6 +20,8 @@ export interface ContradictionsOptions {
   readonly reader: LedLog;
   readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'leaderOf' | 'findLeaderAnew'>;
   readonly database: Pick<Database, 'pool'>;
+  /** Rejects once this process uses another read model, or log, than the present one: what it finds counts no more. */
+  readonly requireReadModel: () => Promise<void>;
   readonly logger: Logger;
   /** Those found at the start, and why. */
   readonly found: ReadonlyMap<number, WrongLog>;
@@ -112,9 +114,14 @@ export class Contradictions {
 
   /** For all processes, and for those that are started later. */
   #store(partition: number, reason: string): void {
-    const { database: { pool }, logger } = this.#options;
+    const { database: { pool }, requireReadModel, logger } = this.#options;
     const { signal } = this.#closing;
-    const noting = pRetry(() => noteContradicted(pool, partition, reason), {
+    const note = async (): Promise<void> => {
+      // The log may have moved to another topic, and the one that is short is this process's own.
+      await requireReadModel();
+      await noteContradicted(pool, partition, reason);
+    };
+    const noting = pRetry(note, {
       retries: Infinity, minTimeout: noteDelay, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
     }).then(() => {
       // An operator may resume it before this process reads the progress again.

@@ -37,7 +37,7 @@ import { appendsWait, Waits } from '../waits.ts';
 export interface KafkaEngineOptions extends AdmissionLimits {
   readonly database: Database;
   readonly projector: Projector;
-  /** Rejects once the read model was replaced by another one. */
+  /** Rejects once the read model was replaced by another one, or the log has moved. */
   readonly requireReadModel: () => Promise<void>;
   readonly partitions: number;
   /** Whether processes that use other read models may append; absent: they do not. */
@@ -100,7 +100,7 @@ export class KafkaEngine implements EventLog {
     this.#looks = new SharedRuns(() => connection.bounds(allPartitions(partitions)));
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
-      partitions, reader, connection, database, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
+      partitions, reader, connection, database, requireReadModel, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
     });
     this.#watch = new ProgressWatch({
       database, waiters: this.#waiters, partitions, unknownWait, listens, logger,

@@ -35,7 +35,7 @@ export interface PartitionOwnerOptions {
   readonly reader: LedLog;
   readonly database: Database;
   readonly projector: Projector;
-  /** Rejects once the read model was replaced: this process remembers the old one. */
+  /** Rejects once the read model was replaced, or the log has moved: this process remembers the old one. */
   readonly requireReadModel: () => Promise<void>;
   readonly logger: Logger;
   readonly listener: ProjectionListener;

@@ -71,6 +71,15 @@ class Behind extends Error {
   }
 }
 
+/** More is projected than the log in Postgres has: the log has moved to Kafka, and this process has not noticed yet. */
+class LogElsewhere extends Error {
+  override readonly name = 'LogElsewhere';
+
+  constructor(partition: number) {
+    super(`more of partition ${partition} is projected than the log in Postgres has`);
+  }
+}
+
 export interface PartitionWriterOptions {
   readonly partition: number;
   /** The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one is stored there. */
@@ -146,7 +155,7 @@ export class PartitionWriter {
       this.#batches.lost();
       if (isStatementTimeout(error)) observer.projectionTimedOut();
       if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
-      else if (isLogClosed(error)) for (const waiter of batch) waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
+      else if (isLogClosed(error) || error instanceof LogElsewhere) for (const waiter of batch) waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
       else if (isStatementTimeout(error)) await this.#settleSlow(batch, error);
       else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
@@ -233,6 +242,8 @@ export class PartitionWriter {
     let missing: readonly LogRecord[] = [];
     try {
       const { next: offset, layout, projected } = await this.#lockHead(tx);
+      // Processes that have the log in Kafka project what this one does not have.
+      if (projected > offset) throw new LogElsewhere(partition);
       if (projected !== offset) missing = await this.#readMissing(tx, projected, offset);
       const isAll = projected + BigInt(missing.length) === offset;
       if (missing.length > 0) this.#cautious = cautiousBatches;

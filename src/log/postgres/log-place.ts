@@ -27,6 +27,30 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
   return rows[0]?.log ?? null;
 }
 
+/**
+ * How often the log has moved. A process that missed a move, and the one back, is told by this that the log is not the one that it uses: another topic may hold
+ * it, and its fencing tokens are void.
+ */
+export async function readMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<string> {
+  if (await readLogPlace(connection) === null) return '0';
+  // Logs that earlier versions moved do not have the column.
+  const { rows } = await connection.query<{ moves: string }>(`select coalesce(to_jsonb(place) ->> 'moves', '0') as moves from ${logSchema}.place`);
+  return rows[0]!.moves;
+}
+
+/** The log has moved since this process opened it. */
+export class LogMoved extends Error {
+  override readonly name = 'LogMoved';
+}
+
+/** Remembers how often the log has moved. The check that it resolves to rejects with LogMoved once it has moved again. */
+export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<() => Promise<void>> {
+  const known = await readMoves(connection);
+  return async () => {
+    if (await readMoves(connection) !== known) throw new LogMoved('the log has moved, and this process is about to end');
+  };
+}
+
 /** The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round. `log`: the right one. */
 export function describeLogPlace(log: LogKind): string {
   return log === 'kafka' ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
@@ -40,6 +64,7 @@ export async function prepareMoves(pool: pg.Pool, partitions: number): Promise<v
     singleton boolean primary key default true check (singleton),
     log text not null
   )`);
+  await pool.query(`alter table ${logSchema}.place add column if not exists moves bigint not null default 0`);
   // Copies are let through: they are made only while the log is elsewhere.
   await pool.query(`create or replace function ${logSchema}.refuse_append() returns trigger language plpgsql as $$
     begin
@@ -68,5 +93,5 @@ export async function noteFirstPlace(client: pg.ClientBase, log: LogKind): Promi
 }
 
 export async function noteLogPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
-  await client.query(`insert into ${logSchema}.place (log) values ($1) on conflict (singleton) do update set log = excluded.log`, [log]);
+  await client.query(`insert into ${logSchema}.place (log, moves) values ($1, 1) on conflict (singleton) do update set log = excluded.log, moves = place.moves + 1`, [log]);
 }

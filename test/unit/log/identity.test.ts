@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Contradictions } from '../../../projections/engine/kafka/contradictions.ts';
+import { LogMoved } from '../../../src/log/postgres/log-place.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { encodeGenesis, hashOf, OtherLeader, proveIdentityTwice, RecordsLost, type LedLog } from '../../../src/log/identity.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
@@ -95,8 +96,24 @@ test.each([
   const contradictions = new Contradictions({
     partitions: 1, reader, logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
     connection: { doubtsAbout: () => 1, leaderOf: () => 'b', findLeaderAnew: async () => 'b' },
-    database: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Pick<Database, 'pool'>,
+    database: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Pick<Database, 'pool'>, requireReadModel: async () => undefined,
   });
   const proved = contradictions.prove(0).catch((error: Error) => Promise.reject(error.cause as Error));
   await expect(proved).rejects.toThrow('another broker leads it than was asked');
+});
+
+test.each([
+  ['notes that the log has lost records, for all', async () => undefined, 1],
+  ['notes nothing once its log is not the present one any more', () => Promise.reject(new LogMoved('the log has moved')), 0],
+])('a process %s', async (_name, requireReadModel, noted) => {
+  const queries: string[] = [];
+  const contradictions = new Contradictions({
+    partitions: 1, reader: new Led({ a: 3 }, ['a'], 'a'), logger: pino({ level: 'silent' }), onFound: () => undefined, requireReadModel,
+    found: new Map([[0, new RecordsLost(0, 'it is too short')]]), connection: { doubtsAbout: () => 1, leaderOf: () => 'a', findLeaderAnew: async () => 'a' },
+    database: { pool: { query: async (text: string) => queries.push(text) } } as unknown as Pick<Database, 'pool'>,
+  });
+  expect(contradictions.of(0)).toContain('it is too short');
+  await new Promise((resolve) => setImmediate(resolve));
+  await contradictions.close();
+  expect(queries).toHaveLength(noted);
 });

@@ -1,8 +1,10 @@
 /** Outcomes survive being stored, and are matched to the attempts that they belong to. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { findOutcomes, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
+import { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
+import { findOutcomes, isDuplicateOutcome, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
 import { answersAttempt, outcomeLife, outcomesKept, type Attempt, type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
+import type { Database } from '../../../src/database/database.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
 
 /** A field that may be left out. */
@@ -60,4 +62,39 @@ describe('an outcome of the record at offset 5 is that of an attempt', () => {
   ])('%s', (_name, attempt, expected) => {
     expect(answersAttempt(first, attempt)).toBe(expected);
   });
+});
+
+describe('what a try of a command is told, whose outcome is of the time 0', () => {
+  const minute = 60_000;
+  /** `replacedTime`: when the outcome that it replaced was recorded. */
+  async function told(at: number, notAfter: number, time: number, replacedTime: number | null): Promise<unknown> {
+    const recorded = outcomeRow(3, { commandId: 'c', offset: 5n, time, outcome: { status: 'applied', result: {}, etag: 7n, requestDigest: undefined } });
+    const rows = [{ next: 6n, held: '{}', replacedTime, ...recorded }];
+    const database = { reader: { query: async () => ({ rows, rowCount: 1, command: 'SELECT' }) } };
+    const { outcome: found } = await new OutcomeQueries(database as unknown as Database).find(3, 'c', { at, notAfter });
+    return typeof found === 'object' && found !== null ? found.status : found;
+  }
+
+  test.each<[string, number, unknown]>([
+    ['in the same week', outcomeLife - minute - 1, 'applied'],
+    ['a minute before the week ends', outcomeLife - minute, 'forgotten'],
+    ['a minute after it', outcomeLife + minute, 'forgotten'],
+    ['later', outcomeLife + minute + 1, null],
+  ])('%s', async (_name, at, expected) => {
+    expect(await told(at, at, 0, null)).toBe(expected);
+    // An outcome that replaced one from so long ago.
+    expect(await told(at, at + outcomeLife, outcomeLife, 0)).toBe(expected === 'forgotten' ? 'forgotten' : 'applied');
+  });
+
+  test('if it was replaced after the try, by one that counts as new', async () => {
+    expect(await told(1000, 2000, outcomeLife, 0)).toBe('forgotten');
+    expect(await told(1000, 2000, outcomeLife, null)).toBe('applied');
+  });
+});
+
+test('only a second outcome of a command is a duplicate', () => {
+  const violation = (code: string, constraint: string): Error => Object.assign(new Error('refused'), { code, constraint });
+  expect(isDuplicateOutcome(violation('23505', 'outcomes_pkey'))).toBe(true);
+  expect(isDuplicateOutcome(violation('23505', 'segments_pkey'))).toBe(false);
+  expect(isDuplicateOutcome(violation('40001', 'outcomes_pkey'))).toBe(false);
 });

@@ -1,0 +1,65 @@
+/** A command of an operator that works beside the service for a while, and may be killed, or stand still, meanwhile. */
+import type { Random } from '../support/random.ts';
+import { readModelSchema } from '../../projections/models.ts';
+import { Database } from '../../src/database/database.ts';
+import { clock, SimulatedProcess } from './clock.ts';
+import { cutConnectionsOf } from './connections.ts';
+import type { Deployment } from './fault.ts';
+
+export interface Command {
+  readonly name: string;
+  readonly work: (process: SimulatedProcess, database: Database) => Promise<unknown>;
+  /** Whether this error says that there was nothing left to do. */
+  readonly isDone?: (error: unknown) => boolean;
+}
+
+/** How often a command is interrupted at most, and how often one is tried anew that fails. */
+const interruptionsMax = 3;
+const attemptsMax = 100;
+
+/** Runs a command until it is done, and kills it a few times before: what it began, the next run goes on with. Processes may be killed too. */
+export async function untilDone(deployment: Deployment, command: Command): Promise<void> {
+  const { places, random, problems } = deployment;
+  const interruptions = random.below(interruptionsMax + 1);
+  for (let attempt = 0; ; attempt += 1) {
+    if (random.chance(0.2)) random.pick(places).kill();
+    const ended = await run(random, command, attempt < interruptions ? random.between(1, random.pick([20, 200, 2000])) : null);
+    if (ended === 'done') return;
+    if (attempt === attemptsMax) {
+      problems.push(`${command.name} fails again and again: ${String(ended)}`);
+      return;
+    }
+    await clock.sleep(random.between(100, 1500));
+  }
+}
+
+/** Runs it once, and kills it after so many milliseconds; null: not at all. */
+async function run(random: Random, { name, work, isDone }: Command, killedAfter: number | null): Promise<'done' | 'killed' | Error> {
+  const process = new SimulatedProcess(name);
+  const killed = Promise.withResolvers<'killed'>();
+  if (killedAfter !== null) {
+    clock.schedule(killedAfter, () => {
+      process.kill();
+      cutConnectionsOf(process);
+      killed.resolve('killed');
+    }, null);
+  }
+  if (random.chance(0.2)) {
+    clock.schedule(random.between(0, 5000), () => {
+      process.pause();
+      clock.schedule(random.between(100, 20_000), () => process.resume(), null);
+    }, null);
+  }
+  const running = process.run(async (): Promise<'done' | Error> => {
+    const database = await Database.open({ url: '', schema: readModelSchema });
+    try {
+      await work(process, database);
+      return 'done';
+    } catch (error) {
+      return isDone?.(error) === true ? 'done' : error as Error;
+    } finally {
+      await database.close();
+    }
+  });
+  return Promise.race([running, killed.promise]);
+}
