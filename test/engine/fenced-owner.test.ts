@@ -51,7 +51,7 @@ test('an owner stores nothing that it read before another process proved the log
   };
   const contradictions = new Contradictions({
     partitions: 1, reader: log, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, leaderOf: () => '1', findLeaderAnew: async () => '1' },
+    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => '1', findLeaderAnew: async () => '1' },
   });
   closers.push(() => contradictions.close());
   await contradictions.prove(partition);
