@@ -95,7 +95,7 @@ test.each([
   const row = { next: '3', time: '0', base: '0', epoch: '0', logId, lastHash: remembered.lastHash, halted: null, contradicted: false, caughtUp: true, held: '{}' };
   const contradictions = new Contradictions({
     partitions: 1, reader, logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, leaderOf: () => 'b', findLeaderAnew: async () => 'b' },
+    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => 'b', findLeaderAnew: async () => 'b' },
     database: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Pick<Database, 'pool'>, requireReadModel: async () => undefined,
   });
   const proved = contradictions.prove(0).catch((error: Error) => Promise.reject(error.cause as Error));
