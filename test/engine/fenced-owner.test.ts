@@ -56,7 +56,7 @@ test('an owner stores nothing that it read before another process proved the log
   const contradictions = new Contradictions({
     partitions: 1, reader: log, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
     connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => '1', findLeaderAnew: async () => '1' },
-      requireReadModel: async () => undefined,
+    requireReadModel: async () => undefined,
   });
   closers.push(() => contradictions.close());
   await contradictions.prove(partition);
@@ -72,7 +72,7 @@ test('a takeover serves a process as a fence if it came after its last doubt, wh
   let doubts = 1;
   let isConnected = true;
   const contradictions = new Contradictions({
-    partitions: 1, reader: projected!, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
+    partitions: 1, reader: projected!, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined, requireReadModel: async () => undefined,
     connection: {
       doubtsAbout: () => doubts, doubtsWhileConnected: () => (isConnected ? doubts : null), reachLeader: async () => undefined,
       leaderOf: () => '1', findLeaderAnew: async () => '1',
