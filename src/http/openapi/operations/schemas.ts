@@ -1,5 +1,6 @@
 /** Schemas and examples that several operations share. */
 import { z } from 'zod';
+import { columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
 import { scalarKinds } from '../../../values/column-type.ts';
 import type { Content, Contents } from '../operation.ts';
 
@@ -18,7 +19,7 @@ const kind = z.enum(scalarKinds);
 export const columnType = z.union([kind, z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) })]);
 
 /** The value of a column; empty columns are left out. */
-const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+export const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
 export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
   id: 'Row',
@@ -27,6 +28,7 @@ export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
 
 export const inputRow = z.looseObject({}).meta({
   id: 'InputRow',
+  propertyNames: { minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText },
   description: 'The values of a row\'s columns by column ID. A column that is null or left out is empty.',
 });
 
