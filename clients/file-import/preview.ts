@@ -1,8 +1,6 @@
 /** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
-import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import type { Delimiter } from '../../src/formats/delimited-records.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
@@ -17,6 +15,7 @@ import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
+import { readChunk } from './read-chunk.ts';
 import type { Source } from './source.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
@@ -64,11 +63,11 @@ export async function preview(source: Source, { format, encoding, delimiter, onS
   await chunks.return();
   return {
     delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
-    ...readChunk(chunk, cutter, onSchemaError), rowsRead: chunk.rows, isWhole,
+    ...readTable(chunk, cutter, onSchemaError), rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readChunk(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows'> {
+function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
@@ -83,12 +82,9 @@ function readChunk(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Pr
   return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema) };
 }
 
-function readBlocks({ body }: Chunk, { mediaType }: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): RowBlock[] {
-  const reader = mediaType === 'application/json'
-    ? new JsonRowReader({ form: 'rows', dropsCells })
-    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', dropsCells });
+function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): RowBlock[] {
   try {
-    return [...reader.push(body), ...reader.end().blocks];
+    return readChunk(chunk, cutter, dropsCells);
   } catch (error) {
     throw error instanceof MalformedBody ? malformed(error.message) : error;
   }
