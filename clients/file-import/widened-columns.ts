@@ -1,6 +1,5 @@
 /** Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
 import { excerptOf } from '../../src/values/build-profile.ts';
 import { classifyCell } from '../../src/values/cell-value.ts';
 import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/values/column-type.ts';

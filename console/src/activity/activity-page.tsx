@@ -76,8 +76,8 @@ function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactEl
   }, [minutes]);
   return (
     <div className="pair">
-      <LineChart label="Requests per minute" kind="time" series={requestSeries} values={requests} height={180} />
-      <LineChart label="Rows per minute" kind="time" series={rowSeries} values={rows} height={180} />
+      <LineChart label="Requests per minute" kind="time" across="Time" series={requestSeries} values={requests} height={180} />
+      <LineChart label="Rows per minute" kind="time" across="Time" series={rowSeries} values={rows} height={180} />
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { useSession } from '../session/service.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showBytes, showCount } from '../ui/format.ts';
-import type { Failure, ImportRequest, Reading } from './messages.ts';
+import type { Failure, ImportRequest } from './messages.ts';
 import { PreviewTable } from './preview-table.tsx';
 import { encodings, formatTitles, guessFormat, delimiterTitles, tableNameOf } from './reading-choices.ts';
 import { usePreview } from './use-preview.ts';
