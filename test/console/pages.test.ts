@@ -86,7 +86,7 @@ test('what the service does is shown', async () => {
   const page = await signedIn(null);
   await page.getByRole('link', { name: 'Activity' }).click();
   await page.getByRole('img', { name: 'Requests per minute' }).waitFor();
-  await page.getByText('Nothing is waiting.').waitFor();
+  await page.getByText(/^Up to date \(version \d+\)\.$/).waitFor();
   await page.getByRole('rowheader', { name: 'Tables' }).waitFor();
   await look(page, 'activity');
 });

@@ -51,7 +51,7 @@ function LogState({ log: { version, eventsBehind, halted, quarantinedSince } }: 
     <>
       {halted !== null && <p className="problem" role="alert">The part of the log with your tables takes no writes: {halted}. An operator has to look at it.</p>}
       {quarantinedSince !== null && <p className="problem" role="alert">Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be processed. An operator has to look at it.</p>}
-      <p>Version {version} is shown. {eventsBehind === 0 ? 'Nothing is waiting.' : `${showCount(eventsBehind, 'event')} still to be processed.`}</p>
+      <p>{eventsBehind === 0 ? `Up to date (version ${version}).` : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}</p>
     </>
   );
 }

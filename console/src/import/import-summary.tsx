@@ -1,6 +1,7 @@
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
+import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
 import type { ImportOutcome } from './messages.ts';
 
@@ -34,8 +35,4 @@ function WidenedLine({ column: { id, expected, type, cells, first } }: { readonl
       <b>{id}</b> became {nameOfType(type)}, not {nameOfType(expected)}: {showCount(cells, 'cell does', 'cells do')} not fit {nameOfType(expected)}. The first is <q>{first.text}</q>, in line {showNumber(first.line)}.
     </li>
   );
-}
-
-function nameOfType(type: string): string {
-  return type === 'string' ? 'text' : type;
 }
