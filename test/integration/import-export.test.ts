@@ -81,6 +81,15 @@ describe('files of each format go in and come out', () => {
     }
   });
 
+  test('columns without a name get one, and those without values too are left out', async () => {
+    const source = await fileOf('index.csv', [',n,,', ...numbers(1500).map((n) => `${n},x,,${n > 1400 ? n : ''}`)]);
+    const created = await tablog(['import', source, '--table', 'index']);
+    // The last column has values in the second chunk only.
+    const notes = ['column_1: had no name.', 'column_3: had no name and no values, and was left out.', 'column_4: had no name.'];
+    expect([created.code, created.stderr.trimEnd().split('\n').toSorted()]).toEqual([0, notes]);
+    expect((await output('export', 'index')).split('\n')[0]).toBe('column_1,n,column_4');
+  });
+
   test('short lines are counted, and said to be there', async () => {
     const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
     const created = await tablog(['import', source, '--table', 'short']);

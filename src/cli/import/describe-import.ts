@@ -17,6 +17,11 @@ export function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
+/** What the user is told of a note of the service. */
+export function describeNote(note: string): string {
+  return `${note}.`;
+}
+
 export function describeDeleted(stashID: string): string {
   return `The stash ${stashID} has been deleted.`;
 }
