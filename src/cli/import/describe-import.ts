@@ -10,7 +10,7 @@ const delimiterNames: Readonly<Record<Delimiter, string>> = { ',': 'commas', ';'
 
 /** What the user is told of a delimiter that was recognised. */
 export function describeDelimiter(delimiter: Delimiter): string {
-  return `By its first line the file has ${delimiterNames[delimiter]} between its cells. If that is wrong, give --delimiter.`;
+  return `By its first lines the file has ${delimiterNames[delimiter]} between its cells. If that is wrong, give --delimiter.`;
 }
 
 export function describeShortLines(count: number): string {
