@@ -54,7 +54,7 @@ export async function findWidened(
   for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
     let rowsBefore = 0;
     // The import has judged these rows already. It may have left cells out.
-    for (const block of readChunk(chunk, cutter, true)) {
+    for (const block of readChunk(chunk, cutter, true).blocks) {
       for (const { id, row, text } of misfitsOf(block, changed)) {
         const { cells = 0, first = { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) } } = found.get(id) ?? {};
         found.set(id, { cells: cells + 1, first });

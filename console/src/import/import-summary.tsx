@@ -14,13 +14,14 @@ interface ImportSummaryProps {
 }
 
 /** What has come of an import. */
-export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, droppedCells }, widened, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
+export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
   return (
     <div className="running">
       <p role="status">
         {showCount(rows, 'row')} imported into <Link href={`/tables/${tableID}`} onClick={onClose}>{name}</Link> in {showDuration(ms)} ({showNumber((rows * 1000) / Math.max(ms, 1))} rows/s).
       </p>
       {shortLines > 0 && <p>{showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing cells are empty.</p>}
+      {notes.map((note) => <p key={note}>{note}.</p>)}
       {droppedCells > 0 && <p>{showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.</p>}
       {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} />)}</ul>}
       {problem !== null && <p className="problem" role="alert">The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}</p>}
