@@ -29,8 +29,8 @@ const partition = z.object({
   lastHash: z.string().nullable(),
   /** Of the rows of the read model (projections/engine/compare/digest.ts). */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The records from 0 to `next`: where each pack begins. Null if the set does not hold them. */
-  records: z.array(z.object({ first: offset, pack })).nullable(),
+  /** The records from 0 to `next`: where each pack begins, and its bytes before they are compressed. Null if the set does not hold them. */
+  records: z.array(z.object({ first: offset, pack, bytes: z.number() })).nullable(),
 });
 
 const manifest = z.object({

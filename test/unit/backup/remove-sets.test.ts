@@ -33,7 +33,7 @@ async function takeSet(takenAt: number, content: string, shared: string): Promis
   const written: Manifest = {
     format: 1, takenAt, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [],
     tables: [{ name: 'rows', columns: ['a'], width: null, streams: [{ rows: 1, packs: [rows, common] }] }],
-    partitions: [{ next: '1', base: '0', logId: null, lastHash: null, digest: '0'.repeat(64), records: [{ first: '0', pack: records }] }],
+    partitions: [{ next: '1', base: '0', logId: null, lastHash: null, digest: '0'.repeat(64), records: [{ first: '0', pack: records, bytes: 9 }] }],
     keys: `keys/${content}`, files: { count: 1, bytes: 4, kept: true, names: [names] },
   };
   return { id: await writeManifest(store, written), objects: [packObject(rows), packObject(records), packObject(names), fileObject(file), `keys/${content}`] };
