@@ -15,7 +15,7 @@ import { writeRecords } from './record-packs.ts';
 import { checkPassphrase } from './sealed-keys.ts';
 import { noteTables, readModelTables } from './stored-tables.ts';
 import { untilCaughtUp } from './until-caught-up.ts';
-import { backupFiles, listFiles } from './uploaded-files.ts';
+import { backupFiles, inFileOrder, listFiles } from './uploaded-files.ts';
 import { withStoreLease, type StoreLease } from './store-lease.ts';
 
 export interface BackupOptions {
@@ -114,7 +114,7 @@ async function takeUnderLease(
 
 /** The files that uploads have at present, as `listFiles` reads them. */
 function selectFiles(schema: string): string {
-  return `select file || ' ' || size from ${schema}.uploads where file is not null and removed_at is null order by file`;
+  return `select file || ' ' || size from ${schema}.uploads where file is not null and removed_at is null order by ${inFileOrder('file')}`;
 }
 
 async function readProgressOf({ client }: CopySnapshot, schema: string): Promise<Omit<PartitionCopy, 'records' | 'digest'>[]> {

@@ -5,12 +5,11 @@ import { fc } from '../../support/property.ts';
 
 /** What a sequence of backups leaves: the sizes of the packs, and how many bytes all backups wrote. */
 function afterBackups(sizes: Iterable<number>): { readonly packs: readonly number[]; readonly written: number } {
-  let packs: number[] = [];
+  const packs: number[] = [];
   let written = 0;
   for (const size of sizes) {
     const kept = keptPacks(packs, size);
-    let tail = packs.slice(kept).reduce((sum, bytes) => sum + bytes, size);
-    packs = packs.slice(0, kept);
+    let tail = packs.splice(kept).reduce((sum, bytes) => sum + bytes, size);
     written += tail;
     for (; tail > 0; tail -= packs.at(-1)!) packs.push(Math.min(tail, packBytesMax));
   }
