@@ -37,14 +37,14 @@ async function takeSet(number: number, before: Manifest | undefined): Promise<Ma
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: true });
   const next = 3 * number;
   const written: Manifest = {
-    format: 1, takenAt: number, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [], tables: [],
+    format: 2, takenAt: number, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [], tables: [],
     partitions: [{
-      next: String(next), base: '0', logId: null, lastHash: hashOf(records[next - 1]!).toString('hex'), digest: '0'.repeat(64),
+      next: String(next), base: '0', logId: null, lastHash: hashOf(records[next - 1]!).toString('hex'), digest: '0'.repeat(64), tables: [],
       records: await writeRecords(log, packs, 0, BigInt(next), before?.partitions[0], () => undefined),
     }],
     keys: null, files: { count: 0, bytes: 0, kept: false, names: [] },
   };
-  await writeManifest(store, written);
+  await writeManifest(store, written, null);
   return written;
 }
 
