@@ -29,7 +29,7 @@ const within = (column: string, range: KeyRange | null): string => (range === nu
 const extentsOf = (partition: number, range: KeyRange | null): string => `select key from extents where table_id in (${tablesOf(partition)}) and ${within('key', range)}`;
 const segmentsOf = (partition: number, range: KeyRange | null): string => `select segment as key from extents where table_id in (${tablesOf(partition)}) and ${within('segment', range)}
   union select segment from body_blocks where team_id in (${teamsOf(partition)}) and ${within('segment', range)}
-  union select segment from chunk_blocks where stash in (${stashesOf(partition)}) and ${within('segment', range)}`;
+  union select segment from chunk_blocks where stash in (${stashesOf(partition)}) and segment is not null and ${within('segment', range)}`;
 
 /** The rows of a partition, as a query without order. `range`: of the first column of the table's key; null: all of them. */
 export function rowsOfPartition({ name, columns, key }: Pick<CopiedTable, 'name' | 'columns' | 'key'>, partition: number, range: KeyRange | null): string {
