@@ -60,7 +60,7 @@ async function takeFiles(files: readonly string[], to: BackupStore = store, reus
 }
 
 test('a backup of files that the store has asks for listings, and not for each file', async () => {
-  const files = names(600);
+  const files = names(300);
   expect(await takeFiles(files)).toEqual(files);
   const asked = { find: 0, list: 0 };
   const more = names(3);
