@@ -2231,6 +2231,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2422,6 +2427,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2448,6 +2454,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2578,6 +2585,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2597,6 +2605,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2907,6 +2916,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2926,6 +2936,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3456,6 +3467,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
