@@ -1423,7 +1423,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1442,7 +1442,7 @@ export interface components {
                 };
             };
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1505,7 +1505,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed. */
+        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try. */
         "408.request_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1568,9 +1568,9 @@ export interface components {
             };
         };
         /**
-         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed.
+         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.
          *
-         *     `outcome_unknown`: Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.
+         *     `outcome_unknown`: Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.
          */
         "503.service_unavailable.outcome_unknown": {
             headers: {
@@ -1696,7 +1696,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1717,7 +1717,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1887,7 +1887,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.
+         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.
          *
          *     `query_timeout`: The query takes longer than a query may.
          */
