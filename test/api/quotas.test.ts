@@ -139,6 +139,16 @@ describe('open bodies', () => {
       expect(outcomeOf(answer)).toBe('402 payment_required');
       expect(messageOf(answer)).toBe("the team's plan allows 3 open bodies and 3 are in use");
     }
+    // One of the open bodies may be that of an earlier try.
+    const keyed = (name: string): Promise<Answer> => team.client.post('/tables?name=n', large, { 'idempotency-key': name });
+    const unknown = await keyed('k');
+    expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
+    expect(messageOf(unknown)).toMatch("This try was turned away: the team's plan allows 3 open bodies and 3 are in use. Whether an earlier try");
+    await team.setPlan({ openBodiesMax: 4 });
+    const created = await keyed('k');
+    expect(outcomeOf(created)).toBe('201');
+    await team.setPlan({ openBodiesMax: 3 });
+    expect(await keyed('k')).toMatchObject({ status: 201, json: created.json });
   });
 });
 
@@ -173,6 +183,10 @@ describe('bytes of the log in a day', () => {
     const { answer, added } = await addUntil(path, '400 limit_exceeded');
     expect(await retried('p')).toMatchObject({ status: 200, json: patched.json });
     expect(outcomeOf(await retried('q'))).toBe('400 idempotency_key_reused');
+    const unknown = await team.client.send(`${path}/${rowIds[0]}`, { method: 'PATCH', body: { a: 'r' }, headers: { 'idempotency-key': 'of no outcome' } });
+    expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
+    expect(messageOf(unknown)).toMatch(/^This try was turned away: the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. Whether an earlier try/);
+    expect((await team.client.get(`/jobs/${unknown.headers.get('job-id')}`)).json.data.status).toBe('running');
     const [, used] = refused.exec(messageOf(answer))!;
     expect(Number(used)).toBeGreaterThanOrEqual(logBytesMax);
     await sleepUntil(async () => (await notedOf()) >= added * rowBytes, 'all is noted');
