@@ -1,14 +1,21 @@
 /** A disk has less free than it must keep: what would store much is refused, and all else goes on. */
+import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from '@jest/globals';
+import { createTeam, createToken } from '../../commands/teams.ts';
+import { hashToken } from '../../projections/teams/hash-token.ts';
+import { recordFact } from '../../src/log/record-fact.ts';
+import { newAccessToken } from '../../src/security/access-token.ts';
+import { dayOf, noteLogBytes, readLogBytes } from '../../src/usage/log-bytes-notes.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { startServer } from '../support/server.ts';
+import { openOperator } from '../support/open-operator.ts';
+import { sleepUntil, startServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
@@ -156,4 +163,55 @@ test('when hardly anything is left for the tables, small writes are refused too,
   expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
   expect((await again.delete(`/tables/${table.id}/rows/${second!.$rowID}`)).status).toBe(200);
   expect((await again.rows(table.id)).map(({ n }) => n)).toEqual([1, 4]);
+});
+
+test('a team that took more of the disk today than is left takes no more, and other teams go on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-share-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const server = await startServer({ folder, environment: { LOG_LEVEL: 'info' } });
+  closers.push(() => server.stop());
+  const client = new Client(server.url, await server.token());
+  const operator = await openOperator({ DATA_DIR: folder });
+  closers.push(() => operator.close());
+  const { data: { team: { id } } } = (await client.get('/token')).json as { data: { team: { id: string } } };
+  const table = await createTable(client, [{ n: 1 }, { n: 2 }]);
+  const file = await createUpload(client);
+  const [first, second] = table.rowIds.map((rowId) => `/tables/${table.id}/rows/${rowId}`);
+  const keyed = (key: string): Promise<Answer> => client.patch(first!, { n: 5 }, { 'idempotency-key': key });
+  const applied = await keyed('done');
+
+  // As if it had stored a petabyte today. A team that has the disk for itself may.
+  const day = dayOf(operator.log.now());
+  await noteLogBytes(operator.database.pool, day, new Map([[id, { log: 0, tables: 1e15, files: 0 }]]));
+  const untilKnown = async (): Promise<void> => {
+    // Twice the count is read: when this process notes its own next bytes, and when it asks for them.
+    for (let times = 0; times < 2; times += 1) {
+      const before = (await readLogBytes(operator.database.pool, day, [id]))[0]!.used;
+      expect((await client.patch(first!, { n: 5 })).status).toBe(200);
+      await sleepUntil(async () => (await readLogBytes(operator.database.pool, day, [id]))[0]!.used > before, 'the service has noted its bytes');
+    }
+  };
+  await untilKnown();
+  expect((await client.patch(first!, { n: 5 })).status).toBe(200);
+
+  const [otherId, token] = [randomUUID(), newAccessToken()];
+  await recordFact(operator.log, createTeam(otherId, 'other'));
+  await recordFact(operator.log, createToken(otherId, randomUUID(), 'test', hashToken(token)));
+  const other = new Client(server.url, token);
+  await sleepUntil(async () => (await client.patch(first!, { n: 5 })).status === 400, 'it is refused beside another team');
+  const refused = await client.post(`/tables/${table.id}/rows`, [{ n: 3 }]);
+  expect(outcomeOf(refused)).toBe('400 limit_exceeded');
+  expect(refused.json.error.message).toMatch(/^the team has taken about \d+ MiB of the service's disk today, and \d+ [MG]iB are left for all teams: wait until the next day \(UTC\)$/);
+  expect(outcomeOf(await client.post('/tables?name=large', JSON.parse(rows(20_000))))).toBe('400 limit_exceeded');
+  expect(await sendBytes(file, 'bytes')).toBe('400 limit_exceeded');
+  expect(await keyed('done')).toMatchObject({ status: 200, json: applied.json, version: applied.version });
+  expect(outcomeOf(await keyed('new'))).toBe('503 outcome_unknown');
+  expect(sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_quota_refusals_total', { quota: 'disk_share' })).toBeGreaterThan(3);
+  expect(server.output()).toContain('a team has taken its share of the disk for today');
+
+  expect((await client.delete(second!)).status).toBe(200);
+  expect(await client.rows(table.id)).toHaveLength(1);
+  const others = await createTable(other, [{ n: 1 }]);
+  expect((await other.patch(`/tables/${others.id}/rows/${others.rowIds[0]}`, { n: 2 })).status).toBe(200);
+  expect((await upload(other, 'some bytes')).url).toMatch(/^http/);
 });

@@ -1,9 +1,10 @@
 /** The free space that the disks of this process keep: below it, requests that store much are refused, and far below it all writes (docs/limits.md). */
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Config } from '../../app/config.ts';
 import { formatByteSize } from '../../byte-size.ts';
+import type { DiskRoom } from '../../usage/disk-share.ts';
 import { noEffect } from '../answers/http-error.ts';
 import { guardLargeBody, largeBodyBytes } from '../bodies/request-body.ts';
 import type { App } from '../server/app-type.ts';
@@ -58,6 +59,8 @@ export class DiskFloor {
   readonly #options: DiskFloorOptions;
   #free: Promise<FreeBytes> = Promise.resolve(new Map());
   #lookedAt = -Infinity;
+  /** The device of each folder that could be asked. */
+  #devices: ReadonlyMap<WatchedFolder['name'], number> = new Map();
   #isLow = false;
   #isLast = false;
 
@@ -72,6 +75,17 @@ export class DiskFloor {
       this.#free = this.#look();
     }
     return this.#free;
+  }
+
+  /** The disks that teams fill, with what is left above the floor at which all writes stop. Folders of one device are one disk. */
+  async rooms(): Promise<DiskRoom[]> {
+    const free = await this.free();
+    const devices = this.#devices;
+    return [...new Set(devices.values())].map((device) => {
+      const names = [...free.keys()].filter((name) => devices.get(name) === device);
+      const left = Math.max(0, Math.min(...names.map((name) => free.get(name)!)) - this.#lastMin);
+      return { hasTables: names.includes('postgres'), hasFiles: names.includes('files'), left };
+    });
   }
 
   /** Rejects with TurnedAway `service_unavailable` while a disk has less free than it must keep. */
@@ -125,11 +139,15 @@ export class DiskFloor {
 
   async #look(): Promise<FreeBytes> {
     const free = new Map<WatchedFolder['name'], number>();
+    const devices = new Map<WatchedFolder['name'], number>();
     await Promise.all(this.#options.folders.map(async ({ name, path }) => {
       // A folder that cannot be asked fails where it is used.
-      const found = await statfs(path).catch(() => null);
-      if (found !== null) free.set(name, found.bavail * found.bsize);
+      const [found, folder] = await Promise.all([statfs(path), stat(path)]).catch(() => [null, null]);
+      if (found === null || folder === null) return;
+      free.set(name, found.bavail * found.bsize);
+      devices.set(name, folder.dev);
     }));
+    this.#devices = devices;
     this.#tell(free);
     return free;
   }

@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify';
 import { completeUpload, uploadPath, type UploadPath } from '../../../commands/complete-upload.ts';
 import { appPath, createUpload } from '../../../commands/create-upload.ts';
 import { deleteUpload } from '../../../commands/delete-upload.ts';
-import { refuseRequest } from '../../../commands/refuse-request.ts';
 import type { AuditLog } from '../../audit/audit-log.ts';
 import type { StoredFile, UploadLimits } from '../../events/event.ts';
 import { newFileName } from '../../files/new-file-name.ts';
@@ -23,7 +22,7 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
-import { turnedAwayOf, type Submission } from '../submit/turned-away.ts';
+import { turnedAwayOf } from '../submit/turned-away.ts';
 import type { UploadAnswers } from '../answers/upload-answers.ts';
 import { originOf } from '../requests/origin.ts';
 
@@ -84,15 +83,12 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
     const { teamId } = request.principal;
     const { appID: appId, uploadID } = request.params;
     const identity = await identifyWithBody(request, bodyBytesMax);
-    if (!isUploadId(uploadID)) throw notFound();
-    // Nothing is sealed for a request that is refused or turned away: the file would stay for a day. With a key, the log has the outcome.
-    const decide = async (): Promise<Submission> => {
-      const upload = await uploads.upload(uploadID, { teamId, appId });
-      if (upload === null || (upload.isRemoved && upload.file === null)) return refuseRequest(teamId, missing);
-      if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
-      return completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
-    };
-    const applied = await submitter.submit(teamId, identity, turnedAwayOf(request.raw) ?? (await decide()));
+    const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
+    if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
+    // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
+    if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
+    const event = turnedAwayOf(request.raw) ?? completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
+    const applied = await submitter.submit(teamId, identity, event);
     // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
     return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
   });
@@ -138,8 +134,6 @@ function recordWithdrawal(audit: AuditLog, request: FastifyRequest, { appID: app
   audit.write({ action: 'file.withdraw', result, teamId, tokenId, ...originOf(request), appId, uploadId });
 }
 
-const missing = { type: 'upload_not_found', message: 'There is no such upload.' } as const;
-
 function notFound(): HttpError {
-  return new HttpError(missing.type, missing.message);
+  return new HttpError('upload_not_found', 'There is no such upload.');
 }

@@ -14,6 +14,7 @@ import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
+import { tableBytesOf, takesNoRoom } from '../../usage/disk-share.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { RequestIdentity } from './request-identity.ts';
@@ -57,8 +58,8 @@ interface Sent {
 export interface SubmitterOptions {
   /** Shares out among teams what may wait for its outcome. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
-  /** Counts the bytes that teams append to the log in a day, and refuses writes beyond their quota. Absent: there is no such quota. */
-  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'add'>;
+  /** Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or share. Absent: there is no such quota. */
+  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'refusalOfShare' | 'add'>;
   /** Notes jobs that clients are told of. Absent: they are not listed. */
   readonly jobNotes?: Pick<JobNotes, 'add'>;
   /** Finds the outcome of an earlier try of a request that is refused without being appended. */
@@ -200,11 +201,12 @@ export class Submitter {
     const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
     const appended = this.#log.append(partition, event).finally(() => share.release());
     if (span !== null) void appended.then(() => span.end(), (error: unknown) => span.end(error));
+    const taken = { log: event.size, tables: tableBytesOf(submission, event.size) };
     const applied = appended.catch((error: unknown) => {
-      if (!(error instanceof NotAppended)) logBytes?.add(teamId, event.size);
+      if (!(error instanceof NotAppended)) logBytes?.add(teamId, taken);
       throw error;
     }).then((outcome) => {
-      logBytes?.add(teamId, event.size);
+      logBytes?.add(teamId, taken);
       if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
       else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
       return toApplied(outcome, requestDigest, job);
@@ -220,10 +222,11 @@ export class Submitter {
     return jobId;
   }
 
-  /** Turns a write away if its team has appended too much today; null: it may go on. */
+  /** Turns a write away if its team has appended too much today, or taken too much of a disk; null: it may go on. */
   #exceededBy(teamId: string, data: EventData): TurnedAway | null {
     const { logBytes, onRefused } = this.#options;
-    const refusal = beginsWrite(data) ? logBytes?.refusalOf(teamId) ?? null : null;
+    if (logBytes === undefined || !beginsWrite(data)) return null;
+    const refusal = logBytes.refusalOf(teamId) ?? (takesNoRoom(data) ? null : logBytes.refusalOfShare(teamId, 'tables'));
     if (refusal === null) return null;
     onRefused?.(refusal);
     return new TurnedAway(refusal.type, refusal.message);

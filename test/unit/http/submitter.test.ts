@@ -203,7 +203,7 @@ describe('a request that its team\'s quota turns away', () => {
         return new Promise(() => undefined);
       },
     } as unknown as EventLog;
-    const logBytes = { refusalOf: () => (told.isExceeded ? refusal : null), add: () => undefined };
+    const logBytes = { refusalOf: () => (told.isExceeded ? refusal : null), refusalOfShare: () => null, add: () => undefined };
     const outcomes = { find: async () => ({ next: 0n, held: { since: new Map() } as unknown as HeldTeams, outcome: told.outcome }) };
     return { submitter: new Submitter(log, keys, { shares, asyncWaitMs: hour, logger: { warn: () => undefined, error: () => undefined }, outcomes, logBytes }), told };
   }
