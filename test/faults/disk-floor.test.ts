@@ -102,8 +102,8 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   for (const [name, write] of keyed) {
     const answer = await write('new');
     const { error: unknown } = (await answer.json()) as { error: { type: string; message: string } };
-    expect([name, answer.status, unknown.type, answer.headers.get('retry-after')]).toEqual([name, 503, 'outcome_unknown', '10']);
-    expect(unknown.message).toBe(`This try was turned away: ${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
+    expect([name, answer.status, unknown.type, answer.headers.get('tablog-turned-away'), answer.headers.get('retry-after')]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
+    expect(unknown.message).toBe(`${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
       + 'ask for the job, or send the request again.');
     expect((await client.get(`/jobs/${answer.headers.get('job-id')}`)).json.data).toMatchObject({ status: 'running' });
   }

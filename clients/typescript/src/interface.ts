@@ -1579,6 +1579,7 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "Job-ID": components["headers"]["Job-ID"];
+                "Tablog-Turned-Away": components["headers"]["Tablog-Turned-Away"];
                 [name: string]: unknown;
             };
             content: {
@@ -2240,6 +2241,11 @@ export interface components {
          * @example djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl
          */
         "Job-ID": string;
+        /**
+         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.
+         * @example payment_required
+         */
+        "Tablog-Turned-Away": "service_unavailable" | "limit_exceeded" | "payment_required";
         /**
          * @description How many rows meet the filter, at the version in `ETag`.
          * @example 42

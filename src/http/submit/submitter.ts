@@ -25,7 +25,7 @@ import { pause, Waiting } from './waiting.ts';
 export const notAfterDelay = 60_000;
 
 /** When a request with an Idempotency-Key that a quota has turned away should be sent again, in seconds. */
-const turnedAwayRetrySeconds = 10;
+const turnedAwayRetryAfter = '10';
 
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
 
@@ -241,10 +241,10 @@ export class Submitter {
     const { partition, commandId, notAfter } = job;
     const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
     if (outcome !== null && outcome !== 'forgotten') return outcome;
-    const message = `This try was turned away: ${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
+    const message = `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
       + 'ask for the job, or send the request again.';
-    const waitSeconds = away.headers['retry-after'] ?? String(turnedAwayRetrySeconds);
-    throw new HttpError('outcome_unknown', message, { 'job-id': formatJobId(this.#keys, job), 'retry-after': waitSeconds }, { cause: away });
+    const headers = { 'tablog-turned-away': away.type, 'job-id': formatJobId(this.#keys, job), 'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter };
+    throw new HttpError('outcome_unknown', message, headers, { cause: away });
   }
 
   /** A refusal is not logged: the job reports it. */
