@@ -7,7 +7,7 @@ import type { EventData, RowSource } from '../events/event.ts';
 import type { Refusal } from '../events/outcome.ts';
 import type { Profile } from '../values/profile.ts';
 
-/** What an event takes on the disk of the tables beside its record, at most, as measured (docs/decisions/0055): in bytes, and in bytes for each byte and row of its rows. */
+/** About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and in bytes for each byte and row of its rows. */
 const eventBytes = 1024;
 const rowBytesFactor = 1.2;
 const rowBytes = 40;
