@@ -2232,6 +2232,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2428,6 +2433,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2454,6 +2460,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2584,6 +2591,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2603,6 +2611,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2913,6 +2922,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2932,6 +2942,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3462,6 +3473,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
