@@ -3760,7 +3760,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["400.request_validation_error"];
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
             403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];
