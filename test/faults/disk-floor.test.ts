@@ -214,4 +214,7 @@ test('a team that took more of the disk today than is left takes no more, and ot
   const others = await createTable(other, [{ n: 1 }]);
   expect((await other.patch(`/tables/${others.id}/rows/${others.rowIds[0]}`, { n: 2 })).status).toBe(200);
   expect((await upload(other, 'some bytes')).url).toMatch(/^http/);
+  await sleepUntil(async () => (await readLogBytes(operator.database.pool, day, [otherId]))[0]!.files === 'some bytes'.length, 'the bytes of the file are noted');
+  const noted = (await readLogBytes(operator.database.pool, day, [otherId]))[0]!;
+  expect(noted.tables).toBeGreaterThan(noted.used);
 });
