@@ -36,6 +36,11 @@ export interface LogReader {
 export interface RecordLog extends CopyTarget {
   /** Writes a record to the end of a partition. Whoever projects the partition decides it. */
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
+  /**
+   * Has a second broker confirm who leads a partition, where there are brokers: a leader that was deposed, and does not know it yet, tells where the
+   * partition ended then. Rejects when no broker can be reached, or they differ.
+   */
+  confirmLeader(partition: number): Promise<void>;
 }
 
 /** A log that takes copies of another one's records. */
