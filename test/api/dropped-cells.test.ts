@@ -116,6 +116,21 @@ describe('a stash', () => {
     expect(told(await client().post(`${table.path}?${drop}`, { $stashID: stash }))).toEqual(['201', '2']);
   });
 
+  test.each<[string, chunks: readonly (readonly [query: string, body: unknown, headers?: Record<string, string>])[], count: string | null]>([
+    ['a header alone, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', 'n,u\n', csv]], '1'],
+    ['no rows, not counted', [['', []], [`?${drop}`, [{ n: 'x' }]]], '1'],
+    ['nothing but no rows', [['', []], ['', 'n\n', csv]], '0'],
+    ['a row without cells, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', [{}]]], null],
+    ['a line without cells, not counted', [['', '$rowID\n""\n', csv], [`?${drop}`, [{ n: 'x' }]]], null],
+    ['rows without cells, one of them counted', [[`?${drop}`, [{}]], ['', [{}]], [`?${drop}`, [{ n: 'x' }]]], null],
+    ['rows without cells, counted', [[`?${drop}`, [{}]], [`?${drop}`, '$rowID\n""\n', csv]], '0'],
+  ])('of which it counts who came so: %s', async (_name, chunks, count) => {
+    const stash = newStashId();
+    for (const [serial, [query, body, headers]] of chunks.entries()) await client().put(`/stashes/${stash}/${serial}${query}`, body, headers);
+    const table = await newTable();
+    expect(told(await client().put(`/tables/${table.id}?${drop}`, { $stashID: stash }))).toEqual(['200', count]);
+  });
+
   test('whose chunks were counted is imported in any way', async () => {
     const table = await newTable();
     const stash = newStashId();

@@ -177,7 +177,8 @@ export class BodyBlocks implements AsyncDisposable {
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
     const { teamId, asSegments, dropsCells } = this.#options;
-    if (block === null) return { source: dropsCells ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
+    // A chunk without rows has no cells, so all of them are counted.
+    if (block === null) return { source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
     const { profile, ids } = block;
     this.#store.rateLimits?.take('rows', teamId, profile.rows);
     const refusal = await this.#findRefusal();
