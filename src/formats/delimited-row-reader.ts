@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
-import { placeInHeader, readHeader } from './delimited-header.ts';
+import { noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { firstMistake, readRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
@@ -12,7 +12,7 @@ import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
-import type { RowReader, RowsEnd, RowsRefusal } from './row-reader.ts';
+import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -103,7 +103,8 @@ export class DelimitedRowReader implements RowReader {
       const last = this.#body.writer?.close() ?? null;
       if (last !== null) this.#blocks.push(last);
     }
-    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, shortLines: this.#shortLines, isWhole: !this.#isCut };
+    const notes = this.#body === null ? [] : noteUnnamed(this.#body.header).slice(0, notesMax);
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes }, isWhole: !this.#isCut };
   }
 
   /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
@@ -251,7 +252,7 @@ export class DelimitedRowReader implements RowReader {
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
-    if (record.cells.length < header.ids.length) this.#shortLines += 1;
+    if (record.cells.length < header.namedEnd) this.#shortLines += 1;
     if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
     if (writer === null) {
       this.#rows += 1;

@@ -10,8 +10,7 @@ import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malform
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
-import { longCellRefusal } from './row-reader.ts';
-import type { RowReader, RowsEnd, RowsRefusal } from './row-reader.ts';
+import { longCellRefusal, noRemarks, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -84,7 +83,7 @@ export class JsonRowReader implements RowReader {
       const last = this.#writer.close();
       if (last !== null) this.#blocks.push(last);
     }
-    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, shortLines: 0, isWhole };
+    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, remarks: noRemarks, isWhole };
   }
 
   #takeBlocks(): RowBlock[] {

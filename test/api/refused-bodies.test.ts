@@ -136,7 +136,7 @@ test.each<[string, unknown, Headers, string, string]>([
   ['a malformed end behind a long row', `[{"text":"${'x'.repeat(600_000)}"}`, {}, '400 limit_exceeded', 'rows[0]: a row must not be longer'],
   ['a wrong cell of CSV', `n,text\nx,y\n1,${longCell.text}\n`, csv, '422 column_has_invalid_value', 'rows[0].n: "x" does not fit'],
   ['too long a line below a bad header', 'n,$stashID\n1,2,3\n', csv, '400 request_validation_error', 'rows[0]: the line has 3 cells, the header 2'],
-  ['an empty name behind a reserved one', '$stashID,,n\n1,2,3\n', csv, '400 request_validation_error', 'header[1]: a column ID must not be empty'],
+  ['too long a name behind a reserved one', `$stashID,${'é'.repeat(129)},n\n1,2,3\n`, csv, '400 request_validation_error', 'header[1]: a column ID must not be longer than 256 bytes'],
   ['a long cell below a bad header', `n,n\n1,${longCell.text}\n`, csv, '422 column_id_not_unique', 'header[1]: the column ID "n" occurs twice'],
   ['a wrong cell below a bad header', 'n,text,text\nx,y,z\n', csv, '422 column_id_not_unique', 'header[2]: the column ID "text" occurs twice'],
 ])('%s', async (_name, body, headers, outcome, message) => {

@@ -2249,6 +2249,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2440,6 +2445,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2466,6 +2472,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2596,6 +2603,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2615,6 +2623,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2925,6 +2934,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2944,6 +2954,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3475,6 +3486,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { RowSource } from '../../events/event.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
-import type { RowReader } from '../../formats/row-reader.ts';
+import type { Remarks, RowReader } from '../../formats/row-reader.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
@@ -31,8 +31,7 @@ export interface ReceivedRows extends AsyncDisposable {
   /** How many rows the body had, and how many cells were left out because no row may hold them. */
   readonly rowCount: number;
   readonly droppedCells: number;
-  /** How many lines of CSV or TSV had fewer cells than the header. */
-  readonly shortLines: number;
+  readonly remarks: Remarks;
   /**
    * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. `judge` is asked only
    * about rows that are refused anyway, for a refusal that comes first. Throws HttpError: `rate_limited` when the team may not write as many,

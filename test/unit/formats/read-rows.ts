@@ -3,13 +3,9 @@ import type { RowBlock } from '../../../src/formats/block-writer.ts';
 import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import type { JsonRowReaderOptions } from '../../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../../src/formats/malformed-body.ts';
-import type { RowsRefusal } from '../../../src/formats/row-reader.ts';
+import type { RowsEnd, RowsRefusal } from '../../../src/formats/row-reader.ts';
 
-export interface RowsRead {
-  readonly blocks: readonly RowBlock[];
-  readonly envelope: Record<string, unknown> | null;
-  readonly hasRows: boolean;
-  readonly isWhole: boolean;
+export interface RowsRead extends RowsEnd {
   readonly refusal: RowsRefusal | null;
 }
 
