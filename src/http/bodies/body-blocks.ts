@@ -18,6 +18,7 @@ import type { Profile } from '../../values/profile.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import { TurnedAway } from '../submit/turned-away.ts';
 import { decodeBlock, encodeBlock, type SpooledBlock } from './spooled-block.ts';
 import { Spool } from './spool.ts';
 
@@ -54,14 +55,14 @@ export interface ArrivedContent {
   readonly profiledColumns: number;
 }
 
-/** Why the committed state refuses a request whose body has this content, or more; null if it does not. */
-export type Refuses = (arrived: ArrivedContent) => Refusal | null;
+/** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
+export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
 /** Why the schema that the rows are for refuses them; null if it does not. */
 export type JudgeRows = (profile: Profile) => Refusal | null;
 
-/** Where the rows of the request are, or why the committed state refuses it: then they were dropped. */
-export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal };
+/** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
+export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
 
 export interface BodyBlocksOptions {
   readonly teamId: string;
@@ -81,7 +82,7 @@ export class BodyBlocks implements AsyncDisposable {
   readonly #bodyId = randomUUIDv7();
   readonly #began = performance.now();
   readonly #spool: Spool;
-  #refusal: Refusal | null = null;
+  #refusal: Refusal | TurnedAway | null = null;
   /** Why the rows are refused wherever they go: then they are dropped, and only judged. */
   #rowsRefusal: Refusal | null = null;
   /** The profile of the blocks that were dropped. */
@@ -147,7 +148,8 @@ export class BodyBlocks implements AsyncDisposable {
     // Only now it is known how many rows there are.
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
-    await this.#append();
+    const turnedAway = await this.#append();
+    if (turnedAway !== null) return { refusal: turnedAway };
     return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#blocks, content: this.#content } };
   }
 
@@ -159,7 +161,7 @@ export class BodyBlocks implements AsyncDisposable {
   }
 
   /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
-  async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal> {
+  async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
     if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
     return this.#refusal ?? await this.#findRefusal() ?? judge(await this.#profile()) ?? last;
   }
@@ -219,22 +221,29 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
   }
 
-  async #append(): Promise<void> {
+  /** Appends the blocks, unless a quota turns the body away: it says why, and they are dropped. */
+  async #append(): Promise<TurnedAway | null> {
     const { submitter, bodyLimits } = this.#store;
     const { teamId } = this.#options;
     const bodyId = this.#bodyId;
-    await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    try {
+      await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    } catch (error) {
+      if (error instanceof TurnedAway) return error;
+      throw error;
+    }
     this.#writtenAhead = [];
     await eachInParallel(this.#spooled(), appendsMax, async ({ body, ...block }, number) => {
       await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
     }, () => undefined);
+    return null;
   }
 
   async *#spooled(): AsyncGenerator<SpooledBlock, void, undefined> {
     for await (const entry of this.#spool.entries()) yield decodeBlock(entry);
   }
 
-  async #findRefusal(): Promise<Refusal | null> {
+  async #findRefusal(): Promise<Refusal | TurnedAway | null> {
     return (await this.#refuses)({ rows: this.#rowCount, profiledColumns: this.#content.columns });
   }
 }

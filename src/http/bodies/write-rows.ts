@@ -1,12 +1,12 @@
 /** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { refuseRequest } from '../../../commands/refuse-request.ts';
 import { refusalOfCells } from '../../../projections/tables/guards.ts';
 import type { EventOf, RowSource } from '../../events/event.ts';
 import type { TableSchema } from '../../values/table-schema.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { identify } from '../submit/request-identity.ts';
+import { refusing } from '../submit/turned-away.ts';
 
 /** The dependencies of writing a body of rows. */
 export interface RowWriteDependencies extends WriteDependencies {
@@ -47,7 +47,7 @@ export async function writeRows(
     : await received.store((profile) => asked && refusalOfCells(asked, schema, profile));
   const newTable = asked?.type === 'TableCreateRequested' ? asked.tableId : null;
   const write = 'refusal' in stored
-    ? { event: refuseRequest(teamId, stored.refusal), body: undefined, rows: received.rowCount }
+    ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
     : { event: { ...asked!, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
   return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write }, status);
 }
