@@ -3,6 +3,7 @@ import type { GrowingColumn } from '../values/build-profile.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
+import type { RowsRefusal } from './row-reader.ts';
 import { rowIdKey } from './row-scanner.ts';
 
 /** A column of a header, with its state while a block grows. */
@@ -48,6 +49,8 @@ export interface DelimitedHeader {
   readonly ordered: readonly CellColumn[];
   /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
+  /** The first ID that is reserved, or occurs a second time, or is one too many; null if there is none. */
+  readonly refusal: RowsRefusal | null;
   /** The position behind the last cell that is not empty. */
   readonly namedEnd: number;
 }
@@ -55,23 +58,24 @@ export interface DelimitedHeader {
 /**
  * Reads the header.
  * @param known column IDs whose order is already fixed: they come first in bodies
- * @throws MalformedBody
+ * @throws MalformedBody for an ID that is too long
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const ids = nameAll(cells.map((cell) => Buffer.from(cell).toString()));
   const seen = new Set<string>();
+  let refusal: RowsRefusal | null = null;
   for (const [position, id] of ids.entries()) {
-    const refuse = (reason: string, type: MalformedBody['type'] = 'request_validation_error'): never => {
-      throw new MalformedBody(type, `${placeInHeader(position)}: ${reason}`);
+    const refuse = (type: RowsRefusal['type'], reason: string): void => {
+      refusal ??= { type, message: `${placeInHeader(position)}: ${reason}` };
     };
     if (Buffer.byteLength(id) > limits.columnIdBytes) {
-      refuse(`a column ID must not be longer than ${limits.columnIdBytes} bytes`);
+      throw malformedAt(position, `a column ID must not be longer than ${limits.columnIdBytes} bytes`);
     }
-    if (seen.has(id)) refuse(`the column ID ${JSON.stringify(id)} occurs twice`, 'column_id_not_unique');
-    if (isReservedColumnId(id) && id !== rowIdKey) refuse(`the column ID ${JSON.stringify(id)} is reserved`, 'column_id_reserved');
+    if (seen.has(id)) refuse('column_id_not_unique', `the column ID ${JSON.stringify(id)} occurs twice`);
+    if (isReservedColumnId(id) && id !== rowIdKey) refuse('column_id_reserved', `the column ID ${JSON.stringify(id)} is reserved`);
     seen.add(id);
-    if (seen.size > limits.columns) refuse(`more than ${limits.columns} columns`, 'limit_exceeded');
+    if (seen.size > limits.columns) refuse('limit_exceeded', `more than ${limits.columns} columns`);
   }
 
   const order = new Map(known.map((id, index) => [id, index]));
@@ -80,7 +84,7 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
     return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd);
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd };
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, refusal };
 }
 
 /** The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another column has that name. */
@@ -105,6 +109,10 @@ export function noteUnnamed({ columns }: DelimitedHeader): string[] {
     if (column === null || !column.isUnnamed) return [];
     return [`${column.id}: had no name${column.isThere ? '' : leftOut}`];
   });
+}
+
+function malformedAt(position: number, reason: string): MalformedBody {
+  return new MalformedBody('request_validation_error', `${placeInHeader(position)}: ${reason}`);
 }
 
 /** Compares columns by the column order of bodies. */

@@ -2,7 +2,7 @@
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
-import type { SqlParameter } from './sql/expressions.ts';
+import type { SqlParameter } from './sql/literals.ts';
 
 /**
  * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from its own language; `sql` answers SQL that

@@ -151,7 +151,7 @@ export interface paths {
         put?: never;
         /**
          * Query rows
-         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV.
+         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.
          */
         post: operations["queryRows"];
         delete?: never;
@@ -189,7 +189,7 @@ export interface paths {
         };
         /**
          * Export rows
-         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
+         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
          */
         get: operations["exportTable"];
         put?: never;
@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "in" | "contains" | "startsWith" | "endsWith" | "isEmpty" | "isNotEmpty" | "has";
-            /** @description What the cells are compared with: it must fit the column. Of `in` an array of values. */
+            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. Of `in` an array of values. It is never null. */
             value?: unknown;
             /** @description Of `contains`, `startsWith` and `endsWith`. */
             ignoreCase?: boolean;
@@ -1928,6 +1928,24 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_validation_error" | "query_invalid" | "limit_exceeded";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /** @description `column_has_invalid_value`: A value does not fit the type of its column. */
+        "422.column_has_invalid_value": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "column_has_invalid_value";
                         message: string;
                     };
                 };
@@ -3228,9 +3246,9 @@ export interface operations {
                      * @constant
                      */
                     count?: "exact";
-                    /** @description The columns whose values make up a group. */
+                    /** @description The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none. */
                     groupBy?: string[];
-                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. */
+                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing. */
                     aggregate?: {
                         /** @enum {string} */
                         op: "count" | "countDistinct" | "sum" | "avg" | "min" | "max";
@@ -3299,7 +3317,7 @@ export interface operations {
                 "application/json": {
                     /** @description At most 64 KiB. */
                     sql: string;
-                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. */
+                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text. */
                     parameters?: (string | number | boolean | null)[] | {
                         [key: string]: string | number | boolean | null;
                     };
@@ -3351,6 +3369,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout.query_timeout"];
             413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_has_invalid_value"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable"];

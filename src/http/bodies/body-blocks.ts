@@ -13,7 +13,8 @@ import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
 import type { Refusal } from '../../events/outcome.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
-import { emptyProfile } from '../../values/build-profile.ts';
+import { ProfileChain, emptyProfile } from '../../values/build-profile.ts';
+import type { Profile } from '../../values/profile.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Submitter } from '../submit/submitter.ts';
@@ -57,6 +58,9 @@ export interface ArrivedContent {
 /** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
 export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
+/** Why the schema that the rows are for refuses them; null if it does not. */
+export type JudgeRows = (profile: Profile) => Refusal | null;
+
 /** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
 export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
 
@@ -79,6 +83,10 @@ export class BodyBlocks implements AsyncDisposable {
   readonly #began = performance.now();
   readonly #spool: Spool;
   #refusal: Refusal | TurnedAway | null = null;
+  /** Why the rows are refused wherever they go: then they are dropped, and only judged. */
+  #rowsRefusal: Refusal | null = null;
+  /** The profile of the blocks that were dropped. */
+  readonly #dropped = new ProfileChain();
   #only: RowBlock | null = null;
   #content: BodyContent = { columns: 0, rowIds: 0 };
   #rowCount = 0;
@@ -107,12 +115,17 @@ export class BodyBlocks implements AsyncDisposable {
     return this.#droppedCells;
   }
 
+  /** Notes why the rows are refused wherever they go. The first reason counts. */
+  refuse(refusal: Refusal): void {
+    this.#rowsRefusal ??= refusal;
+  }
+
   /** Takes in the next block. Throws HttpError, also for a block before it. */
   async add(block: RowBlock): Promise<void> {
     const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
     this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
     if (this.#content.columns > profiledColumnsMax) {
-      throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
+      this.refuse({ type: 'limit_exceeded', message: 'The body has too many columns for so many rows: send it in several requests.' });
     }
     this.#rowCount += block.profile.rows;
     this.#droppedCells += block.profile.dropped ?? 0;
@@ -126,8 +139,9 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#take(block);
   }
 
-  /** Stores the rows where the request's event refers to them, or says why the committed state refuses the request. Throws HttpError. */
-  async store(): Promise<StoredRows> {
+  /** Stores the rows where the request's event refers to them, or says why the request is refused. Throws HttpError. */
+  async store(judge: JudgeRows): Promise<StoredRows> {
+    if (this.#rowsRefusal !== null) return { refusal: await this.#firstRefusal(this.#rowsRefusal, judge) };
     if (this.#blocks === 0) return this.#storeOnly();
     if (this.#refusal !== null) return { refusal: this.#refusal };
     await this.#keeping;
@@ -146,10 +160,27 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#store.takeBack(this.#writtenAhead).catch(() => undefined);
   }
 
+  /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
+  async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
+    if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
+    return this.#refusal ?? await this.#findRefusal() ?? judge(await this.#profile()) ?? last;
+  }
+
+  /** The profile of all rows. To be called once, and not before `#append`. */
+  async #profile(): Promise<Profile> {
+    if (this.#only !== null) return this.#only.profile;
+    await this.#keeping;
+    const chain = new ProfileChain();
+    for await (const { profile } of this.#spooled()) chain.add(profile);
+    chain.add(this.#dropped.build());
+    return chain.build();
+  }
+
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
     const { teamId, asSegments, dropsCells } = this.#options;
-    if (block === null) return { source: dropsCells ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
+    // A chunk without rows has no cells, so all of them are counted.
+    if (block === null) return { source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
     const { profile, ids } = block;
     this.#store.rateLimits?.take('rows', teamId, profile.rows);
     const refusal = await this.#findRefusal();
@@ -175,7 +206,8 @@ export class BodyBlocks implements AsyncDisposable {
     else rateLimits?.count('rows', teamId, block.profile.rows);
     if (performance.now() - this.#began > bodyLife) throw new HttpError(lateBody.type, lateBody.message);
     if (isFirst) this.#refusal = await this.#findRefusal();
-    if (this.#refusal !== null) return;
+    if (this.#rowsRefusal !== null) this.#dropped.add(block.profile);
+    if (this.#refusal !== null || this.#rowsRefusal !== null) return;
     await this.#keeping;
     this.#keeping = this.#keep(block);
     // Whoever waits for it next sees the error.

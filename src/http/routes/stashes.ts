@@ -39,7 +39,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
     };
     const dropsCells = request.query.onSchemaError === 'dropColumns';
     await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, dropsCells });
-    const stored = await received.store();
+    const stored = await received.store(() => null);
     const event = 'refusal' in stored
       ? refusing(teamId, stored.refusal)
       : putChunk({ teamId, path: request.params, rows: stored.source, limits: stashLimits });

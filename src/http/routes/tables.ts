@@ -54,7 +54,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
         const refusal = await tables.refusalOfNew(teamId, tableLimits);
         return () => refusal;
       },
-      dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema: null, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });
         return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
@@ -70,9 +70,9 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
     const target = { teamId, tableId, ifMatch, query: request.query, limits };
-    const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
+    const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   });

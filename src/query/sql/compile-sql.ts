@@ -6,7 +6,8 @@
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';
 import { namesOf } from './column-text.ts';
-import { Expressions, withoutAlias, type SqlParameter } from './expressions.ts';
+import { Expressions, withoutAlias } from './expressions.ts';
+import type { SqlParameter } from './literals.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
 import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';

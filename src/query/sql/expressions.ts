@@ -5,15 +5,13 @@ import { columnText, memberText, namesOf } from './column-text.ts';
 import { functionBounds, guardedCall, type Literal, windowCopying, windowGuard } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { likeText } from './like.ts';
-import { constantText, parameterText } from './literals.ts';
+import { constantText, parameterText, type SqlParameter } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
 import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
 import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
-
-export type SqlParameter = string | number | boolean | null;
 
 /** What is constant if its arguments are. */
 const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
@@ -190,7 +188,10 @@ export class Expressions {
   }
 
   #literal(given: SqlNode): Literal {
-    if (given['class'] === 'PARAMETER') return this.#options.parameters.get(text(given['identifier']));
+    if (given['class'] === 'PARAMETER') {
+      const value = this.#options.parameters.get(text(given['identifier']));
+      return typeof value === 'object' && value !== null ? Number(JSON.stringify(value)) : value;
+    }
     return given['class'] === 'CONSTANT' ? literalOf(node(given['value'])) : undefined;
   }
 

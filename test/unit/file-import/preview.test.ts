@@ -74,6 +74,7 @@ describe('mistakes have their line', () => {
     ['a quote between semicolons', 'csv', 'a;b\n1;2\n3;x"y\n', [3, 'cell 2: "x\\"" has a quote in it, but does not begin with one']],
     ['too many cells', 'csv', '\na,b\n1,2\n\n3,4,5\n', [5, 'the line has 3 cells, the header 2']],
     ['a name that occurs twice', 'csv', '\na,a\n1,2\n', [2, 'the column ID "a" occurs twice']],
+    ['a long cell', 'csv', `a\n1\n${'x'.repeat(300_000)}\n`, [3, 'a: a cell must not be longer than 262144 bytes']],
     ['no header', 'csv', '', [1, 'the file has no header: its first line must name the columns']],
     ['what is no UTF-8', 'csv', new Uint8Array([0x61, 0x0a, 0xff, 0x0a]), [2, 'the text is not UTF-8']],
     ['broken JSON', 'json', '[{"a":1},\n{"a":x}]', [2, 'a: broken JSON, unexpected "x"']],
