@@ -80,7 +80,6 @@ const page: Operation = {
   answers: {
     200: {
       description: 'The page.',
-      versioned: true,
       body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
     },
   },
