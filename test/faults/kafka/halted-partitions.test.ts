@@ -29,7 +29,7 @@ function tablog(...args: readonly string[]): Promise<string> {
 /** A team with a row in a table, in a partition that is not one of these. */
 async function createTeam(others: readonly number[] = []): Promise<Team> {
   for (;;) {
-    const teamId = await tablog('teams', 'create', 'test');
+    const teamId = await tablog('teams', 'create', 'test', '--another');
     const partition = partitionOf(teamId, partitionCount);
     if (others.includes(partition)) continue;
     const client = new Client(deployment().of('api')[0]!.server.url, await tablog('tokens', 'create', '--team', teamId));
@@ -182,7 +182,7 @@ describe('a token is revoked', () => {
     const { code, stderr } = await runTablog(['tokens', 'revoke', revoked.id, '--team', revoked.team.id], deployment().environment);
     await sleepUntil(() => isRefused(revoked), 'all processes refuse it');
     expect(code).toBe(0);
-    expect(stderr).toContain('The token "unnamed" is refused from now on: running services do so within two seconds.');
+    expect(stderr).toMatch(/The token "made [^"]+" is refused from now on: running services do so within two seconds\./);
     expect(stderr).toMatch(/The log could not be told of it \(.+\)\. The service does that as soon as it can\./);
     return stderr;
   }
