@@ -2233,6 +2233,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2429,6 +2434,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2455,6 +2461,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2585,6 +2592,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2604,6 +2612,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2914,6 +2923,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2933,6 +2943,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3463,6 +3474,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {

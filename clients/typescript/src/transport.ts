@@ -4,6 +4,7 @@ import pRetry from 'p-retry';
 import { errorOf, notTablog, TablogError, Unreachable } from './errors.ts';
 import type { paths } from './interface.ts';
 import { pause } from './pause.ts';
+import { stringify } from './stringify.ts';
 
 export interface TransportOptions {
   /** The address of the service, such as `https://tablog.example.org`. */
@@ -62,7 +63,7 @@ export function openTransport({ url, token, ...options }: TransportOptions): Tra
   const baseUrl = url.replace(/\/+$/, '');
   const sender = new Sender({ ...options, url: baseUrl });
   const open = (sending: Sending): Operations => createClient<paths>({
-    baseUrl, headers: { authorization: `Bearer ${token}` },
+    baseUrl, headers: { authorization: `Bearer ${token}` }, bodySerializer: stringify,
     Request: Asked as unknown as typeof Request, fetch: (asked) => sender.send(asked as unknown as Asked, sending),
   });
   return {

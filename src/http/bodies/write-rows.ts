@@ -43,5 +43,5 @@ export async function writeRows(
   const write = 'refusal' in stored
     ? { event: refuseRequest(teamId, stored.refusal), body: undefined, rows: received.rowCount }
     : { event: { ...asked, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
-  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, shortLines: received.shortLines, ...write }, status);
+  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write }, status);
 }

@@ -160,6 +160,10 @@ export const responseHeaders = {
   'Tablog-Short-Lines': {
     schema: z.int().min(1), required: false, example: 2, description: 'How many lines of CSV or TSV had fewer cells than the header. The columns of those that are missing are empty.',
   },
+  'Tablog-Notes': {
+    schema: z.string(), required: false, example: 'column_1: had no name; column_4: had no name and no values, and was left out',
+    description: 'What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.',
+  },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',
   },

@@ -8,7 +8,7 @@ import type { StashLimits } from '../../events/event.ts';
 import { stashNameOf } from '../../events/stash-name.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
-import { setDroppedCells, setShortLines } from '../answers/answer-write.ts';
+import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
@@ -46,7 +46,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
       : putChunk({ teamId, appId, path: request.params, rows: stored.source, limits: stashLimits });
     await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
     setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
-    return setShortLines(reply, received.shortLines).type(json).send('{}');
+    return setRemarks(reply, received.remarks).type(json).send('{}');
   });
 
   app.delete('/stashes/:stashID', {

@@ -50,7 +50,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
     }
     const { uploadId, contentType, expiresAt } = expected;
     if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
-    requireMediaType(request.raw.headers, contentType);
+    requireWholeFile(request.raw.headers, contentType);
     await shares.signedPuts.run(uploadId, async () => {
       const upload = await findOpen(uploads, uploadId);
       if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
@@ -82,7 +82,7 @@ async function receive(store: LocalFileStore, request: FastifyRequest, { uploadI
 }
 
 /** The file is stored byte for byte as sent, with the media type declared at its creation. */
-function requireMediaType(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
+function requireWholeFile(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
   const given = headers['content-type'];
   if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {
     throw new HttpError('request_validation_error', `Content-Type: it must be ${contentType}, which the upload was created with.`);
@@ -90,4 +90,6 @@ function requireMediaType(headers: Readonly<Record<string, string | string[] | u
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     throw new HttpError('request_validation_error', 'Content-Encoding: the file must be sent as it is.');
   }
+  // RFC 9110, 14.5: a part would be taken for the whole.
+  if (headers['content-range'] !== undefined) throw new HttpError('request_validation_error', 'Content-Range: the file must be sent whole.');
 }

@@ -143,3 +143,11 @@ test.each(['table 2', '01890000-0000-7000-8000-000000000002'])('a table is looke
   expect(await findTable(client, idOrName)).toEqual(tables[2]);
   expect(paths).toEqual(['/tables', '/tables?continuation=a', '/tables?continuation=b']);
 });
+
+test.each([NaN, Infinity, -Infinity])('%s in a row is thrown, and nothing is sent: JSON would make it null, which empties the cell', async (number) => {
+  answers = [good];
+  const rows = [{ name: null, n: 1 }, { name: 'null', n: number }];
+  await expect(client.operations.POST('/tables', { params: { query: { name: 't' } }, body: rows })).rejects.toThrow(`"n" is ${number}, which is no number in JSON`);
+  await expect(client.table('t').load(rows)).rejects.toThrow(TypeError);
+  expect(paths.filter((path) => !path.startsWith('/stashes/'))).toEqual([]);
+});
