@@ -46,7 +46,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Done' }).click();
   }
-  const unnamed = page.getByRole('rowheader', { name: /^unnamed, created .*\d (AM|PM) \(….{4}\)$/ });
+  const unnamed = page.getByRole('rowheader', { name: /^made \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, ends in .{6}$/ });
   await until(async () => expect(await unnamed.count()).toBe(2));
   expect(new Set(await unnamed.allInnerTexts()).size).toBe(2);
   await look(page, 'unnamed-tokens');
