@@ -3,11 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../events/event-codec.ts';
-import type { EventData } from '../../events/event.ts';
 import type { Remarks } from '../../formats/row-reader.ts';
 import { encloseResult } from './result-json.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import type { Submission } from '../submit/turned-away.ts';
 import { parseOrRefuse } from '../requests/validation.ts';
 import { setVersion } from '../requests/versions.ts';
 
@@ -37,7 +37,7 @@ export interface Write {
   readonly newTable: string | null;
   /** On its body. */
   readonly remarks: Remarks;
-  readonly event: EventData;
+  readonly event: Submission;
   readonly body?: PackedBody | undefined;
   /** How many rows it affects; null if not known yet. */
   readonly rows: number | null;

@@ -78,7 +78,13 @@ export async function receiveRows(
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
-  const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, dropsCells, lookUp });
+  const body = new BodyBlocks(receiver, {
+    teamId: request.principal.teamId, asSegments, dropsCells,
+    lookUp: async () => {
+      const refuses = await lookUp();
+      return (arrived) => identity.turnedAway?.() ?? refuses(arrived);
+    },
+  });
   const close = async (): Promise<void> => {
     await body[Symbol.asyncDispose]();
     place.release();

@@ -122,6 +122,10 @@ export const responseHeaders = {
     schema: z.string(), required: false, example: 'djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl',
     description: 'With `outcome_unknown`: the ID of the job that the request has become.',
   },
+  'Tablog-Turned-Away': {
+    schema: z.enum(['service_unavailable', 'limit_exceeded', 'payment_required']), required: false, example: 'payment_required',
+    description: 'With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.',
+  },
   'Request-ID': {
     schema: z.string(), required: false, example: '4bZ2vQkM-1f',
     description: 'The ID under which the log of the service has the request.',
