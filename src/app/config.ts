@@ -50,6 +50,8 @@ const settings = z.object({
     .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
+  FILES_URL: httpUrl.optional()
+    .describe('Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](deploy.md#files-at-an-origin-of-their-own).'),
   CORS_ORIGINS: z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/, 'must be `*`, or origins such as https://app.example.org, several with commas between them')
     .transform((text) => (text === '*' ? text : text.split(','))).optional()
     .describe('The origins whose pages may ask the service from a browser, such as `https://app.example.org`, several with commas between them; `*` is any. Without it, browsers let no page of another origin read answers.'),
@@ -259,6 +261,11 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [
       has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') || has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_PASSWORD'),
       'KAFKA_SASL_MECHANISM: goes with KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+    ],
+    [has('FILES_URL') && !has('PUBLIC_URL'), 'FILES_URL: has no meaning without PUBLIC_URL'],
+    [
+      [given['FILES_URL'], given['PUBLIC_URL']].every((url) => url !== undefined && URL.canParse(url)) && new URL(given['FILES_URL']!).host === new URL(given['PUBLIC_URL']!).host,
+      'FILES_URL: must name another host than PUBLIC_URL, or another port',
     ],
     [has('FILES_DIR') && has('FILES_S3_BUCKET'), 'FILES_DIR: has no meaning with FILES_S3_BUCKET'],
     ...without('FILES_S3_BUCKET', 'FILES_S3_'),

@@ -224,9 +224,9 @@ async function drain(app: App, submitter: Submitter, waitMs: number): Promise<vo
   clearTimeout(deadline);
 }
 
-/** Prints the address, a link to the console, and commands that can be pasted into a shell. */
+/** Prints the address, how to open the console, and commands that can be pasted into a shell. */
 async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
-  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, teamWithoutToken }));
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, inTerminal: process.stdout.isTTY, teamWithoutToken }));
 }

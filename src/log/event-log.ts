@@ -119,7 +119,10 @@ export interface EventLog extends LogReader {
   onFailure(listener: (reason: string) => void): void;
   /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */
   quarantinedSince(teamId: string): number | null;
-  /** Current problems, a sentence each; empty when all is well. */
+  /**
+   * Current problems, a sentence each; empty when all is well. Anybody may read them, so they name the partitions that have halted, and not why: the reasons are in the
+   * log of the process and in the progress of the partition.
+   */
   problems(): readonly string[];
   status(): LogStatus;
   /** Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is one for it. */

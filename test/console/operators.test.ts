@@ -16,8 +16,11 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
 
   await page.getByRole('button', { name: 'Plan' }).click();
   await page.getByLabel('Rows').fill('1000');
+  await page.getByLabel('Bytes of files').fill('10000000000');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('row', { name: 'Rows 0 1,000' }).waitFor();
+  // A limit is shown exactly.
+  await page.getByRole('row', { name: 'Bytes of files 0 bytes 10 GB' }).waitFor();
 
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByLabel('Name').fill('shop');
@@ -43,7 +46,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Done' }).click();
   }
-  const unnamed = page.getByRole('rowheader', { name: /^unnamed, created .*\d (AM|PM) \(….{4}\)$/ });
+  const unnamed = page.getByRole('rowheader', { name: /^made \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, ends in .{6}$/ });
   await until(async () => expect(await unnamed.count()).toBe(2));
   expect(new Set(await unnamed.allInnerTexts()).size).toBe(2);
   await look(page, 'unnamed-tokens');

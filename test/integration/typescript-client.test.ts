@@ -45,6 +45,8 @@ test('tables are created, listed, found by their name, described, renamed and dr
   await expect(table.drop({ ifMatch: version })).rejects.toMatchObject({ status: 412 });
   await table.drop({ ifMatch: renamed });
   expect(await tablog.find('once')).toBeUndefined();
+  for (let n = 0; n < 2; n += 1) await tablog.createTable<City>({ name: 'namesake', columns });
+  await expect(tablog.find('namesake')).rejects.toMatchObject({ name: 'TablogError', status: null, type: null, message: expect.stringMatching(/^2 tables are named "namesake": /) });
   await expect(table.describe()).rejects.toMatchObject({ name: 'TablogError', status: 404, type: 'table_not_found' });
 });
 

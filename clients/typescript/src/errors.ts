@@ -7,10 +7,10 @@ type BodyOf<Response> = Response extends { content: { 'application/json': infer 
 /** The error types of the interface, such as `table_not_found`. */
 export type ErrorType = Extract<BodyOf<Responses[keyof Responses]>, { error: unknown }>['error']['type'];
 
-/** The service refused a request, or failed to do it. */
+/** The service refused a request, failed to do it, or has not what was asked for. */
 export class TablogError extends Error {
   override readonly name = 'TablogError';
-  /** Null for a job that failed. */
+  /** Null for a job that failed, and for a name that several tables have. */
   readonly status: number | null;
   /** Null if the answer is not one of Tablog's: then a proxy gave it, or the URL is that of something else. */
   readonly type: ErrorType | null;

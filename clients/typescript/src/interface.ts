@@ -1254,6 +1254,7 @@ export interface components {
             appID: string | null;
         };
         NewToken: {
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
             /** @description From when on it is refused; null: never. */
             expires?: string | null;
@@ -1272,6 +1273,7 @@ export interface components {
             lastUsed: string | null;
         };
         NewOperatorToken: {
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
             /** @description From when on it is refused; null: never. */
             expires?: string | null;
@@ -2329,6 +2331,11 @@ export interface components {
          * @example bytes 0-1023/146515
          */
         "Content-Range": string;
+        /**
+         * @description The URL of the file.
+         * @example https://files.example.org/files/9fJ0Zb2mQ3yTn1cXv7LkWg/photo.png
+         */
+        "File-Location": string;
         /**
          * @description After how many seconds to try again.
          * @example 1
@@ -3862,6 +3869,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Files have an address of their own here. The file is at `Location`. */
+            307: {
+                headers: {
+                    Location: components["headers"]["File-Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["400.request_validation_error"];
             402: components["responses"]["402.payment_required"];
             404: components["responses"]["404.not_found"];
@@ -3931,6 +3946,14 @@ export interface operations {
                     "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Files have an address of their own here. The file is at `Location`. */
+            307: {
+                headers: {
+                    Location: components["headers"]["File-Location"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5075,10 +5098,7 @@ export interface operations {
     getDocumentation: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
-                "If-None-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5087,24 +5107,11 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
                 };
-            };
-            /** @description The client has the current version. */
-            304: {
-                headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
@@ -5115,10 +5122,7 @@ export interface operations {
     getDocumentationHead: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
-                "If-None-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5127,19 +5131,6 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The client has the current version. */
-            304: {
-                headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content?: never;

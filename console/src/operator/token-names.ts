@@ -12,7 +12,7 @@ export function namesOfTokens(tokens: readonly Named[]): ReadonlyMap<string, str
   return new Map(tokens.map(({ id, name }) => [id, name !== '' && name !== nameless && counts.get(name) === 1 ? name : `${name || nameless}, ${describeId(id)}`]));
 }
 
-/** The service gives this name to tokens without one. */
+/** Earlier versions of the service gave this name to tokens without one. Now it names them by their creation and their last characters. */
 const nameless = 'unnamed';
 
 /** When an ID was made, if it says so, and its last characters. */

@@ -115,6 +115,9 @@ export const responseHeaders = {
   'Page-Location': {
     header: 'Location', schema: z.literal('docs'), required: true, example: 'docs', description: 'The page, relative to this address.',
   },
+  'File-Location': {
+    header: 'Location', schema: z.url(), required: true, example: 'https://files.example.org/files/9fJ0Zb2mQ3yTn1cXv7LkWg/photo.png', description: 'The URL of the file.',
+  },
   'Job-ID': {
     schema: z.string(), required: false, example: 'djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl',
     description: 'With `outcome_unknown`: the ID of the job that the request has become.',

@@ -94,10 +94,10 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, tableId, ifMatch, query: request.query, limits };
+    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
       schema, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',

@@ -4,6 +4,7 @@ import { chunkPath, chunkQuery, putChunk } from '../../../commands/put-chunk.ts'
 import { refusalOfChunk } from '../../../projections/stashes/stash-bounds.ts';
 import type { StashQueries } from '../../../projections/stashes/stashes.queries.ts';
 import type { StashLimits } from '../../events/event.ts';
+import { stashNameOf } from '../../events/stash-name.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';
 import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
@@ -29,11 +30,11 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
   app.put('/stashes/:stashID/:serial', {
     schema: { params: chunkPath, querystring: chunkQuery }, config: { operation: stashOperations.put, storesBytes: true },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const identity = identify(request);
     const { stashID, serial } = request.params;
     const lookUp = async (): Promise<Refuses> => {
-      const target = await stashes.chunkTarget(teamId, stashID, serial);
+      const target = await stashes.chunkTarget(teamId, stashNameOf(appId, stashID), serial);
       const at = { time: log.now() };
       return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
     };
@@ -42,7 +43,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
     const stored = await received.store(() => null);
     const event = 'refusal' in stored
       ? refusing(teamId, stored.refusal)
-      : putChunk({ teamId, path: request.params, rows: stored.source, limits: stashLimits });
+      : putChunk({ teamId, appId, path: request.params, rows: stored.source, limits: stashLimits });
     await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
     setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
     return setRemarks(reply, received.remarks).type(json).send('{}');
@@ -51,9 +52,9 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
   app.delete('/stashes/:stashID', {
     schema: { params: stashPath }, config: { operation: stashOperations.remove },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const identity = await identifyWithBody(request, bodyBytesMax);
-    await submitter.submit(teamId, identity, deleteStash(teamId, request.params));
+    await submitter.submit(teamId, identity, deleteStash(teamId, appId, request.params));
     return reply.type(json).send('{}');
   });
 }

@@ -47,8 +47,8 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
-    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
+    const { teamId, appId } = request.principal;
+    const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
       lookUp: async () => {
         const refusal = await tables.refusalOfNew(teamId, tableLimits);
@@ -66,10 +66,10 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   app.put('/tables/:tableID', {
     schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, tableId, ifMatch, query: request.query, limits };
+    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
       schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',

@@ -34,6 +34,7 @@ import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
+import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 export interface AppDependencies {
@@ -54,6 +55,8 @@ export interface AppDependencies {
   /** Limits preflights of browsers by that address; absent: there is no limit. */
   readonly preflightLimit?: AddressLimit | null;
   readonly isLinked: IsLinked;
+  /** Absent, or null: files have no origin of their own. */
+  readonly filesOrigin?: FilesOrigin | null;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
   /** Counts the requests of each team; absent: nobody does. */
@@ -78,7 +81,7 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, reachHead = () => null, isLinked, checkHealth,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
@@ -116,6 +119,7 @@ export function buildApp({
   app.setErrorHandler(buildErrorHandler(log));
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
   if (tracing !== null) app.addHook('onRequest', (request, reply, done) => tracing.traceRequest(request, reply, done));
+  if (filesOrigin !== null) app.addHook('onRequest', buildFilesOnly(filesOrigin));
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
@@ -135,7 +139,7 @@ export function buildApp({
   if (config.CORS_ORIGINS !== undefined) allowOrigins(app, config.CORS_ORIGINS, preflightLimit);
   routes(app);
   addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
-  addConsoleRoutes(app, consoleFolder);
+  addConsoleRoutes(app, consoleFolder, filesOrigin?.origin ?? null);
   addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
   return app;
 }
@@ -155,6 +159,14 @@ function prepareRoute(
     route.onRequest = [...admitting, ...[route.onRequest ?? []].flat()];
   }
   route.schema = { querystring: noQuery, ...route.schema };
+}
+
+/** Scripts in files have whatever is at their origin: there is nothing but files. */
+function buildFilesOnly(filesOrigin: FilesOrigin) {
+  return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/')) replyWithError(reply, 'not_found', 'Only files are at this address.');
+    else done();
+  };
 }
 
 /** The query parser keeps broken percent-encoding as text, so that a wrong text would pass for a right one. */

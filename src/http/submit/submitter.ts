@@ -5,6 +5,7 @@ import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcom
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
+import { stashIdIn } from '../../events/stash-name.ts';
 import { countRowsOf, type AppliedResult, type Outcome, type Refusal } from '../../events/outcome.ts';
 import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
 import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
@@ -266,11 +267,11 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
   return { result: outcome.result, etag: outcome.etag ?? 0n, job };
 }
 
-/** The stash of an event, and the table that it creates. Of several tries under one key the first in the log names that table. */
+/** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
   const rows = 'rows' in data ? data.rows : null;
-  const stashId = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
-  return { stashId, ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
+  const name = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
+  return { stashId: name === null ? null : stashIdIn(name), ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
 }
 
 /** Whether no part of the write came before: once its body is open, it is accepted whole. */
