@@ -1,7 +1,9 @@
 /** Queries of tables with as many columns as there may be: they are answered, whatever was changed since the first one. */
 import { expect, test } from '@jest/globals';
+import { scale } from '../scale.ts';
 import type { Client } from '../support/client.ts';
 import { useOwnApi } from '../support/api.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { arrayOf, createTable } from '../support/tables.ts';
 
 // They take so much memory that queries of other tests might find none.
@@ -96,12 +98,14 @@ test('a table without columns gets some, and is asked on', async () => {
   await expectAnswer(client, id, { aggregate: [{ op: 'sum', column: 'b' }] }, [{ sum_b: 4 }]);
 });
 
-test('several teams ask and export tables of 1,000 columns at once, before and after patches: all is answered, or was too much', async () => {
-  const rows = 100;
+test('several teams ask and export tables of 1,000 columns at once, before and after patches: all is answered, or was too much, and the query process goes on', async () => {
+  const rows = scale.wideRows;
   const seen: string[] = [];
   const work = async (cell: (column: number, row: number) => unknown): Promise<void> => {
     const { client } = await api().createTeam();
-    const { id, path, rowIds } = await createTable(client, Array.from({ length: rows }, (_, row) => rowOf(columnsMax, (at) => cell(at, row))));
+    const some = (from: number): Cells[] => Array.from({ length: Math.min(100, rows - from) }, (_, row) => rowOf(columnsMax, (at) => cell(at, from + row)));
+    const { id, path, rowIds } = await createTable(client, some(0));
+    for (let from = 100; from < rows; from += 100) expect((await client.post(path, some(from))).status).toBe(201);
     const note = async (expected: (text: string) => boolean, answer: Promise<Response>): Promise<void> => {
       const response = await answer;
       // Without memory for the rest of a file the connection ends.
@@ -121,8 +125,11 @@ test('several teams ask and export tables of 1,000 columns at once, before and a
       expect((await client.patch(`${path}/${rowIds[0]}`, rowOf(columnsMax, (at) => cell(at, rows + round)))).status).toBe(200);
     }
   };
+  const starts = async (): Promise<number> => sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+  const before = await starts();
   await Promise.all([work((at, row) => at + row), work((at, row) => `text ${at + row}`), work((at, row) => at - row)]);
   expect(seen).toHaveLength(18);
+  expect(await starts()).toBe(Math.max(before, 1));
   for (const one of seen) expect(['200 true', 'broken', '400 limit_exceeded', '503 service_unavailable']).toContain(one);
   expect(seen.filter((one) => one === '200 true').length).toBeGreaterThan(3);
 });
