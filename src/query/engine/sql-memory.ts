@@ -23,7 +23,7 @@ export interface ProcessMemory {
 }
 
 /** How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top, because it is interrupted between its steps only. */
-export const sqlMemoryMargins: ProcessMemory = { resident: 192 * 2 ** 20, mapped: 256 * 2 ** 20 };
+export const sqlMemoryMargins: ProcessMemory = { resident: 256 * 2 ** 20, mapped: 256 * 2 ** 20 };
 
 /** The reason of SQL that was interrupted because the process takes too much. */
 class TooMuchMemory extends Error {}
