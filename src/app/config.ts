@@ -155,7 +155,7 @@ const settings = z.object({
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
     .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
   DISK_FREE_MIN: byteSize().default(2 ** 30)
-    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. 0: it refuses nothing. See [limits.md](limits.md).'),
+    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. Beside other teams, a team takes no more of a disk in a day than is left above that quarter. 0: it refuses nothing. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()

@@ -108,7 +108,11 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   progress.follow(() => readReplay(service.database));
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   const { database, log } = service;
-  const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });
+  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
+  metrics.watchDisks(diskFloor);
+  const logBytes = new LogBytes({
+    pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, lookAtDisks: config.DISK_FREE_MIN === 0 ? null : () => diskFloor.rooms(), logger,
+  });
   resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
   const jobNotes = new JobNotes({ pool: database.pool, logger });
   resources.defer(() => untilClosed('its notes of jobs', jobNotes.close(), logger));
@@ -122,8 +126,6 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   resources.defer(() => untilClosed('its notes of tokens', uses.close(), logger));
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
-  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
-  metrics.watchDisks(diskFloor);
   const outcomes = new OutcomeQueries(service.database);
   const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {

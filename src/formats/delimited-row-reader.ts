@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
-import { placeInHeader, readHeader } from './delimited-header.ts';
+import { noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { firstMistake, readRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
@@ -12,7 +12,7 @@ import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
-import type { RowReader, RowsEnd } from './row-reader.ts';
+import { notesMax, type RowReader, type RowsEnd } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -93,7 +93,7 @@ export class DelimitedRowReader implements RowReader {
     if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
     const last = this.#body.writer.close();
     if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, shortLines: this.#shortLines };
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes: noteUnnamed(this.#body.header).slice(0, notesMax) } };
   }
 
   /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
@@ -222,7 +222,7 @@ export class DelimitedRowReader implements RowReader {
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
-    if (record.cells.length < header.ids.length) this.#shortLines += 1;
+    if (record.cells.length < header.namedEnd) this.#shortLines += 1;
     if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
     const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
     const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);

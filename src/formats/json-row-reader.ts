@@ -10,7 +10,7 @@ import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malform
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
-import type { RowReader, RowsEnd } from './row-reader.ts';
+import { noRemarks, type RowReader, type RowsEnd } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -73,7 +73,7 @@ export class JsonRowReader implements RowReader {
     if (this.#state !== 'end') throw unfinishedBody();
     const last = this.#writer.close();
     if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, shortLines: 0 };
+    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, remarks: noRemarks };
   }
 
   #takeBlocks(): RowBlock[] {

@@ -22,6 +22,16 @@ export interface RowsEnd {
   readonly envelope: Envelope | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
+  readonly remarks: Remarks;
+}
+
+/** What the client is told of a body that was taken, though it may not be what was meant. */
+export interface Remarks {
   /** How many lines of CSV or TSV had fewer cells than the header. */
   readonly shortLines: number;
+  /** What was made of forms that CSV and TSV do not have by the book: short texts in ASCII, without semicolons; at most `notesMax`. */
+  readonly notes: readonly string[];
 }
+
+export const notesMax = 10;
+export const noRemarks: Remarks = { shortLines: 0, notes: [] };

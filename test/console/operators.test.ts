@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { look, useConsole } from './browser.ts';
+import { look, until, useConsole } from './browser.ts';
 
 const { api, open } = useConsole();
 
@@ -25,7 +25,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await page.getByRole('button', { name: 'Create' }).click();
   const link = await page.getByLabel('Link to the console').inputValue();
   await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByRole('row', { name: 'shop valid, for reading' }).waitFor();
+  await page.getByRole('row', { name: 'shop active, for reading' }).waitFor();
   await look(page, 'team');
 
   const teams = await open();
@@ -38,6 +38,19 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await teams.getByText('The team is suspended.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Suspend' }).waitFor();
+  for (let n = 0; n < 2; n += 1) {
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+  }
+  const unnamed = page.getByRole('rowheader', { name: /^unnamed, created .*\d (AM|PM) \(….{4}\)$/ });
+  await until(async () => expect(await unnamed.count()).toBe(2));
+  expect(new Set(await unnamed.allInnerTexts()).size).toBe(2);
+  await look(page, 'unnamed-tokens');
+  const second = await unnamed.last().innerText();
+  await page.getByRole('button', { name: `Revoke ${second}` }).click();
+  await page.getByRole('dialog', { name: `Revoke ${second}?` }).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('row', { name: `${second} revoked` }).waitFor();
   await page.getByRole('button', { name: 'Revoke shop' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('row', { name: 'shop revoked' }).waitFor();
@@ -47,7 +60,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await page.getByRole('row', { name: /^0 running 0/ }).waitFor();
   await look(page, 'log');
   await page.getByRole('link', { name: 'Tokens' }).click();
-  await page.getByRole('row', { name: /^test valid/ }).waitFor();
+  await page.getByRole('row', { name: /^test active/ }).waitFor();
   expect(await page.getByRole('link', { name: 'Query' }).count()).toBe(0);
   await look(page, 'operator-tokens');
 });

@@ -1423,7 +1423,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1442,7 +1442,7 @@ export interface components {
                 };
             };
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1505,7 +1505,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed. */
+        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try. */
         "408.request_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1568,9 +1568,9 @@ export interface components {
             };
         };
         /**
-         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed.
+         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.
          *
-         *     `outcome_unknown`: Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.
+         *     `outcome_unknown`: Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.
          */
         "503.service_unavailable.outcome_unknown": {
             headers: {
@@ -1579,6 +1579,7 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "Job-ID": components["headers"]["Job-ID"];
+                "Tablog-Turned-Away": components["headers"]["Tablog-Turned-Away"];
                 [name: string]: unknown;
             };
             content: {
@@ -1696,7 +1697,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1717,7 +1718,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1887,7 +1888,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.
+         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.
          *
          *     `query_timeout`: The query takes longer than a query may.
          */
@@ -2231,6 +2232,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2240,6 +2246,11 @@ export interface components {
          * @example djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl
          */
         "Job-ID": string;
+        /**
+         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.
+         * @example payment_required
+         */
+        "Tablog-Turned-Away": "service_unavailable" | "limit_exceeded" | "payment_required";
         /**
          * @description How many rows meet the filter, at the version in `ETag`.
          * @example 42
@@ -2422,6 +2433,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2448,6 +2460,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2578,6 +2591,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2597,6 +2611,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2907,6 +2922,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2926,6 +2942,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3456,6 +3473,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3742,7 +3760,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["400.request_validation_error"];
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
             403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];

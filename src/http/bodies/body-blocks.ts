@@ -17,6 +17,7 @@ import { emptyProfile } from '../../values/build-profile.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import { TurnedAway } from '../submit/turned-away.ts';
 import { decodeBlock, encodeBlock, type SpooledBlock } from './spooled-block.ts';
 import { Spool } from './spool.ts';
 
@@ -53,11 +54,11 @@ export interface ArrivedContent {
   readonly profiledColumns: number;
 }
 
-/** Why the committed state refuses a request whose body has this content, or more; null if it does not. */
-export type Refuses = (arrived: ArrivedContent) => Refusal | null;
+/** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
+export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
-/** Where the rows of the request are, or why the committed state refuses it: then they were dropped. */
-export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal };
+/** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
+export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
 
 export interface BodyBlocksOptions {
   readonly teamId: string;
@@ -77,7 +78,7 @@ export class BodyBlocks implements AsyncDisposable {
   readonly #bodyId = randomUUIDv7();
   readonly #began = performance.now();
   readonly #spool: Spool;
-  #refusal: Refusal | null = null;
+  #refusal: Refusal | TurnedAway | null = null;
   #only: RowBlock | null = null;
   #content: BodyContent = { columns: 0, rowIds: 0 };
   #rowCount = 0;
@@ -133,7 +134,8 @@ export class BodyBlocks implements AsyncDisposable {
     // Only now it is known how many rows there are.
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
-    await this.#append();
+    const turnedAway = await this.#append();
+    if (turnedAway !== null) return { refusal: turnedAway };
     return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#blocks, content: this.#content } };
   }
 
@@ -187,22 +189,29 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
   }
 
-  async #append(): Promise<void> {
+  /** Appends the blocks, unless a quota turns the body away: it says why, and they are dropped. */
+  async #append(): Promise<TurnedAway | null> {
     const { submitter, bodyLimits } = this.#store;
     const { teamId } = this.#options;
     const bodyId = this.#bodyId;
-    await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    try {
+      await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    } catch (error) {
+      if (error instanceof TurnedAway) return error;
+      throw error;
+    }
     this.#writtenAhead = [];
     await eachInParallel(this.#spooled(), appendsMax, async ({ body, ...block }, number) => {
       await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
     }, () => undefined);
+    return null;
   }
 
   async *#spooled(): AsyncGenerator<SpooledBlock, void, undefined> {
     for await (const entry of this.#spool.entries()) yield decodeBlock(entry);
   }
 
-  async #findRefusal(): Promise<Refusal | null> {
+  async #findRefusal(): Promise<Refusal | TurnedAway | null> {
     return (await this.#refuses)({ rows: this.#rowCount, profiledColumns: this.#content.columns });
   }
 }

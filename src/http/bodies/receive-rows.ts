@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { RowSource } from '../../events/event.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
-import type { RowReader } from '../../formats/row-reader.ts';
+import type { Remarks, RowReader } from '../../formats/row-reader.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
@@ -29,8 +29,7 @@ export interface ReceivedRows extends AsyncDisposable {
   /** How many rows the body had, and how many cells were left out because no row may hold them. */
   readonly rowCount: number;
   readonly droppedCells: number;
-  /** How many lines of CSV or TSV had fewer cells than the header. */
-  readonly shortLines: number;
+  readonly remarks: Remarks;
   /**
    * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. Throws
    * HttpError: `rate_limited` when the team may not write as many, `limit_exceeded` or `payment_required` when it has too many bodies open.
@@ -79,7 +78,13 @@ export async function receiveRows(
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
-  const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, dropsCells, lookUp });
+  const body = new BodyBlocks(receiver, {
+    teamId: request.principal.teamId, asSegments, dropsCells,
+    lookUp: async () => {
+      const refuses = await lookUp();
+      return (arrived) => identity.turnedAway?.() ?? refuses(arrived);
+    },
+  });
   const close = async (): Promise<void> => {
     await body[Symbol.asyncDispose]();
     place.release();
@@ -90,10 +95,10 @@ export async function receiveRows(
       identity.digest?.update(chunk);
       for (const block of reader.push(chunk)) await body.add(block);
     }
-    const { blocks, envelope, hasRows, shortLines } = reader.end();
+    const { blocks, envelope, hasRows, remarks } = reader.end();
     for (const block of blocks) await body.add(block);
     return {
-      members: envelope, hasRows, rowCount: body.rowCount, droppedCells: body.droppedCells, shortLines,
+      members: envelope, hasRows, rowCount: body.rowCount, droppedCells: body.droppedCells, remarks,
       store: () => body.store(), [Symbol.asyncDispose]: close,
     };
   } catch (error) {

@@ -1,10 +1,10 @@
 /** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { refuseRequest } from '../../../commands/refuse-request.ts';
 import type { EventOf, RowSource } from '../../events/event.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { identify } from '../submit/request-identity.ts';
+import { refusing } from '../submit/turned-away.ts';
 
 /** The dependencies of writing a body of rows. */
 export interface RowWriteDependencies extends WriteDependencies {
@@ -41,7 +41,7 @@ export async function writeRows(
   const stored = asked.rows.kind === 'stash' ? { source: asked.rows, body: undefined } : await received.store();
   const newTable = asked.type === 'TableCreateRequested' ? asked.tableId : null;
   const write = 'refusal' in stored
-    ? { event: refuseRequest(teamId, stored.refusal), body: undefined, rows: received.rowCount }
+    ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
     : { event: { ...asked, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
-  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, shortLines: received.shortLines, ...write }, status);
+  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write }, status);
 }

@@ -19,7 +19,7 @@ async function mistakeOf(format: Format, content: string | Uint8Array<ArrayBuffe
 }
 
 const people = {
-  delimiter: ',', rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
+  delimiter: ',', notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
   rows: [['Ann', '36', '1988-03-01'], ['Bo', null, '2001-12-31']],
 };
 
@@ -40,6 +40,15 @@ describe('columns, types and rows', () => {
     ['no rows', 'json', '[]', {}, { columns: [], rows: [], rowsRead: 0, isWhole: true }],
   ])('%s', async (_what, format, content, options, expected) => {
     expect(await previewOf(format, content, options)).toMatchObject(expected);
+  });
+
+  test('of columns without a name', async () => {
+    const file = ',a,\n1,x,\n';
+    expect(await previewOf('csv', file)).toMatchObject({
+      columns: [{ id: 'column_1' }, { id: 'a' }], notes: ['column_1: had no name', 'column_3: had no name and no values, and was left out'],
+    });
+    // Values may follow behind the first rows.
+    expect(await previewOf('csv', `${file}${'2,y,\n'.repeat(1000)}`)).toMatchObject({ notes: ['column_1: had no name'] });
   });
 
   test('of the first rows of many', async () => {

@@ -141,14 +141,33 @@ test('identities', () => {
   expect(blocks.map((one) => one.ids?.length)).toEqual([64, 32]);
 });
 
+test.each<[string, string, string[], string[], number]>([
+  ['first, as pandas writes its index', ',a\n0,x\n', ['{"column_1":0,"a":"x"}'], ['column_1: had no name'], 0],
+  ['first and quoted, as R writes it', '"","a"\n"r1",1\n', ['{"column_1":"r1","a":1}'], ['column_1: had no name'], 0],
+  ['of which some have values', ',a,,\n1,2,,4\n', ['{"column_1":1,"a":2,"column_4":4}'],
+    ['column_1: had no name', 'column_3: had no name and no values, and was left out', 'column_4: had no name'], 0],
+  ['whose name another column has', 'column_2,,column_2_2\n1,2,3\n', ['{"column_2":1,"column_2_3":2,"column_2_2":3}'], ['column_2_3: had no name'], 0],
+  ['last without values, and lines without the last delimiter', 'a,b,\n1,2,\n3,4\n5\n', ['{"a":1,"b":2}', '{"a":3,"b":4}', '{"a":5}'],
+    ['column_3: had no name and no values, and was left out'], 1],
+  ['and nothing else', ',\n,x\n', ['{"column_2":"x"}'], ['column_1: had no name and no values, and was left out', 'column_2: had no name'], 0],
+  ['between others without a value', 'a,,b\n1,,2\n', ['{"a":1,"b":2}'], ['column_2: had no name'], 0],
+  ['more than can be noted', `${','.repeat(12)}a\n`, [], Array.from({ length: 10 }, (_, at) => `column_${at + 1}: had no name`), 0],
+])('a column without a name: %s', (_name, text, rows, notes, shortLines) => {
+  const read = readCells([text], { limits: { blockRows: 1 } });
+  expect(bodiesOf(read).filter((body) => body !== '')).toEqual(rows);
+  expect(read.remarks).toEqual({ shortLines, notes });
+});
+
+test('the columns of a body are those with a name, and those with a value, in the order of the header', () => {
+  const { blocks: [block] } = readCells([',b,,\n,1,,2\n']);
+  expect(block!.profile.columns.map(({ id }) => id)).toEqual(['column_1', 'b', 'column_4']);
+});
+
 describe('refused', () => {
   test.each<[string, string]>([
     ['', 'the body has no header: its first line must name the columns'],
     ['\ufeff', 'the body has no header: its first line must name the columns'],
     ['\n\r\n\n', 'the body has no header: its first line must name the columns'],
-    ['a,,b\n', 'header[1]: a column ID must not be empty'],
-    ['a,""\n', 'header[1]: a column ID must not be empty'],
-    ['a,', 'header[1]: a column ID must not be empty'],
     [`a,${'é'.repeat(129)}\n`, 'header[1]: a column ID must not be longer than 256 bytes'],
     ['a,x"y\n', 'header[1]: "x\\"" has a quote in it, but does not begin with one'],
     ['a,"x\n', 'header[1]: "\\"x" begins with a quote that is never closed'],

@@ -2,13 +2,10 @@
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
 import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import type { JsonRowReaderOptions } from '../../../src/formats/json-row-reader.ts';
+import type { RowsEnd } from '../../../src/formats/row-reader.ts';
 import { MalformedBody } from '../../../src/formats/malformed-body.ts';
 
-export interface RowsRead {
-  readonly blocks: readonly RowBlock[];
-  readonly envelope: Record<string, unknown> | null;
-  readonly hasRows: boolean;
-}
+export type RowsRead = Readonly<RowsEnd>;
 
 export function readRows(
   chunks: readonly (Uint8Array | string)[], options: Partial<JsonRowReaderOptions> = {},

@@ -80,7 +80,7 @@ const put: Operation = {
   isBodyKept: true,
   body: anyBytes,
   answers: { 200: { description: 'The bytes have arrived.' } },
-  errors: ['forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'rate_limited', 'service_unavailable'],
+  errors: ['limit_exceeded', 'forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'rate_limited', 'service_unavailable'],
 };
 
 const complete: Operation = {
