@@ -86,11 +86,11 @@ test.each<[string, string]>([
   // Aggregates that keep copies of a value for each part of a window
   ['SELECT max(DISTINCT to_json(range(9000))) OVER (ORDER BY range) FROM t, range(3000)', 'max with OVER is of values of more than 67108864 bytes together.'],
   ['SELECT max(repeat(\'a\', 60000)) OVER (ORDER BY range ROWS BETWEEN 100 PRECEDING AND CURRENT ROW) FROM t, range(2000)', 'max with OVER is of values'],
-  ['SELECT mode(long) OVER () FROM t, range(20000)', 'mode with OVER is of values'],
-  ['SELECT arg_min(1, long) OVER (PARTITION BY range % 2) FROM t, range(20000)', 'arg_min with OVER is of values'],
-  ['SELECT range AS n FROM t, range(20000) ORDER BY max(long) OVER (ORDER BY range)', 'max with OVER is of values'],
-  ['SELECT range AS n FROM t, range(20000) QUALIFY max(long) OVER (ORDER BY range) = \'a\'', 'max with OVER is of values'],
-  ['SELECT max(m) FROM (SELECT max(long) OVER (ORDER BY range) AS m FROM t, range(20000) WHERE range > 1)', 'max with OVER is of values'],
+  ['SELECT mode(long) OVER () FROM t, range(14000)', 'mode with OVER is of values'],
+  ['SELECT arg_min(1, long) OVER (PARTITION BY range % 2) FROM t, range(14000)', 'arg_min with OVER is of values'],
+  ['SELECT range AS n FROM t, range(14000) ORDER BY max(long) OVER (ORDER BY range)', 'max with OVER is of values'],
+  ['SELECT range AS n FROM t, range(14000) QUALIFY max(long) OVER (ORDER BY range) = \'a\'', 'max with OVER is of values'],
+  ['SELECT max(m) FROM (SELECT max(long) OVER (ORDER BY range) AS m FROM t, range(14000) WHERE range > 1)', 'max with OVER is of values'],
   ['SELECT repeat(long, 2) AS l, max(l) OVER () FROM t', 'max with OVER has a value of more than 1000 bytes, which it may have only if it names columns'],
   // Aggregates whose results have all values of a window
   ['SELECT len(list(long) OVER ()) FROM t, range(5000)', 'list with OVER makes results that are too long'],

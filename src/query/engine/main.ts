@@ -49,6 +49,7 @@ const onStuck = (teamId: string): void => {
 };
 const memory = new SqlMemory({
   residentBytesMax: residentBytesMax - sqlMemoryMargins.resident, mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped, everyMs: 25, read: memoryOfProcess,
+  onInterrupt: (taken, atWork) => logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
 });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck, memory });
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });

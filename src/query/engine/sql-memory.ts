@@ -13,6 +13,8 @@ export interface SqlMemoryOptions {
   /** How often it is looked at while SQL is at work, in milliseconds. */
   readonly everyMs: number;
   readonly read: () => ProcessMemory;
+  /** Called when SQL is interrupted, with what the process takes and how many queries were at work. */
+  readonly onInterrupt: (taken: ProcessMemory, atWork: number) => void;
 }
 
 /** What a process takes, in bytes. */
@@ -23,7 +25,7 @@ export interface ProcessMemory {
 }
 
 /** How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top, because it is interrupted between its steps only. */
-export const sqlMemoryMargins: ProcessMemory = { resident: 256 * 2 ** 20, mapped: 256 * 2 ** 20 };
+export const sqlMemoryMargins: ProcessMemory = { resident: 192 * 2 ** 20, mapped: 256 * 2 ** 20 };
 
 /** The reason of SQL that was interrupted because the process takes too much. */
 class TooMuchMemory extends Error {}
@@ -91,9 +93,12 @@ export class SqlMemory {
   }
 
   #look(): void {
-    const { residentBytesMax, mappedBytesMax, read } = this.#options;
-    const { resident, mapped } = read();
-    if (resident <= residentBytesMax && mapped <= mappedBytesMax) return;
+    const { residentBytesMax, mappedBytesMax, read, onInterrupt } = this.#options;
+    const taken = read();
+    if (taken.resident <= residentBytesMax && taken.mapped <= mappedBytesMax) return;
+    // Interrupted before, and not at its end yet.
+    if ([...this.#atWork].every(({ signal }) => signal.aborted)) return;
+    onInterrupt(taken, this.#atWork.size);
     const reason = new TooMuchMemory(this.#atWork.size === 1 ? 'alone' : 'beside others');
     for (const controller of this.#atWork) controller.abort(reason);
   }

@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 /** SQL that goes on until it is interrupted, or ended. `read`: what the process takes with that at work. `onBegin`: called when one begins, the first time or again. */
 function queries(read: (atWork: ReadonlySet<string>) => ProcessMemory, onBegin: (name: string, nth: number) => void) {
   const atWork = new Set<string>();
-  const memory = new SqlMemory({ residentBytesMax: 100, mappedBytesMax: 1000, everyMs: 1, read: () => read(atWork) });
+  const memory = new SqlMemory({ residentBytesMax: 100, mappedBytesMax: 1000, everyMs: 1, read: () => read(atWork), onInterrupt: () => undefined });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const query = (name: string, signal = never): Promise<string> => memory.run(signal, async (interrupted) => {
