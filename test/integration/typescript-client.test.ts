@@ -61,7 +61,9 @@ test('an operator makes a team, limits it, and gives it a token', async () => {
   await expect(ofTeam.createTable({ name: 'two', rows: cities(2) })).rejects.toMatchObject({ type: 'payment_required' });
   await expect(ofTeam.operator.partitions()).rejects.toMatchObject({ status: 403, type: 'forbidden' });
   expect(await operator.suspend(id)).toMatchObject({ suspended: true });
-  expect(await operator.resume(id)).toEqual(await operator.team(id));
+  // What was used today is counted a moment later.
+  const { quotas: _quotas, ...resumed } = await operator.resume(id);
+  expect(await operator.team(id)).toMatchObject({ ...resumed, suspended: false });
   expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, name: 'client', revoked: false }]);
   await operator.revoke(made.id);
   expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, revoked: true }]);
