@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { App } from '../server/app-type.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
@@ -25,8 +26,8 @@ const policyOf = (nonce: string): string => [
 /** Names have a hash of the content in them. */
 const forever = 'public, max-age=31536000, immutable';
 
-/** `folder`: the console as it was built. */
-export function addConsoleRoutes(app: App, folder: string): void {
+/** `folder`: the console as it was built. `outgoingBytes`: what counts the bytes of its files. */
+export function addConsoleRoutes(app: App, folder: string, outgoingBytes: FairShares | null): void {
   const built = readBuilt(folder);
   const method = ['GET', 'HEAD'];
   const config = { public: true } as const;
@@ -51,7 +52,7 @@ export function addConsoleRoutes(app: App, folder: string): void {
       files.set(name, file);
       // Failures are not cached.
       file.catch(() => files.delete(name));
-      return sendFile(request, reply.header('cache-control', forever), await file);
+      return sendFile(request, reply.header('cache-control', forever), await file, outgoingBytes);
     },
   });
 }
