@@ -1369,6 +1369,25 @@ export interface components {
                 };
             };
         };
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        "429.rate_limited": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "rate_limited";
+                        message: string;
+                    };
+                };
+            };
+        };
         /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
         "500.internal_error": {
             headers: {
@@ -1418,25 +1437,6 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_error";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
-        "429.rate_limited": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "rate_limited";
                         message: string;
                     };
                 };
@@ -1696,7 +1696,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2341,6 +2341,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4746,6 +4747,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4768,6 +4770,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4801,6 +4804,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable"];
         };
@@ -4824,6 +4828,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
             503: components["responses"]["503.service_unavailable.head"];
         };
@@ -4857,6 +4862,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4887,6 +4893,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4920,6 +4927,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4950,6 +4958,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4994,6 +5003,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5032,6 +5042,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5072,6 +5083,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5110,6 +5122,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5158,6 +5171,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5203,6 +5217,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };

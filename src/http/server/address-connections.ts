@@ -93,7 +93,8 @@ export function limitConnections(server: Server, { max, eachMax, newMax, windowM
       return;
     }
     held.add(socket);
-    socket.pause();
+    // Only now: Node resumes a new connection in this turn.
+    process.nextTick(() => socket.pause());
     const timer = setTimeout(() => socket.destroy(), heldMs);
     socket.once('close', () => {
       clearTimeout(timer);
