@@ -48,7 +48,7 @@ const settings = z.object({
   PORT: wholeNumber(0, portMax).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
   METRICS_PORT: wholeNumber(0, portMax).optional()
-    .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
+    .describe('The TCP port for `/metrics` and probes alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it. `/livez` and `/readyz` are on both.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
   CORS_ORIGINS: z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/, 'must be `*`, or origins such as https://app.example.org, several with commas between them')
