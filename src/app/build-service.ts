@@ -15,6 +15,7 @@ import { buildApp } from '../http/server/app.ts';
 import { AddressLimit } from '../http/limits/address-limit.ts';
 import { type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
+import { FilesOrigin } from '../http/requests/files-origin.ts';
 import { originOf } from '../http/requests/origin.ts';
 import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
@@ -77,8 +78,10 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     }),
     now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
   });
+  const filesOrigin = FilesOrigin.of(config);
   return buildApp({
     config,
+    filesOrigin,
     log: logger,
     authenticate: (token, request) => (log.isCaughtUp ? authenticate(token, request) : refuseWhileBehind()),
     addressLimit,
@@ -109,12 +112,12 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
           lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
         }),
         bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, activity, quotaSettings: config,
-        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL, filesOrigin }), filesOrigin,
         uploadLimits: {
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
           openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
         },
-        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, requireReadModel } : null, requireReadModel,
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused: (refusal) => metrics.requests.refused(refusal), requireReadModel } : null, requireReadModel,
       });
     },
   });

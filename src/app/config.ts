@@ -51,6 +51,8 @@ const settings = z.object({
     .describe('The TCP port for `/metrics` and probes alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it. `/livez` and `/readyz` are on both.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
+  FILES_URL: httpUrl.optional()
+    .describe('Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](deploy.md#files-at-an-origin-of-their-own).'),
   CORS_ORIGINS: z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/, 'must be `*`, or origins such as https://app.example.org, several with commas between them')
     .transform((text) => (text === '*' ? text : text.split(','))).optional()
     .describe('The origins whose pages may ask the service from a browser, such as `https://app.example.org`, several with commas between them; `*` is any. Without it, browsers let no page of another origin read answers.'),
@@ -160,7 +162,7 @@ const settings = z.object({
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
     .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
   DISK_FREE_MIN: byteSize().default(2 ** 30)
-    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. 0: it refuses nothing. See [limits.md](limits.md).'),
+    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. Beside other teams, a team takes no more of a disk in a day than is left above that quarter. 0: it refuses nothing. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()
@@ -267,6 +269,11 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [
       has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') || has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_PASSWORD'),
       'KAFKA_SASL_MECHANISM: goes with KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+    ],
+    [has('FILES_URL') && !has('PUBLIC_URL'), 'FILES_URL: has no meaning without PUBLIC_URL'],
+    [
+      [given['FILES_URL'], given['PUBLIC_URL']].every((url) => url !== undefined && URL.canParse(url)) && new URL(given['FILES_URL']!).host === new URL(given['PUBLIC_URL']!).host,
+      'FILES_URL: must name another host than PUBLIC_URL, or another port',
     ],
     [has('FILES_DIR') && has('FILES_S3_BUCKET'), 'FILES_DIR: has no meaning with FILES_S3_BUCKET'],
     ...without('FILES_S3_BUCKET', 'FILES_S3_'),

@@ -109,7 +109,11 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   progress.follow(() => readReplay(service.database));
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   const { database, log } = service;
-  const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });
+  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
+  metrics.watchDisks(diskFloor);
+  const logBytes = new LogBytes({
+    pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, lookAtDisks: config.DISK_FREE_MIN === 0 ? null : () => diskFloor.rooms(), logger,
+  });
   resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
   const jobNotes = new JobNotes({ pool: database.pool, logger });
   resources.defer(() => untilClosed('its notes of jobs', jobNotes.close(), logger));
@@ -123,8 +127,6 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   resources.defer(() => untilClosed('its notes of tokens', uses.close(), logger));
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
-  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
-  metrics.watchDisks(diskFloor);
   const outcomes = new OutcomeQueries(service.database);
   const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {
@@ -224,9 +226,9 @@ async function drain(app: App, submitter: Submitter, waitMs: number): Promise<vo
   clearTimeout(deadline);
 }
 
-/** Prints the address, a link to the console, and commands that can be pasted into a shell. */
+/** Prints the address, how to open the console, and commands that can be pasted into a shell. */
 async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
-  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, teamWithoutToken }));
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, inTerminal: process.stdout.isTTY, teamWithoutToken }));
 }

@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
 import type { Refusal } from '../events/outcome.ts';
 import { quotaOfRefusal, planQuotas } from '../events/quota.ts';
+import { isOfShare } from '../usage/disk-share.ts';
 import { closeReasons, limitNames, type CloseReason, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 import { quotaLabel } from './quota-metrics.ts';
@@ -11,6 +12,9 @@ type Observe = (seconds: number) => void;
 
 /** The methods with their own label; clients may send others. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Stands for a quota: the share of a disk that a team may take in a day. */
+const shareLabel = 'disk_share';
 
 export class RequestMetrics implements RequestObserver {
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
@@ -49,7 +53,7 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
       labelNames: ['quota'], registers,
     });
-    for (const quota of planQuotas) this.#quotaRefusals.inc({ quota: quotaLabel(quota) }, 0);
+    for (const quota of [...planQuotas.map(quotaLabel), shareLabel]) this.#quotaRefusals.inc({ quota }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),
@@ -75,6 +79,7 @@ export class RequestMetrics implements RequestObserver {
   refused({ message }: Refusal): void {
     const quota = quotaOfRefusal(message);
     if (quota !== null) this.#quotaRefusals.inc({ quota: quotaLabel(quota) });
+    else if (isOfShare(message)) this.#quotaRefusals.inc({ quota: shareLabel });
   }
 
   ended(method: string, route: string | null, status: number | null, ms: number): void {

@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Contradictions } from '../../projections/engine/kafka/contradictions.ts';
 import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
+import { readProgressOf, takeOver } from '../../projections/engine/progress/progress.store.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import { encodeEvent } from '../../src/events/event-codec.ts';
@@ -17,6 +17,9 @@ import { useReadModel } from '../support/read-model.ts';
 
 const partition = 0;
 const { database, closers } = useReadModel(1, 'file');
+
+/** The log that the first test has projected. */
+let projected: LedLog | undefined;
 
 const recordAt = (offset: bigint): LogRecord => {
   const data = { type: 'TeamCreated', teamId: randomUUID(), name: 'team' } as const;
@@ -49,9 +52,11 @@ test('an owner stores nothing that it read before another process proved the log
     },
     leaderOf: () => '1', findLeaderAnew: async () => '1', ledBy: () => log,
   };
+  projected = log;
   const contradictions = new Contradictions({
     partitions: 1, reader: log, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, leaderOf: () => '1', findLeaderAnew: async () => '1' }, requireReadModel: async () => undefined,
+    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => '1', findLeaderAnew: async () => '1' },
+    requireReadModel: async () => undefined,
   });
   closers.push(() => contradictions.close());
   await contradictions.prove(partition);
@@ -60,4 +65,38 @@ test('an owner stores nothing that it read before another process proved the log
   projection.offer([lost]);
   expect(await settled.promise).toBe('lost');
   expect((await readProgressOf(pool, partition)).next).toBe(lost.offset);
+});
+
+test('a takeover serves a process as a fence if it came after its last doubt, while it was connected', async () => {
+  const { pool } = database();
+  let doubts = 1;
+  let isConnected = true;
+  const contradictions = new Contradictions({
+    partitions: 1, reader: projected!, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined, requireReadModel: async () => undefined,
+    connection: {
+      doubtsAbout: () => doubts, doubtsWhileConnected: () => (isConnected ? doubts : null), reachLeader: async () => undefined,
+      leaderOf: () => '1', findLeaderAnew: async () => '1',
+    },
+  });
+  closers.push(() => contradictions.close());
+  const epoch = async (): Promise<bigint> => (await readProgressOf(pool, partition)).epoch;
+
+  await contradictions.watchEpochs();
+  const { epoch: taken } = await takeOver(pool, partition);
+  await contradictions.prove(partition);
+  expect(await epoch()).toBe(taken);
+
+  doubts += 1;
+  isConnected = false;
+  await takeOver(pool, partition);
+  const before = await epoch();
+  await expect(contradictions.prove(partition)).rejects.toThrow('it is not certain');
+  expect(await epoch()).toBe(before);
+
+  isConnected = true;
+  await contradictions.prove(partition);
+  const fenced = await epoch();
+  expect(fenced).toBeGreaterThan(before);
+  await contradictions.prove(partition);
+  expect(await epoch()).toBe(fenced);
 });

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { fenceOff, isFenced, takeOver } from '../../projections/engine/progress/progress.store.ts';
+import { fenceOff, isFenced, readProgressOf, takeOver } from '../../projections/engine/progress/progress.store.ts';
 import { Projector } from '../../projections/engine/projector.ts';
 import { models } from '../../projections/models.ts';
 import { encodeGenesis } from '../../src/log/identity.ts';
@@ -14,11 +14,29 @@ test('each takeover and each fence raises the epoch, which tells them apart', as
   let { epoch } = await takeOver(database().pool, 0);
   for (let n = 0; n < 20; n += 1) {
     const isFence = n % 3 !== 0;
-    const { epoch: next } = await (isFence ? fenceOff : takeOver)(database().pool, 0);
+    const { epoch: next } = await (isFence ? fenceOff(database().pool, 0, epoch) : takeOver(database().pool, 0));
     expect(next).toBeGreaterThan(epoch);
     expect(isFenced(next)).toBe(isFence);
     epoch = next;
   }
+});
+
+test('processes that saw the same epoch share one fence, and a takeover is one too', async () => {
+  const { epoch: seen } = await takeOver(database().pool, 3);
+  const fences = await Promise.all(Array.from({ length: 8 }, () => fenceOff(database().pool, 3, seen)));
+  const [fenced] = new Set(fences.map(({ epoch }) => epoch));
+  expect(new Set(fences.map(({ epoch }) => epoch)).size).toBe(1);
+  expect(isFenced(fenced!)).toBe(true);
+  const taken = await takeOver(database().pool, 3);
+  expect((await fenceOff(database().pool, 3, fenced!)).epoch).toBe(taken.epoch);
+  expect((await fenceOff(database().pool, 3, taken.epoch)).epoch).toBeGreaterThan(taken.epoch);
+});
+
+test('an epoch that came back because Postgres lost commits is no fence', async () => {
+  const { epoch: before } = await takeOver(database().pool, 3);
+  const { epoch: seen } = await takeOver(database().pool, 3);
+  await database().pool.query('update progress set epoch = $1 where partition = 3', [String(before)]);
+  expect(isFenced((await fenceOff(database().pool, 3, seen)).epoch)).toBe(true);
 });
 
 /** What the owner is told when it stores its first record after this. */
@@ -44,13 +62,13 @@ async function lostAfter(partition: number, lose: () => Promise<unknown>): Promi
 
 test('an owner that was fenced off by a process that proves the log, or by many, may take the partition back at once', async () => {
   expect(await lostAfter(1, async () => {
-    for (let n = 0; n < 8; n += 1) await fenceOff(database().pool, 1);
+    for (let n = 0; n < 8; n += 1) await fenceOff(database().pool, 1, (await readProgressOf(database().pool, 1)).epoch);
   })).toBe(true);
 });
 
 test('an owner that another process took the partition from may not', async () => {
   expect(await lostAfter(2, async () => {
-    await fenceOff(database().pool, 2);
+    await fenceOff(database().pool, 2, (await readProgressOf(database().pool, 2)).epoch);
     await takeOver(database().pool, 2);
   })).toBe(false);
 });

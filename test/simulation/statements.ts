@@ -191,7 +191,9 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   ['update progress set halted = case when contradicted then halted end', locksProgress, (view, [partition]) => change(view, partition, () => true, (row) => {
     return { epoch: nextEpoch(view, row) | 1n, halted: row['contradicted'] ? row['halted'] : null };
   })],
-  ['update progress set epoch = ', locksProgress, (view, [partition]) => change(view, partition, () => true, (row) => ({ epoch: nextEpoch(view, row) & -2n }))],
+  ['update progress set epoch = ', locksProgress, (view, [partition, seen]) => {
+    return change(view, partition, ({ epoch }) => (epoch as bigint) <= BigInt(seen), (row) => ({ epoch: nextEpoch(view, row) & -2n }));
+  }],
   ['update progress set halted = $2, contradicted = true', locksProgress, (view, [partition, halted]) => {
     return change(view, partition, ({ contradicted }) => contradicted === false, () => ({ halted, contradicted: true }));
   }],

@@ -10,15 +10,22 @@ import { NotAppended } from '../../../src/log/event-log.ts';
 import { proveIdentityTwice, RecordsLost, WrongLog, type LedLog } from '../../../src/log/identity.ts';
 import type { KafkaConnection } from '../../../src/log/kafka/kafka-connection.ts';
 import { allPartitions } from '../../../src/log/partition.ts';
-import { fenceOff, noteContradicted } from '../progress/progress.store.ts';
+import { SharedRuns } from '../../../src/log/shared-runs.ts';
+import { fenceOff, noteContradicted, readProgress } from '../progress/progress.store.ts';
 
 /** How long to wait before a halt is noted again, in milliseconds. */
 const noteDelay = 200;
 
+/** An epoch of a partition, and the doubts about the partition before it was read. */
+interface SeenEpoch {
+  readonly doubts: number;
+  readonly epoch: bigint;
+}
+
 export interface ContradictionsOptions {
   readonly partitions: number;
   readonly reader: LedLog;
-  readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'leaderOf' | 'findLeaderAnew'>;
+  readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'doubtsWhileConnected' | 'reachLeader' | 'leaderOf' | 'findLeaderAnew'>;
   readonly database: Pick<Database, 'pool'>;
   /** Rejects once this process uses another read model, or log, than the present one: what it finds counts no more. */
   readonly requireReadModel: () => Promise<void>;
@@ -37,11 +44,15 @@ export class Contradictions {
   readonly #stored = new Map<number, number>();
   /** The doubts about a partition when it was last proved here. */
   readonly #provenAt = new Map<number, number>();
+  /** The epochs that were read last, and shared reads of those of all partitions. */
+  readonly #seen = new Map<number, SeenEpoch>();
+  readonly #looks: SharedRuns<void>;
   readonly #noting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: ContradictionsOptions) {
     this.#options = options;
+    this.#looks = new SharedRuns(() => this.#readEpochs());
     for (const [partition, error] of options.found) this.add(partition, error);
   }
 
@@ -56,9 +67,21 @@ export class Contradictions {
   }
 
   /**
+   * Connects to the brokers that lead the partitions, and reads the epochs. What raises one of them from then on, as long as there is no new doubt
+   * about the partition, serves this process as a fence. Rejects when Postgres is away.
+   */
+  async watchEpochs(): Promise<void> {
+    const { partitions, connection } = this.#options;
+    // What cannot be reached yet is watched from the first append on.
+    await Promise.allSettled(allPartitions(partitions).map((partition) => connection.reachLeader(partition)));
+    await this.#looks.run();
+  }
+
+  /**
    * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was projected of it, before
    * anything is appended. Else new events would take the offsets, and versions, of lost ones. The owner of the partition is fenced off
-   * first: it may be about to store records that it read before they were lost. Rejects with NotAppended.
+   * first: it may be about to store records that it read before they were lost. A fence or a takeover by any process will do, if it came
+   * after the last doubt. Rejects with NotAppended.
    */
   async prove(partition: number): Promise<void> {
     const { reader, connection, database } = this.#options;
@@ -66,7 +89,8 @@ export class Contradictions {
       const doubts = connection.doubtsAbout(partition);
       if (doubts === this.#provenAt.get(partition)) return;
       try {
-        const asked = await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition));
+        const seen = await this.#epochSince(partition, doubts);
+        const asked = await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition, seen));
         // The reader has connections of its own, and may have asked a leader that was deposed.
         if (asked !== connection.leaderOf(partition)) {
           await Promise.all([reader.findLeaderAnew(partition), connection.findLeaderAnew(partition)]);
@@ -110,6 +134,33 @@ export class Contradictions {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#noting);
+  }
+
+  /**
+   * An epoch of the partition that was read when there were these doubts about it already, over a connection whose break is a new doubt. Rejects
+   * while the broker that leads it cannot be reached: then the owner is left alone.
+   */
+  async #epochSince(partition: number, doubts: number): Promise<bigint> {
+    const isNew = (seen: SeenEpoch | undefined): seen is SeenEpoch => seen !== undefined && seen.doubts >= doubts;
+    const before = this.#seen.get(partition);
+    if (isNew(before)) return before.epoch;
+    await this.#options.connection.reachLeader(partition);
+    await this.#looks.run();
+    const seen = this.#seen.get(partition);
+    if (isNew(seen)) return seen.epoch;
+    throw new Error('the connection to the broker that leads it has broken');
+  }
+
+  async #readEpochs(): Promise<void> {
+    const { partitions, connection, database } = this.#options;
+    // Before the epochs: a doubt that comes meanwhile may be newer than they are.
+    const doubts = allPartitions(partitions).map((partition) => connection.doubtsWhileConnected(partition));
+    const progress = await readProgress(database.pool);
+    for (const partition of allPartitions(partitions)) {
+      const now = doubts[partition]!;
+      // While there is no new doubt, the older epoch stays: more fences are above it.
+      if (now !== null && now > (this.#seen.get(partition)?.doubts ?? -1)) this.#seen.set(partition, { doubts: now, epoch: progress[partition]!.epoch });
+    }
   }
 
   /** For all processes, and for those that are started later. */

@@ -297,7 +297,7 @@ export class KafkaEngine implements EventLog {
   }
 
   async #start(): Promise<void> {
-    await this.#watch.start();
+    await Promise.all([this.#watch.start(), this.#contradictions.watchEpochs()]);
     this.#options.database.history.onRestarted(async (connection) => {
       await this.#watch.refresh(connection);
       if (this.#admission.lost !== null) throw new HistoryChanged(this.#admission.lost);

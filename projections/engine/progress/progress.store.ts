@@ -80,12 +80,18 @@ export async function takeOver(pool: pg.Pool, partition: number): Promise<Progre
 }
 
 /**
- * Raises the epoch of a partition: its owner can no longer store anything that it has read by now, and has to take it over anew. Resolves to
- * the progress, which does not change until then.
+ * Sees to it that the epoch of a partition is above `seen`, which was read before: raises it unless somebody else has since. So whoever owned the
+ * partition at that time can no longer store anything that it had read by then, and has to take it over anew. Epochs below `seen` come back if
+ * Postgres loses commits, and count as no rise. Resolves to the progress.
  */
-export async function fenceOff(pool: pg.Pool, partition: number): Promise<Progress> {
-  const { rows } = await pool.query<ProgressRow>(`update progress set epoch = ${fencedEpoch} where partition = $1 returning ${columns}`, [partition]);
-  return toProgress(rows[0]!);
+export async function fenceOff(pool: pg.Pool, partition: number, seen: bigint): Promise<Progress> {
+  const { rows: [fenced] } = await pool.query<ProgressRow>(
+    `update progress set epoch = ${fencedEpoch} where partition = $1 and epoch <= $2 returning ${columns}`, [partition, String(seen)],
+  );
+  if (fenced !== undefined) return toProgress(fenced);
+  const progress = await readProgressOf(pool, partition);
+  // Between the two statements Postgres may have lost the commit that raised it.
+  return progress.epoch > seen ? progress : fenceOff(pool, partition, seen);
 }
 
 /**

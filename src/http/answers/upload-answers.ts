@@ -3,11 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import type { UploadResult } from '../../events/outcome.ts';
 import { filePath } from '../../files/file-name.ts';
 import type { FileStore } from '../../files/file-store.ts';
+import { withoutSlash, type FilesOrigin } from '../requests/files-origin.ts';
 
 export interface UploadAnswersOptions {
   readonly files: FileStore;
   /** The address under which clients reach the service; undefined: the one that each client used. */
   readonly publicUrl: string | undefined;
+  /** Null: files are under that address too. */
+  readonly filesOrigin: FilesOrigin | null;
 }
 
 export class UploadAnswers {
@@ -27,11 +30,12 @@ export class UploadAnswers {
 
   /** The public URL of a file. */
   urlOf(file: string, fileName: string, request: FastifyRequest): string {
-    return `${this.#baseFor(request)}${filePath(file, fileName)}`;
+    return `${this.#options.filesOrigin?.base ?? this.#baseFor(request)}${filePath(file, fileName)}`;
   }
 
   #baseFor(request: FastifyRequest): string {
-    return this.#options.publicUrl?.replace(/\/+$/, '') ?? originOf(request);
+    const { publicUrl } = this.#options;
+    return publicUrl === undefined ? originOf(request) : withoutSlash(publicUrl);
   }
 }
 

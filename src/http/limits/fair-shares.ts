@@ -2,7 +2,7 @@
  * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from the others: who
  * finds none left waits first, and is refused after a while.
  */
-import { HttpError } from '../answers/http-error.ts';
+import { HttpError, noEffect } from '../answers/http-error.ts';
 
 /** What is shared out (docs/limits.md). */
 export const shareNames = ['bodies', 'pages', 'queries', 'sql', 'exports', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
@@ -219,8 +219,8 @@ export class FairShares {
     const held = this.#held.get(team) ?? 0;
     const isOwn = held > 0 && [...this.#held.values()].every((others) => others <= held);
     onRefused(name, isOwn ? 'team' : 'process');
-    if (!isOwn) return new HttpError('service_unavailable', 'The service is too busy. Nothing was changed.');
-    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). Nothing was changed.`;
+    if (!isOwn) return new HttpError('service_unavailable', `The service is too busy. ${noEffect}`);
+    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). ${noEffect}`;
     return new HttpError('rate_limited', message);
   }
 }

@@ -281,6 +281,6 @@ function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
     ...(status === 405 ? ['Allow'] as const : []),
     ...(status === 429 || status === 503 ? ['Retry-After'] as const : []),
     ...(status === 416 ? ['Content-Range'] as const : []),
-    ...(types.includes('outcome_unknown') ? ['Job-ID'] as const : []),
+    ...(types.includes('outcome_unknown') ? ['Job-ID', 'Tablog-Turned-Away'] as const : []),
   ];
 }

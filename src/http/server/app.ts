@@ -36,6 +36,7 @@ import { addHealthRoutes, stopping, type CheckHealth } from '../routes/health.ts
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
 import { trustIn } from '../../trusted-proxies.ts';
+import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 export interface AppDependencies {
@@ -60,6 +61,8 @@ export interface AppDependencies {
   /** The bytes of static files that clients have not read yet; absent: nobody counts them. */
   readonly outgoingBytes?: FairShares | null;
   readonly isLinked: IsLinked;
+  /** Absent, or null: files have no origin of their own. */
+  readonly filesOrigin?: FilesOrigin | null;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
   /** Counts the requests of each team; absent: nobody does. */
@@ -84,7 +87,7 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, checkHealth,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
@@ -134,6 +137,7 @@ export function buildApp({
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
   if (publicLimit !== null) app.addHook('onRequest', limitPublic(publicLimit));
   if (tracing !== null) app.addHook('onRequest', (request, reply, done) => tracing.traceRequest(request, reply, done));
+  if (filesOrigin !== null) app.addHook('onRequest', buildFilesOnly(filesOrigin));
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
@@ -153,7 +157,7 @@ export function buildApp({
   if (config.CORS_ORIGINS !== undefined) allowOrigins(app, config.CORS_ORIGINS, preflightLimit);
   routes(app);
   addHealthRoutes(app, () => (isDraining() ? stopping : checkHealth()));
-  addConsoleRoutes(app, consoleFolder, outgoingBytes);
+  addConsoleRoutes(app, consoleFolder, outgoingBytes, filesOrigin?.origin ?? null);
   addDocumentationRoutes(app, outgoingBytes, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
   return app;
 }
@@ -182,6 +186,14 @@ function limitPublic(limit: AddressLimit): onRequestHookHandler {
     const refusal = needsToken ? null : limit.count(request);
     if (refusal === null) done();
     else refusal.then(done, done);
+  };
+}
+
+/** Scripts in files have whatever is at their origin: there is nothing but files. */
+function buildFilesOnly(filesOrigin: FilesOrigin) {
+  return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/')) replyWithError(reply, 'not_found', 'Only files are at this address.');
+    else done();
   };
 }
 

@@ -126,6 +126,18 @@ export class KafkaConnection {
     return this.#commonDoubts + (this.#ownDoubts.get(partition) ?? 0);
   }
 
+  /** The same; null unless this process is connected to the broker that leads the partition, so that each later break is a new doubt. */
+  doubtsWhileConnected(partition: number): number | null {
+    const doubts = this.doubtsAbout(partition);
+    const leader = this.#leaderOf(partition);
+    return leader !== undefined && this.#connected.has(leader) ? doubts : null;
+  }
+
+  /** Connects to the broker that leads a partition, unless it is connected. Rejects with NotAppended when it cannot be reached now. */
+  async reachLeader(partition: number): Promise<void> {
+    await this.#leader(partition);
+  }
+
   /**
    * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended when they certainly are
    * not, and never will be, in the log; after any other error they may be.

@@ -95,7 +95,7 @@ test.each([
   const row = { next: '3', time: '0', base: '0', epoch: '0', logId, lastHash: remembered.lastHash, halted: null, contradicted: false, caughtUp: true, held: '{}' };
   const contradictions = new Contradictions({
     partitions: 1, reader, logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, leaderOf: () => 'b', findLeaderAnew: async () => 'b' },
+    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => 'b', findLeaderAnew: async () => 'b' },
     database: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Pick<Database, 'pool'>, requireReadModel: async () => undefined,
   });
   const proved = contradictions.prove(0).catch((error: Error) => Promise.reject(error.cause as Error));
@@ -109,7 +109,8 @@ test.each([
   const queries: string[] = [];
   const contradictions = new Contradictions({
     partitions: 1, reader: new Led({ a: 3 }, ['a'], 'a'), logger: pino({ level: 'silent' }), onFound: () => undefined, requireReadModel,
-    found: new Map([[0, new RecordsLost(0, 'it is too short')]]), connection: { doubtsAbout: () => 1, leaderOf: () => 'a', findLeaderAnew: async () => 'a' },
+    found: new Map([[0, new RecordsLost(0, 'it is too short')]]),
+    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => 'a', findLeaderAnew: async () => 'a' },
     database: { pool: { query: async (text: string) => queries.push(text) } } as unknown as Pick<Database, 'pool'>,
   });
   expect(contradictions.of(0)).toContain('it is too short');

@@ -8,7 +8,7 @@ import { cellsOf, columnType, continuation, row } from './schemas.ts';
 const comparison = z.strictObject({
   column: z.string().meta({ description: 'The ID of a column, or `$rowID`.' }),
   op: z.enum(operators),
-  value: z.unknown().optional().meta({ description: 'What the cells are compared with: it must fit the column. Of `in` an array of values.' }),
+  value: z.unknown().optional().meta({ description: 'What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. Of `in` an array of values. It is never null.' }),
   ignoreCase: z.boolean().optional().meta({ description: 'Of `contains`, `startsWith` and `endsWith`.' }),
 });
 
@@ -23,12 +23,12 @@ const body = z.strictObject({
   sort: columnIds.optional().meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
   fields: columnIds.optional().meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
   count: z.literal('exact').optional().meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
-  groupBy: columnIds.optional().meta({ description: 'The columns whose values make up a group.' }),
+  groupBy: columnIds.optional().meta({ description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.' }),
   aggregate: z.array(z.strictObject({
     op: z.enum(aggregateFunctions),
     column: z.string().optional(),
     as: z.string().optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' }),
-  })).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`.' }),
+  })).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.' }),
   limit: z.int().min(1).optional(),
   continuation,
 });
@@ -38,7 +38,7 @@ const queryRows: Operation = {
   tag: 'Rows',
   summary: 'Query rows',
   description: 'A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. '
-    + 'All writes are seen that were answered before. With `Accept: text/csv` it is CSV.',
+    + 'All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.',
   isCommand: false,
   isRead: true,
   body: json(body, {
@@ -74,7 +74,7 @@ const querySql: Operation = {
   isRead: true,
   body: json(z.strictObject({
     sql: z.string().meta({ description: 'At most 64 KiB.' }),
-    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`.' }),
+    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text.' }),
     format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
   }), { 'a group': { sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city', parameters: [4] } }),
   answers: {
@@ -91,7 +91,7 @@ const querySql: Operation = {
       },
     },
   },
-  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout'],
+  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', 'column_has_invalid_value'],
 };
 
 export const queryOperations = { queryRows, querySql };

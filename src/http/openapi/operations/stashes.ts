@@ -14,7 +14,7 @@ const put: Operation = {
     + 'set otherwise.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: {
-    200: { description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'], body: json(nothing, { stored: {} }) },
+    200: { description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'], body: json(nothing, { stored: {} }) },
   },
   // The columns: in the header of CSV or TSV.
   errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],

@@ -61,7 +61,7 @@ const create: Operation = {
     201: {
       description: 'The table was created.',
       versioned: true,
-      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: created }), {
         'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
@@ -105,7 +105,7 @@ const overwrite: Operation = {
     200: {
       description: 'The rows were replaced.',
       versioned: true,
-      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { overwritten: { data: { rowIDs: examples.rowIds } } }),
     },
     202: accepted,
