@@ -1,6 +1,7 @@
 /** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
 import { parseByteSize } from '../byte-size.ts';
+import { parseTrustedProxies } from '../trusted-proxies.ts';
 
 const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
@@ -47,7 +48,7 @@ const settings = z.object({
   PORT: wholeNumber(0, portMax).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
   METRICS_PORT: wholeNumber(0, portMax).optional()
-    .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
+    .describe('The TCP port for `/metrics` and probes alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it. `/livez` and `/readyz` are on both.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
   FILES_URL: httpUrl.optional()
@@ -124,6 +125,10 @@ const settings = z.object({
     .describe('The most imports of stashes of a team in a window; further ones are 429. Without it there is no such limit.'),
   RATE_LIMIT_REFUSALS: wholeNumber(0, int4Max).default(100)
     .describe('The most requests of a client address in a window without a valid token, or to an upload URL that was not signed here; further ones are 429. 0: no limit.'),
+  RATE_LIMIT_PUBLIC: wholeNumber(0, int4Max).default(12_000)
+    .describe('The most requests of a client address in a window to paths that need no token; further ones are 429. 0: no limit.'),
+  RATE_LIMIT_CONNECTIONS: wholeNumber(0, int4Max).default(12_000)
+    .describe('The most new connections of a client address in a window on which no valid token comes; further ones are closed. 0: no limit.'),
   RATE_LIMIT_WINDOW_MS: wholeNumber(1000, 86_400_000).default(60_000)
     .describe('How long a window of these limits is, in milliseconds; at least a second, at most a day. Answers give it in whole seconds, rounded up.'),
   FILES_DIR: z.string().optional()
@@ -161,7 +166,10 @@ const settings = z.object({
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()
-    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. Behind a proxy all clients have its address.'),
+    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. It does not hold for `TRUSTED_PROXIES`.'),
+  TRUSTED_PROXIES: z.string().refine((text) => parseTrustedProxies(text) !== null, 'must be addresses and networks such as 10.0.0.0/8, with commas between them, or a number of proxies from 1 to 100')
+    .transform((text) => parseTrustedProxies(text)!).optional()
+    .describe('The proxies whose `X-Forwarded-For` says which client asks: their addresses and networks, such as `10.0.0.7,fd00::/8`, or how many proxies every request passes. Without it, the client is who opened the connection. See [rate-limits.md](rate-limits.md#behind-a-proxy).'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
   BODY_RATE_MIN: wholeNumber(0, int4Max).default(1024)

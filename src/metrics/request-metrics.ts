@@ -4,7 +4,7 @@ import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-
 import type { Refusal } from '../events/outcome.ts';
 import { quotaOfRefusal, planQuotas } from '../events/quota.ts';
 import { isOfShare } from '../usage/disk-share.ts';
-import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
+import { closeReasons, limitNames, type CloseReason, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 import { quotaLabel } from './quota-metrics.ts';
 
@@ -21,6 +21,7 @@ export class RequestMetrics implements RequestObserver {
   /** Observers by method, route and status: a label set is resolved once, not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
+  readonly #connectionsClosed: Counter<'reason'>;
   readonly #shareRefused: Counter<'share' | 'by'>;
   readonly #quotaRefusals: Counter<'quota'>;
   #inFlight = 0;
@@ -36,12 +37,17 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
       labelNames: ['limit'], registers,
     });
+    this.#connectionsClosed = new Counter({
+      name: 'tablog_http_connections_closed_total', help: 'Connections that were closed because a client address, or all of them, opened or held too many.',
+      labelNames: ['reason'], registers,
+    });
     this.#shareRefused = new Counter({
       name: 'tablog_share_refused_total', help: 'Requests that found no room in time, among those of their team or of the process.',
       labelNames: ['share', 'by'], registers,
     });
     // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
+    for (const reason of closeReasons) this.#connectionsClosed.inc({ reason }, 0);
     for (const share of shareNames) for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
     this.#quotaRefusals = new Counter({
       name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
@@ -64,6 +70,10 @@ export class RequestMetrics implements RequestObserver {
 
   rateLimited(limit: LimitName): void {
     this.#rateLimited.inc({ limit });
+  }
+
+  connectionClosed(reason: CloseReason): void {
+    this.#connectionsClosed.inc({ reason });
   }
 
   refused({ message }: Refusal): void {

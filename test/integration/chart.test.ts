@@ -53,7 +53,7 @@ test.each(['api', 'projector'])('the settings of the %s are those of the service
   const config = readConfig({ ...one('ConfigMap', 'ours-tablog').data, ...one('Secret', 'ours-tablog').stringData, ...own });
   expect(config).toMatchObject({ ROLE: role, KAFKA_BROKERS: expect.anything(), DATABASE_URL: 'postgres://a:b@c/d', FILES_S3_BUCKET: 'files' });
   expect(ports).toEqual([{ name: 'http', containerPort: config.PORT }, { name: 'metrics', containerPort: config.METRICS_PORT }]);
-  expect([livenessProbe, readinessProbe]).toMatchObject([{ httpGet: { path: '/livez', port: 'http' } }, { httpGet: { path: '/readyz', port: 'http' } }]);
+  expect([livenessProbe, readinessProbe]).toMatchObject([{ httpGet: { path: '/livez', port: 'metrics' } }, { httpGet: { path: '/readyz', port: 'metrics' } }]);
 });
 
 test('Prometheus is told only if asked for', () => {

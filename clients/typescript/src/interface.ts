@@ -1371,6 +1371,25 @@ export interface components {
                 };
             };
         };
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
+        "429.rate_limited": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "rate_limited";
+                        message: string;
+                    };
+                };
+            };
+        };
         /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
         "500.internal_error": {
             headers: {
@@ -1420,25 +1439,6 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_error";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
-        "429.rate_limited": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "rate_limited";
                         message: string;
                     };
                 };
@@ -1699,7 +1699,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2377,6 +2377,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4806,6 +4807,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4828,6 +4830,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4861,6 +4864,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable"];
         };
@@ -4884,6 +4888,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
             503: components["responses"]["503.service_unavailable.head"];
         };
@@ -4917,6 +4922,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4947,6 +4953,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4980,6 +4987,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5010,6 +5018,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5054,6 +5063,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5092,6 +5102,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5116,6 +5127,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5138,6 +5150,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5186,6 +5199,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5231,6 +5245,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };

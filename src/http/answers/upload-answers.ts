@@ -39,9 +39,9 @@ export class UploadAnswers {
   }
 }
 
-/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. */
-function originOf({ host, raw }: FastifyRequest): string {
-  const named = `http://${host}`;
+/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. `X-Forwarded-Host` has no effect. */
+function originOf({ raw }: FastifyRequest): string {
+  const named = `http://${raw.headers.host ?? ''}`;
   if (URL.canParse(named)) return new URL(named).origin;
   const { localAddress, localFamily, localPort } = raw.socket;
   return `http://${localFamily === 'IPv6' ? `[${localAddress}]` : localAddress}:${localPort}`;

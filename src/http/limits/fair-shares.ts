@@ -15,8 +15,8 @@ export interface FairSharesOptions {
   readonly name: ShareName;
   /** How many units there are. */
   readonly capacity: number;
-  /** Between whom the units are shared: teams, unless it says uploads. The comments below say `team` for both. */
-  readonly holder?: 'team' | 'upload';
+  /** Between whom the units are shared: teams, unless it says otherwise. The comments below say `team` for all of them. */
+  readonly holder?: 'team' | 'upload' | 'team or client address';
   /** The most units that one of them holds; by default as many as its share allows. */
   readonly eachAtMost?: number;
   /** The same while several of them take some. */

@@ -182,10 +182,10 @@ function requestHeadersOf(operation: Operation, method: string) {
 function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
   const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
-    'request_validation_error', 'method_not_allowed', 'internal_error',
+    'request_validation_error', 'method_not_allowed', 'internal_error', 'rate_limited',
     ...(answerTypesOf(operation).length === 0 ? [] : ['not_acceptable'] as const),
     // src/http/access/ decides what a token may do, and which tables it reaches.
-    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
+    ...(isPublic ? [] : ['request_error', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
     ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large', 'request_timeout'] as const),

@@ -32,7 +32,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   column_id_reserved: ['A column ID is reserved.', 'schema.columns[0].id: the column ID "$stashID" is reserved'],
   column_id_not_unique: ['A column ID occurs twice in the schema.', 'schema.columns[1].id: the column ID "name" occurs twice'],
   rate_limited: [
-    'The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again.',
+    'The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again.',
     'The limit of the team is 100 requests in 60 s. For the next 30 s 0 of them are left.',
   ],
   internal_error: ['Something went wrong in the service. It is in its log, under the ID of the request.', 'Something went wrong here. The log has more under 4bZ2vQkM-1f.'],

@@ -41,6 +41,7 @@ export function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-function hostOf({ host }: FastifyRequest): string {
-  return host.toLowerCase();
+/** What a proxy says in `X-Forwarded-Host` has no effect. */
+function hostOf({ raw }: FastifyRequest): string {
+  return (raw.headers.host ?? '').toLowerCase();
 }

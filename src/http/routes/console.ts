@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { App } from '../server/app-type.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { newNonce } from '../answers/nonce.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
@@ -26,8 +27,8 @@ const policyOf = (nonce: string, media: string): string => [
 /** Names have a hash of the content in them. */
 const forever = 'public, max-age=31536000, immutable';
 
-/** `folder`: the console as it was built. `filesOrigin`: that of uploaded files, if it is another one. */
-export function addConsoleRoutes(app: App, folder: string, filesOrigin: string | null): void {
+/** `folder`: the console as it was built. `outgoingBytes`: what counts the bytes of its files. `filesOrigin`: that of uploaded files, if it is another one. */
+export function addConsoleRoutes(app: App, folder: string, outgoingBytes: FairShares | null, filesOrigin: string | null): void {
   const media = filesOrigin === null ? '' : ` ${filesOrigin}`;
   const built = readBuilt(folder);
   const method = ['GET', 'HEAD'];
@@ -53,7 +54,7 @@ export function addConsoleRoutes(app: App, folder: string, filesOrigin: string |
       files.set(name, file);
       // Failures are not cached.
       file.catch(() => files.delete(name));
-      return sendFile(request, reply.header('cache-control', forever), await file);
+      return sendFile(request, reply.header('cache-control', forever), await file, outgoingBytes);
     },
   });
 }

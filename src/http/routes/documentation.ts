@@ -6,6 +6,7 @@ import type { App } from '../server/app-type.ts';
 import { newNonce } from '../answers/nonce.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
@@ -41,8 +42,13 @@ const policyOf = (nonce: string): string => [
 
 const swaggerUi = createRequire(import.meta.url);
 
-/** `document` is called once all routes are registered. */
-export function addDocumentationRoutes(app: App, document: () => OpenApiDocument): void {
+/** `document` is called once all routes are registered. `outgoingBytes`: what counts the bytes of the files. */
+export function addDocumentationRoutes(app: App, outgoingBytes: FairShares | null, document: () => OpenApiDocument): void {
+  /** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
+  function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
+    if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
+    return sendFile(request, setVersion(reply, file.version), file, outgoingBytes);
+  }
   const method = ['GET', 'HEAD'];
   const documentFile = once(() => makeFile('application/json; charset=utf-8', JSON.stringify(document())));
   const filesOfPage = new Map<string, () => StaticFile | Promise<StaticFile>>([
@@ -71,12 +77,6 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
       return replyWithFile(request, reply, await file());
     },
   });
-}
-
-/** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
-function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
-  if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
-  return sendFile(request, setVersion(reply, file.version), file);
 }
 
 async function readSwaggerUi(type: string, name: string): Promise<StaticFile> {
