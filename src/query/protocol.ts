@@ -66,7 +66,10 @@ export interface CancelSql {
   readonly cancel: number;
 }
 
-/** The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, or the folder of the process is gone. */
+/**
+ * The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, the folder of the process is gone, or it
+ * keeps too much memory of earlier SQL.
+ */
 export const exitCodeOfChange = 75;
 
 interface TableRequest {

@@ -23,8 +23,8 @@ beforeAll(async () => {
 
 const ask = (sql: string, parameters: readonly unknown[] = []): Promise<Answer> => team.client.post('/query', { sql, parameters });
 
-async function startsOfEngine(): Promise<number> {
-  return sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+async function crashesOfEngine(): Promise<number> {
+  return sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_crashes')!;
 }
 
 /** A text of more bytes than a query may have. */
@@ -38,10 +38,10 @@ test.each([
   [`SELECT json_contains(${deep('[', ']', 200_000)}, '2')`, 'There is no function json_contains'],
   ['SELECT list_reduce(range(40), (a, b) -> a || a)', 'There is no function list_reduce'],
 ])('%s is no function here', async (sql, message) => {
-  const starts = await startsOfEngine();
+  const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 query_invalid', expect.stringContaining(message)]);
-  expect(await startsOfEngine()).toBe(starts);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test.each<[string, string]>([
@@ -95,10 +95,10 @@ test.each<[string, string]>([
   ['SELECT string_agg(long, \',\') OVER (PARTITION BY range % 2 ORDER BY range) FROM t, range(5000)', 'string_agg with OVER makes results that are too long'],
   ['SELECT list(long) OVER (ORDER BY range ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) FROM t, range(5000)', 'list with OVER makes results that are too long'],
 ])('%s is beyond a bound', async (sql, message) => {
-  const starts = await startsOfEngine();
+  const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual(['400 limit_exceeded',expect.stringContaining(message)]);
-  expect(await startsOfEngine()).toBe(starts);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test.each<[string, readonly unknown[], unknown]>([
@@ -141,10 +141,10 @@ test.each([
   'SELECT range AS n FROM t, range(14000) QUALIFY max(long) OVER (ORDER BY range) = \'a\'',
   'SELECT max(m) FROM (SELECT max(long) OVER (ORDER BY range) AS m FROM t, range(14000) WHERE range > 1)',
 ])('%s is too much for its bound, or for the memory that earlier queries have left', async (sql) => {
-  const starts = await startsOfEngine();
+  const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^max with OVER is of values|more memory than a query may/)]);
-  expect(await startsOfEngine()).toBe(starts);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test('a guarded call groups and sorts as any other', async () => {

@@ -19,7 +19,7 @@ import { Exporter } from './export/exporter.ts';
 import { giveWay } from './give-way.ts';
 import { handle } from './handle.ts';
 import { Room } from './room.ts';
-import { memoryOfProcess, SqlMemory, sqlMemoryMargins } from './sql-memory.ts';
+import { keptRoom, memoryOfProcess, SqlMemory, sqlMemoryMargins } from './sql-memory.ts';
 
 const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, residentBytesMax, mappedBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
@@ -48,8 +48,12 @@ const onStuck = (teamId: string): void => {
   process.send!({ stuck: teamId } satisfies EngineStuck);
 };
 const memory = new SqlMemory({
-  residentBytesMax: residentBytesMax - sqlMemoryMargins.resident, mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped, everyMs: 25, read: memoryOfProcess,
+  residentBytesMax: residentBytesMax - sqlMemoryMargins.resident, keptBytesMax: residentBytesMax - sqlMemoryMargins.resident - keptRoom, mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped, everyMs: 25, read: memoryOfProcess,
   onInterrupt: (taken, atWork) => logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
+  onKept: (taken) => {
+    logger.warn({ taken }, 'the process for SQL ends because it keeps too much memory of earlier SQL');
+    process.exit(exitCodeOfChange);
+  },
 });
 const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck, memory });
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });

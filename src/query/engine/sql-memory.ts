@@ -8,13 +8,20 @@ import { QueryError } from '../language/query-error.ts';
 export interface SqlMemoryOptions {
   /** SQL is interrupted when the process has more bytes of resident memory than this. */
   readonly residentBytesMax: number;
-  /** The same for the private memory that it has mapped. */
+  /** The most resident bytes that it may keep while no SQL is at work: less, so that there is room for SQL. */
+  readonly keptBytesMax: number;
+  /** The same as `residentBytesMax` for the private memory that it has mapped. */
   readonly mappedBytesMax: number;
   /** How often it is looked at while SQL is at work, in milliseconds. */
   readonly everyMs: number;
   readonly read: () => ProcessMemory;
   /** Called when SQL is interrupted, with what the process takes and how many queries were at work. */
   readonly onInterrupt: (taken: ProcessMemory, atWork: number) => void;
+  /**
+   * Called when no SQL is at work, and the process keeps so much that SQL would soon be interrupted for what earlier SQL took. Then the process should end: the
+   * service starts another one, and asks it what this one was asked.
+   */
+  readonly onKept: (taken: ProcessMemory) => void;
 }
 
 /** What a process takes, in bytes. */
@@ -26,6 +33,12 @@ export interface ProcessMemory {
 
 /** How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top, because it is interrupted between its steps only. */
 export const sqlMemoryMargins: ProcessMemory = { resident: 192 * 2 ** 20, mapped: 256 * 2 ** 20 };
+
+/** How much must be left for SQL before it is interrupted, in bytes: a process that keeps more than leaves this is replaced. */
+export const keptRoom = 64 * 2 ** 20;
+
+/** For how long no SQL is at work before it is looked at what the process keeps, in milliseconds. */
+const idleMs = 250;
 
 /** The reason of SQL that was interrupted because the process takes too much. */
 class TooMuchMemory extends Error {}
@@ -40,6 +53,7 @@ export class SqlMemory {
   /** Called when nothing is at work any more. */
   #onIdle: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
+  #idleTimer: NodeJS.Timeout | null = null;
 
   constructor(options: SqlMemoryOptions) {
     this.#options = options;
@@ -73,6 +87,9 @@ export class SqlMemory {
 
   async #attempt<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<{ readonly isDone: true; readonly value: T } | { readonly isDone: false }> {
     signal.throwIfAborted();
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    // Its memory would be that of earlier SQL.
+    if (this.#atWork.size === 0) this.#lookAtKept();
     const own = new AbortController();
     this.#atWork.add(own);
     this.#timer ??= setInterval(() => this.#look(), this.#options.everyMs);
@@ -88,6 +105,7 @@ export class SqlMemory {
         clearInterval(this.#timer!);
         this.#timer = null;
         for (const resolve of this.#onIdle.splice(0)) resolve();
+        this.#idleTimer = setTimeout(() => this.#lookAtKept(), idleMs).unref();
       }
     }
   }
@@ -101,6 +119,12 @@ export class SqlMemory {
     onInterrupt(taken, this.#atWork.size);
     const reason = new TooMuchMemory(this.#atWork.size === 1 ? 'alone' : 'beside others');
     for (const controller of this.#atWork) controller.abort(reason);
+  }
+
+  #lookAtKept(): void {
+    const { keptBytesMax, mappedBytesMax, read, onKept } = this.#options;
+    const taken = read();
+    if (taken.resident > keptBytesMax || taken.mapped > mappedBytesMax) onKept(taken);
   }
 
   async #idle(): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { sleepUntil } from '../../support/server.ts';
 import { SqlMemory, type ProcessMemory } from '../../../src/query/engine/sql-memory.ts';
 
 const never = new AbortController().signal;
@@ -6,7 +7,10 @@ const never = new AbortController().signal;
 /** SQL that goes on until it is interrupted, or ended. `read`: what the process takes with that at work. `onBegin`: called when one begins, the first time or again. */
 function queries(read: (atWork: ReadonlySet<string>) => ProcessMemory, onBegin: (name: string, nth: number) => void) {
   const atWork = new Set<string>();
-  const memory = new SqlMemory({ residentBytesMax: 100, mappedBytesMax: 1000, everyMs: 1, read: () => read(atWork), onInterrupt: () => undefined });
+  const kept: number[] = [];
+  const memory = new SqlMemory({
+    residentBytesMax: 100, keptBytesMax: 80, mappedBytesMax: 1000, everyMs: 1, read: () => read(atWork), onInterrupt: () => undefined, onKept: ({ resident }) => kept.push(resident),
+  });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const query = (name: string, signal = never): Promise<string> => memory.run(signal, async (interrupted) => {
@@ -23,7 +27,7 @@ function queries(read: (atWork: ReadonlySet<string>) => ProcessMemory, onBegin: 
     }
   });
   const end = (name: string): void => ends.get(name)!();
-  return { begun, query, end };
+  return { begun, kept, query, end };
 }
 
 test('SQL within the memory is answered', async () => {
@@ -49,6 +53,17 @@ test('of several, only SQL that takes too much alone is refused, and SQL that co
   await expect(large).rejects.toMatchObject({ type: 'limit_exceeded' });
   expect([await small, await late[0]]).toEqual(['answer to small', 'answer to late']);
   expect(begun).toEqual(['large', 'small', 'large', 'small', 'late']);
+});
+
+test('a process that keeps too much when no SQL is at work is to be replaced: soon, and before more SQL begins', async () => {
+  let resident = 80;
+  const { kept, query, end } = queries(() => ({ resident, mapped: 0 }), (name) => setImmediate(() => end(name)));
+  await query('a');
+  expect(kept).toEqual([]);
+  resident = 81;
+  await query('b');
+  expect(kept).toEqual([81]);
+  await sleepUntil(() => kept.length === 2, 'it is looked at while no SQL is at work');
 });
 
 test('SQL that nobody waits for any more rejects as its signal says', async () => {
