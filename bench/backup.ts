@@ -97,7 +97,7 @@ async function run({ log, rows, rounds, profile }: Options, { folder, resources,
       await mkdir(settings.folder);
       const args = profile && round === 0 ? ['--cpu-prof', `--cpu-prof-dir=${await makeProfileFolder()}`] : [];
       const began = performance.now();
-      await runScript([...args, tablog, 'restore', backups, '--without-keys'], { ...settings.environment, DATA_DIR: settings.folder }, signal);
+      await runScript([...args, tablog, 'restore', backups, '--without-keys', '--unsigned'], { ...settings.environment, DATA_DIR: settings.folder }, signal);
       times.restore.push((performance.now() - began) / 1000);
       await startServiceProcess(settings, 'all', 'all', place, signal);
       times.serving.push((performance.now() - began) / 1000);

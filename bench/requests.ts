@@ -6,6 +6,8 @@ import { schema, type Row } from './data.ts';
 export interface Target {
   ports: readonly number[];
   token: string;
+  /** The address of this machine that loads connect from; absent: the system chooses one. */
+  from?: string;
 }
 
 /** A request line and headers; more headers may follow. */

@@ -1,6 +1,7 @@
 /** AddRows (spec 4.12, decisions 3): a bare array, `{"rows": [...]}` or `{"$stashID": ...}`. */
 import { z } from 'zod';
 import type { EventOf, RowSource } from '../src/events/event.ts';
+import { stashNameOf } from '../src/events/stash-name.ts';
 import { parse, refuseOneRow, stashReference, tableRowsQuery, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
@@ -11,20 +12,22 @@ export const addRowsBody = z.strictObject({});
 
 /** Throws InvalidRequest. */
 export function addRows({
-  teamId, tableId, ifMatch, query, members, rows, limits,
+  teamId, appId, tableId, ifMatch, query, members, rows, limits,
 }: TableRowsInput): EventOf<'RowsAddRequested'> {
   return {
     type: 'RowsAddRequested', teamId, tableId, ifMatch, onSchemaError: query.onSchemaError, limits,
-    rows: sourceOf(members, rows),
+    rows: sourceOf(appId, members, rows),
   };
 }
 
-function sourceOf(members: TableRowsInput['members'], rows: RowSource | null): RowSource {
+function sourceOf(appId: string | null, members: TableRowsInput['members'], rows: RowSource | null): RowSource {
   const invalid = (message: string): Error => new InvalidRequest(message);
   const body = members ?? {};
   refuseOneRow(body, rows, addRowsBody);
   if ('rows' in body) throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
-  if (rows === null && '$stashID' in body) return { kind: 'stash', stashId: parse(stashReference, body, invalid).$stashID };
+  if (rows === null && '$stashID' in body) {
+    return { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, body, invalid).$stashID) };
+  }
   parse(addRowsBody, body, invalid);
   if (rows === null) throw new InvalidRequest('rows: they are missing');
   return rows;

@@ -1,6 +1,7 @@
 /** CreateTable (spec 4.2). */
 import { z } from 'zod';
 import type { EventOf, RowSource, TableLimits } from '../src/events/event.ts';
+import { stashNameOf } from '../src/events/stash-name.ts';
 import { appIds, appIdsQuery, onSchemaError, parse, refuseOneRow, stashReference, tableName, tableSchema } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
@@ -20,6 +21,8 @@ export const createTableBody = z.strictObject({
 
 export interface CreateTableInput {
   readonly teamId: string;
+  /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
+  readonly appId: string | null;
   readonly tableId: string;
   readonly query: z.output<typeof createTableQuery>;
   /** The body's members, or null for a bare array. */
@@ -31,7 +34,7 @@ export interface CreateTableInput {
 
 /** Throws InvalidRequest. */
 export function createTable({
-  teamId, tableId, query, members, rows, limits,
+  teamId, appId, tableId, query, members, rows, limits,
 }: CreateTableInput): EventOf<'TableCreateRequested'> {
   refuseOneRow(members ?? {}, rows, createTableBody);
   const body = parse(createTableBody, members ?? {}, (message) => new InvalidRequest(message));
@@ -40,7 +43,7 @@ export function createTable({
   }
   const name = query.name ?? body.name;
   if (name === undefined) throw new InvalidRequest('name: it is missing');
-  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: body.rows.$stashID } : rows;
+  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) } : rows;
   if (source === null) throw new InvalidRequest('rows: they are missing');
   const appsToLink =
     query.appsToLink || body.appsToLink ? [...new Set([...(query.appsToLink ?? []), ...(body.appsToLink ?? [])])] : null;

@@ -1,15 +1,17 @@
 /** The end of a stash: DeleteStash (spec 4.11), or its expiry (spec section 3). */
 import { z } from 'zod';
 import type { EventOf } from '../src/events/event.ts';
+import { stashNameOf } from '../src/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 
 export const stashPath = z.object({ stashID: stashId });
 
-export function deleteStash(teamId: string, { stashID }: z.output<typeof stashPath>): EventOf<'StashDeleteRequested'> {
-  return { type: 'StashDeleteRequested', teamId, stashId: stashID };
+/** `appId`: the app of the token, which has stashes of its own; null: the token is for the whole team. */
+export function deleteStash(teamId: string, appId: string | null, { stashID }: z.output<typeof stashPath>): EventOf<'StashDeleteRequested'> {
+  return { type: 'StashDeleteRequested', teamId, stashId: stashNameOf(appId, stashID) };
 }
 
-/** `created`: the version of the event that created this stash. */
-export function expireStash(teamId: string, stashID: string, created: bigint): EventOf<'StashExpired'> {
-  return { type: 'StashExpired', teamId, stashId: stashID, created };
+/** `stashId`: the name with the app (src/events/stash-name.ts). `created`: the version of the event that created this stash. */
+export function expireStash(teamId: string, stashId: string, created: bigint): EventOf<'StashExpired'> {
+  return { type: 'StashExpired', teamId, stashId, created };
 }

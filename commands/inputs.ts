@@ -98,6 +98,8 @@ export const tableRowsQuery = z.strictObject({ onSchemaError });
 /** The input of commands that write rows to an existing table. */
 export interface TableRowsInput {
   readonly teamId: string;
+  /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
+  readonly appId: string | null;
   readonly tableId: string;
   readonly ifMatch: bigint | null;
   readonly query: z.output<typeof tableRowsQuery>;

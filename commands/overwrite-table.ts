@@ -1,6 +1,7 @@
 /** OverwriteTable (spec 4.12, decisions 3): `{schema?, rows}`, a bare array, `{"$stashID": ...}`, CSV or TSV. */
 import { z } from 'zod';
 import type { EventOf, RowSource } from '../src/events/event.ts';
+import { stashNameOf } from '../src/events/stash-name.ts';
 import { parse, refuseOneRow, stashReference, tableRowsQuery, tableSchema, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
@@ -11,25 +12,26 @@ export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(
 
 /** Throws InvalidRequest. */
 export function overwriteTable({
-  teamId, tableId, ifMatch, query, members, rows, limits,
+  teamId, appId, tableId, ifMatch, query, members, rows, limits,
 }: TableRowsInput): EventOf<'TableOverwriteRequested'> {
-  const { columns, source } = contentOf(members ?? {}, rows);
+  const { columns, source } = contentOf(appId, members ?? {}, rows);
   return {
     type: 'TableOverwriteRequested', teamId, tableId, ifMatch, columns, onSchemaError: query.onSchemaError, limits, rows: source,
   };
 }
 
 function contentOf(
+  appId: string | null,
   members: Readonly<Record<string, unknown>>,
   rows: RowSource | null,
 ): { readonly columns: EventOf<'TableOverwriteRequested'>['columns']; readonly source: RowSource } {
   const invalid = (message: string): Error => new InvalidRequest(message);
   if (rows === null && '$stashID' in members) {
-    return { columns: null, source: { kind: 'stash', stashId: parse(stashReference, members, invalid).$stashID } };
+    return { columns: null, source: { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, members, invalid).$stashID) } };
   }
   refuseOneRow(members, rows, overwriteTableBody);
   const body = parse(overwriteTableBody, members, invalid);
-  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: body.rows.$stashID } : rows;
+  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) } : rows;
   if (source === null) throw new InvalidRequest('rows: they are missing');
   return { columns: body.schema?.columns ?? null, source };
 }

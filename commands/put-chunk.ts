@@ -1,6 +1,7 @@
 /** PutChunk: a part of a stash (spec 4.10). */
 import { z } from 'zod';
 import type { EventOf, RowSource, StashLimits } from '../src/events/event.ts';
+import { stashNameOf } from '../src/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 
 /** A serial has the pattern of a stash ID (docs/spec/decisions.md 3). */
@@ -16,12 +17,14 @@ export const chunkQuery = z.strictObject({
 
 export interface PutChunkInput {
   readonly teamId: string;
+  /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
+  readonly appId: string | null;
   readonly path: z.output<typeof chunkPath>;
   /** Where the rows of the chunk are stored. */
   readonly rows: Exclude<RowSource, { readonly kind: 'stash' }>;
   readonly limits: StashLimits;
 }
 
-export function putChunk({ teamId, path, rows, limits }: PutChunkInput): EventOf<'ChunkPutRequested'> {
-  return { type: 'ChunkPutRequested', teamId, stashId: path.stashID, serial: path.serial, limits, rows };
+export function putChunk({ teamId, appId, path, rows, limits }: PutChunkInput): EventOf<'ChunkPutRequested'> {
+  return { type: 'ChunkPutRequested', teamId, stashId: stashNameOf(appId, path.stashID), serial: path.serial, limits, rows };
 }

@@ -13,8 +13,12 @@ export function parseByteSize(text: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** Writes a size with the largest binary unit of which it is a whole number: `1 GiB`, `1000 bytes`. */
+/** Writes a size exactly, with the unit that leaves the smallest whole number: `1 GiB`, `10 GB`, `1001 bytes`. `parseByteSize` reads it as the same size. */
 export function formatByteSize(bytes: number): string {
-  const power = prefixes.findLastIndex((_, index) => bytes > 0 && bytes % 1024 ** (index + 1) === 0) + 1;
-  return power === 0 ? `${bytes} bytes` : `${bytes / 1024 ** power} ${prefixes[power - 1]!.toUpperCase()}iB`;
+  const sizes = prefixes.flatMap((prefix, index) => [
+    { count: bytes / 1024 ** (index + 1), unit: `${prefix.toUpperCase()}iB` }, { count: bytes / 1000 ** (index + 1), unit: `${index === 0 ? prefix : prefix.toUpperCase()}B` },
+  ]);
+  const whole = sizes.filter(({ count }) => count > 0 && Number.isInteger(count));
+  const { count, unit } = whole.reduce((least, size) => (size.count < least.count ? size : least), { count: bytes, unit: 'bytes' });
+  return `${count} ${unit}`;
 }

@@ -23,6 +23,8 @@ export const scale = {
   modelSequences: scaled(100, 200),
   /** How long random queries are compared with an evaluator, in milliseconds. */
   queriesMs: scaled(7000, 3_600_000),
+  /** The rows of 1,000 columns that each of three teams exports at once. */
+  wideRows: Number(process.env['WIDE_ROWS'] ?? scaled(100, 1500)),
   /** How many forged values of each kind are sent. */
   forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */

@@ -1,6 +1,7 @@
 /** What a team does that means harm, and the same load from a team that behaves. */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, type Answer } from '../connection.ts';
 import type { Target } from '../requests.ts';
 
@@ -40,14 +41,26 @@ export class LoadRun {
   }
 
   /** Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer; null: the connection is new. */
-  async repeat({ ports }: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
+  async repeat(target: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
     await Promise.all(Array.from({ length: connections }, async () => {
-      while (!this.signal.aborted) await this.#repeatUntilClosed(ports[0]!, next);
+      while (!this.signal.aborted) await this.#repeatUntilClosed(target, next);
     }));
   }
 
-  async #repeatUntilClosed(port: number, next: (last: Answer | null) => Buffer): Promise<void> {
-    const connection = await Connection.open(port);
+  /** The same, but each connection sends a request every `ms` milliseconds. */
+  async repeatEvery(target: Target, ms: number, connections: number, request: Buffer): Promise<void> {
+    await Promise.all(Array.from({ length: connections }, async () => {
+      const connection = await Connection.open(target.ports[0]!, target.from);
+      while (!this.signal.aborted) {
+        this.count((await connection.send(request)).status);
+        await sleep(ms, undefined, { signal: this.signal }).catch(() => undefined);
+      }
+      connection.close();
+    }));
+  }
+
+  async #repeatUntilClosed({ ports, from }: Target, next: (last: Answer | null) => Buffer): Promise<void> {
+    const connection = await Connection.open(ports[0]!, from);
     const end = (): void => connection.close();
     this.signal.addEventListener('abort', end);
     try {
@@ -65,10 +78,10 @@ export class LoadRun {
   }
 
   /** Keeps this many sockets open, each of which `use` does something slow with until it is closed. */
-  async keepOpen({ ports }: Target, count: number, use: (socket: Socket) => Promise<void>): Promise<void> {
+  async keepOpen({ ports, from }: Target, count: number, use: (socket: Socket) => Promise<void>): Promise<void> {
     await Promise.all(Array.from({ length: count }, async () => {
       while (!this.signal.aborted) {
-        const socket = connect({ host: '127.0.0.1', port: ports[0]! });
+        const socket = connect({ host: '127.0.0.1', port: ports[0]!, ...(from !== undefined && { localAddress: from }) });
         const end = (): void => void socket.destroy();
         this.signal.addEventListener('abort', end);
         socket.on('error', () => undefined);

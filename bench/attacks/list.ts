@@ -7,7 +7,7 @@ import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack, LoadRun } from './attack.ts';
 import { continuations, wideGroups } from './queries.ts';
 import { sqlDeaths, sqlProcessors } from './sql.ts';
-import { liveness, unreadConsole } from './without-token.ts';
+import { liveness, reconnects, unreadConsole } from './without-token.ts';
 
 /** How many connections send requests as fast as they are answered. */
 const connections = 8;
@@ -188,6 +188,6 @@ async function tableOf(target: Target): Promise<{ readonly path: string; readonl
 }
 
 export const attacks: readonly Attack[] = [
-  wideImports, refusedBodies, tableLists, slowReaders, manyWrites, slowBodies, slowTeams, signedPuts, unknownTokens, liveness, unreadConsole,
+  wideImports, refusedBodies, tableLists, slowReaders, manyWrites, slowBodies, slowTeams, signedPuts, unknownTokens, liveness, unreadConsole, reconnects,
   sqlProcessors, sqlDeaths, continuations, wideGroups,
 ];

@@ -8,7 +8,7 @@ import { toUtf8 } from './text.ts';
 
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
   readonly delimiter?: Delimiter | undefined;
   /** Called if it was recognised, and is no comma. */
   readonly onRecognised?: (delimiter: Delimiter) => void;

@@ -2,7 +2,7 @@
 import { firstMistake, type Delimiter } from '../../src/formats/delimited-records.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
-import { recogniseDelimiter, withDelimiter } from './delimiter.ts';
+import { recogniseDelimiter, sampleBytes, withDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
@@ -19,7 +19,7 @@ const { rowBytes: recordBytesMax } = defaultRowLimits;
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: Cutter['mediaType'];
-  /** What the file has between its cells; null until the header says so. */
+  /** What the file has between its cells; null until the first records say so. */
   #delimiter: Delimiter | null;
   /** What the chunks have. */
   readonly #sent: Delimiter;
@@ -33,8 +33,10 @@ export class DelimitedCutter implements Cutter {
   #looked = 0;
   #isQuoted = false;
   #sawBeginning = false;
+  /** Whether all bytes have arrived. */
+  #isEnd = false;
 
-  /** `delimiter`: null to recognise it from the header line; then `onRecognised` is called if it is no comma. */
+  /** `delimiter`: null to recognise it from the first records; then `onRecognised` is called if it is no comma. */
   constructor(delimiter: Delimiter | null, limits: ChunkLimits = defaultChunkLimits, onRecognised: (delimiter: Delimiter) => void = () => undefined) {
     this.#delimiter = delimiter;
     this.#sent = delimiter === '\t' ? '\t' : ',';
@@ -54,12 +56,14 @@ export class DelimitedCutter implements Cutter {
     unread.append(bytes);
     this.#looked = unread.position + ahead;
     if (!this.#skipByteOrderMark(false)) return [];
+    if (this.#delimiter === null && unread.end - unread.position < sampleBytes) return [];
     this.#readRecords();
     if (unread.end - unread.position > recordBytesMax + 2) this.#refuse(unread.position, unread.end);
     return this.#chunk.takeFull();
   }
 
   end(): Chunk[] {
+    this.#isEnd = true;
     const unread = this.#unread;
     this.#skipByteOrderMark(true);
     this.#readRecords();
@@ -108,7 +112,7 @@ export class DelimitedCutter implements Cutter {
     if (end - start > recordBytesMax) this.#refuse(start, end);
     if (this.#header === null) {
       this.#headerLine = unread.lineOf(start);
-      this.#delimiter ??= this.#recognise(unread.bytes.toString('utf8', start, end));
+      this.#delimiter ??= this.#recognise(start);
       const text = this.#sentRecord(this.#delimiter, start, end, next);
       this.#header = text.at(-1) === lineFeed ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
       return;
@@ -121,8 +125,10 @@ export class DelimitedCutter implements Cutter {
     chunk.addRow(unread.lineOf(start));
   }
 
-  #recognise(header: string): Delimiter {
-    const delimiter = recogniseDelimiter(header);
+  /** By the header, which begins at `start`, and by the records behind it that have arrived. */
+  #recognise(start: number): Delimiter {
+    const { bytes, end } = this.#unread;
+    const delimiter = recogniseDelimiter(bytes.toString('utf8', start, Math.min(end, start + sampleBytes)), this.#isEnd);
     if (delimiter !== ',') this.#onRecognised(delimiter);
     return delimiter;
   }
@@ -147,7 +153,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     const line = unread.lineOf(start);
     const text = unread.bytes.subarray(start, Math.min(end, start + recordBytesMax)).toString();
-    const mistake = firstMistake(text, this.#delimiter ?? recogniseDelimiter(text));
+    const mistake = firstMistake(text, this.#delimiter ?? recogniseDelimiter(text, false));
     const isLong = end - start > recordBytesMax;
     if (mistake !== null && (!mistake.isOpen || !isLong)) {
       throw new MalformedFile(line, `cell ${mistake.cell + 1}: ${mistake.reason}`);

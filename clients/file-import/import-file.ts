@@ -3,12 +3,13 @@ import type { Delimiter } from '../../src/formats/delimited-records.ts';
 import { eachInParallel } from '../../src/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
-import { TablogError, Unreachable, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
+import { TablogError, Unreachable, type ChunkRemarks, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
 import type { Chunk, Cutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { OutcomeUnknown, RefusedRow } from './import-errors.ts';
 import { Places } from './places.ts';
+import { FileRemarks } from './remarks.ts';
 import type { Source } from './source.ts';
 
 /** Below this many bytes compression is not worthwhile. */
@@ -23,7 +24,7 @@ export interface FileImport {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
   readonly delimiter?: Delimiter | undefined;
   readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
@@ -40,10 +41,8 @@ export interface FileImport {
   readonly onLeftOver: (stashID: string, error: Error) => void;
 }
 
-export interface ImportResult extends Imported {
+export interface ImportResult extends Imported, ChunkRemarks {
   readonly rows: number;
-  /** How many lines of CSV or TSV had fewer cells than the header. */
-  readonly shortLines: number;
 }
 
 /**
@@ -58,11 +57,11 @@ export async function importFile(options: FileImport): Promise<ImportResult> {
   const work: Work = { source, cutter, places, stash };
   let isAsked = false;
   try {
-    const shortLines = await fill(options, work);
+    const remarks = await fill(options, work);
     isAsked = true;
     const imported = await toldInFile(work, null, () => stash.importInto(options.target, { signal }));
     await deleteStash(stash).catch((error: unknown) => onLeftOver(stash.id, leftBehindBy(error)));
-    return { ...imported, rows: places.rows, shortLines };
+    return { ...imported, ...remarks, rows: places.rows };
   } catch (error) {
     await removeStash(stash, options);
     throw isAsked && isUnanswered(error, signal) ? new OutcomeUnknown(error as Error) : error;
@@ -98,24 +97,23 @@ interface Work {
   readonly stash: Stash;
 }
 
-/** Uploads the chunks of the file to the stash. Resolves to how many lines had fewer cells than the header. */
-async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<number> {
+/** Uploads the chunks of the file to the stash. Resolves to what the service said of them. */
+async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<ChunkRemarks> {
   const stopReading = new AbortController();
   let rows = 0;
   let bytes = 0;
-  let shortLines = 0;
+  const remarks = new FileRemarks();
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
-    const short = await toldInFile(work, serial, () => put(work.stash, serial, body));
-    shortLines += short;
+    remarks.add(await toldInFile(work, serial, () => put(work.stash, serial, body)));
     rows += chunkRows;
     bytes += fileBytes;
     onProgress(rows, bytes);
   };
   await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
-  return shortLines;
+  return remarks.take();
 }
 
-async function put(stash: Stash, serial: number, body: Chunk['body']): Promise<number> {
+async function put(stash: Stash, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {
   if (body.length < worthwhile) return stash.put(serial, body);
   return stash.put(serial, await compress(body), { encoding: compression });
 }

@@ -1,8 +1,7 @@
 /** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
-import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
+import { leftOut } from '../../src/formats/delimited-header.ts';
 import type { Delimiter } from '../../src/formats/delimited-records.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
@@ -17,6 +16,7 @@ import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
+import { readChunk, type ChunkRows } from './read-chunk.ts';
 import type { Source } from './source.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
@@ -28,7 +28,7 @@ export interface PreviewOptions {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the header line. */
+  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
   readonly delimiter?: Delimiter | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
@@ -42,6 +42,8 @@ export interface Preview {
   readonly rows: readonly (readonly (string | null)[])[];
   /** Of how many rows the types are: at most 1,000. */
   readonly rowsRead: number;
+  /** What was made of forms that are not by the book. That a column is left out is said only of a whole file. */
+  readonly notes: readonly string[];
   /** Whether these are all rows of the file. */
   readonly isWhole: boolean;
 }
@@ -62,33 +64,31 @@ export async function preview(source: Source, { format, encoding, delimiter, onS
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
+  const read = readTable(chunk, cutter, onSchemaError);
   return {
     delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
-    ...readChunk(chunk, cutter, onSchemaError), rowsRead: chunk.rows, isWhole,
+    ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readChunk(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows'> {
+function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
     return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
   };
-  const blocks = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
+  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
-  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema) };
+  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: remarks.notes };
 }
 
-function readBlocks({ body }: Chunk, { mediaType }: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): RowBlock[] {
-  const reader = mediaType === 'application/json'
-    ? new JsonRowReader({ form: 'rows', dropsCells })
-    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', dropsCells });
+function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
   try {
-    return [...reader.push(body), ...reader.end().blocks];
+    return readChunk(chunk, cutter, dropsCells);
   } catch (error) {
     throw error instanceof MalformedBody ? malformed(error.message) : error;
   }

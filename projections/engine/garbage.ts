@@ -18,14 +18,15 @@ export function garbageOf(models: Models): Garbage {
 
 /**
  * Runs a step of each kind, one after the other; resolves to whether one of them found garbage. Rejects with the first error of a step, after
- * all of them have had their turn. `later`: pretend that it is this many milliseconds later.
+ * all of them have had their turn. `later`: pretend that it is this many milliseconds later. `isFilled`: the read model is being filled from the log, and
+ * serves nobody.
  */
-export async function removeGarbage(models: Models, database: Database, later = 0): Promise<boolean> {
+export async function removeGarbage(models: Models, database: Database, later = 0, isFilled = false): Promise<boolean> {
   let found = 0;
   const failures: unknown[] = [];
   for (const step of Object.values(garbageOf(models))) {
     try {
-      found += await step(database, later);
+      found += await step(database, later, isFilled);
     } catch (error) {
       failures.push(error);
     }

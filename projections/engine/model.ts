@@ -37,9 +37,9 @@ export interface Loading<States, Remembered, Committed> {
 
 /**
  * Removes some garbage in a small transaction of its own. Resolves to how much it found. `later`: pretend that it is this many
- * milliseconds later.
+ * milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
  */
-export type RemoveGarbage = (database: Database, later: number) => Promise<number>;
+export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
 /** Kinds of garbage by their names, which metrics show: each name is of one kind in all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;

@@ -14,6 +14,12 @@ const segmentsAtOnce = 4;
 /** How long a segment must have been idle before it is checked, by the clock of Postgres, in milliseconds. */
 const idleLife = 3_600_000;
 
+/**
+ * The same while the read model is filled. Then no client sends the rows of a segment before the event that names it. A segment is written a moment
+ * ahead of its event, and what is overwritten in a year of the log may be idle within minutes.
+ */
+const idleLifeInFill = 60_000;
+
 /** Marks segments as idle. The row is inserted for a tail, which has none in `segments`. */
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
@@ -49,16 +55,17 @@ const isInUse = `exists (select from extents where extents.segment = segments.ke
 const isUnused = `not (${isInUse}) and not ${isNamed}`;
 
 /** Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment. */
-async function emptySegments(database: Database, later: number): Promise<number> {
+async function emptySegments(database: Database, later: number, isFilled = false): Promise<number> {
+  const idleMs = (isFilled ? idleLifeInFill : idleLife) - later;
   const { rows } = await database.pool.query<{ key: string; used: boolean; named: boolean }>(
     `select key, ${isInUse} as used, ${isNamed} as named
       from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
-    [idleLife - later],
+    [idleMs],
   );
   const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
   // Only those that have not become idle again since the query.
   await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
-    keysOf(({ used }) => used), idleLife - later,
+    keysOf(({ used }) => used), idleMs,
   ]);
   for (const key of keysOf(({ used, named }) => !used && named).slice(0, segmentsAtOnce)) await removeRows(database, emptyNamed, [key]);
   const unnamed = keysOf(({ used, named }) => !used && !named);

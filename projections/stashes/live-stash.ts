@@ -1,4 +1,5 @@
 /** The state of a stash at a log time. It does not depend on `StashExpired`, which only triggers the cleanup. */
+import { stashIdIn } from '../../src/events/stash-name.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import type { Stash } from './stash.ts';
 
@@ -15,8 +16,9 @@ export function isForgotten(stash: Stash | null, { time }: Pick<LogPlace, 'time'
   return stash === null || time - (stash.endedAt ?? stash.expiresAt) > endedStashLife;
 }
 
-/** Explains why there is no live stash of this name. */
-export function missingStash(stashId: string, stash: Stash | null, at: Pick<LogPlace, 'time'>): string {
+/** Explains why there is no live stash of this name. The message has the ID that the client gave. */
+export function missingStash(name: string, stash: Stash | null, at: Pick<LogPlace, 'time'>): string {
+  const stashId = stashIdIn(name);
   if (stash === null || isForgotten(stash, at)) return `there is no stash ${stashId}`;
   return stash.endedAt !== null && stash.endedAt < stash.expiresAt ? `stash ${stashId} was deleted` : `stash ${stashId} has expired`;
 }

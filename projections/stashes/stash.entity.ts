@@ -9,7 +9,7 @@ export const StashEntity = defineEntity({
     /** A local key, like a segment's. */
     key: p.bigint().primary().autoincrement(false),
     teamId: p.uuid(),
-    /** The name that the client gave it. */
+    /** Its name: the stash ID that the client gave, and the app of the client's token (src/events/stash-name.ts). */
     stashId: p.string().columnType('text collate "C"'),
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),

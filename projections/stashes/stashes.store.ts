@@ -8,7 +8,7 @@ import { TimeSlices } from '../../src/time-slices.ts';
 import { numericOrderOf } from './stash-order.ts';
 import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 
-/** Names a stash: its team, and the ID that the team gave it. */
+/** Names a stash: its team, and its name in the team (src/events/stash-name.ts). */
 export type StashName = Pick<Stash, 'teamId' | 'stashId'>;
 
 /** The name as a map key. */

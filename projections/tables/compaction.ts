@@ -16,6 +16,7 @@ import { presentersOf } from '../../src/values/presentation.ts';
 import { decodeSchema } from '../../src/values/table-schema.ts';
 import { formInSql, parseForm } from './stored-body.ts';
 import { erasedBody } from './replaced-bodies.garbage.ts';
+import { UnconvertibleExtents } from './unconvertible-extents.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
 
 /** Extents below this size are small: many of them are merged. */
@@ -32,7 +33,7 @@ const rowsAtOnce = 200;
 
 /** Runs a step of either kind. Resolves to whether there was work. */
 export async function compactOnce(database: Database): Promise<boolean> {
-  return (await convertExtent(database)) || (await mergeExtents(database));
+  return (await convertExtent(database, new UnconvertibleExtents())) || (await mergeExtents(database));
 }
 
 /** An extent as compaction reads it. The driver returns 64-bit integers as strings. */
@@ -67,7 +68,7 @@ const selectUnpresented = `
     and tables.tail is distinct from extents.key
   join teams on teams.id = tables.team_id
   join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
-  where extents.rows > 0
+  where extents.rows > 0 and extents.key <> all ($1::int8[])
   limit 1`;
 
 interface UnpresentedExtent extends FoundExtent {
@@ -78,20 +79,21 @@ interface UnpresentedExtent extends FoundExtent {
   readonly partition: number;
 }
 
-/** Stores the rows of one extent as they are presented. Resolves to whether there was one. */
-export async function convertExtent(database: Database): Promise<boolean> {
-  const { rows: [extent] } = await database.pool.query<UnpresentedExtent>(selectUnpresented);
+/**
+ * Stores the rows of one extent as they are presented. Resolves to whether there was one. Rejects if a body of it cannot be read, and then adds it to
+ * `unconvertible`: the next step leaves it alone.
+ */
+export async function convertExtent(database: Database, unconvertible: UnconvertibleExtents): Promise<boolean> {
+  const { rows: [extent] } = await database.pool.query<UnpresentedExtent>(selectUnpresented, [unconvertible.keys()]);
   if (!extent) return false;
   const stored = await database.pool.query<{ index: number; version: string | null; body: string }>(
     `select index, version, body from segment_rows where segment = $1 and index >= $2 and index < $2 + $3::int4 order by index`,
     [extent.segment, extent.first, extent.rows],
   );
-  const present = presentersOf(decodeSchema(JSON.parse(extent.columns)))(parseForm(extent.form));
-  const bodies: string[] = [];
-  for (const [at, { body }] of stored.rows.entries()) {
-    if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
-    bodies.push(body === erasedBody ? erasedBody : present(body));
-  }
+  const bodies = await presented(extent, stored.rows).catch((error: unknown) => {
+    unconvertible.add(extent.key);
+    throw new Error(`the rows of extent ${extent.key}, in segment ${extent.segment}, cannot be converted`, { cause: error });
+  });
   const moved = await createSegment(database, extent.rows, async (client, key) => {
     await client.query(
       `insert into segment_rows (segment, index, version, body)
@@ -103,6 +105,17 @@ export async function convertExtent(database: Database): Promise<boolean> {
   });
   await moveExtents(database, extent.partition, moved);
   return true;
+}
+
+/** The bodies as the table presents them. Rejects if one cannot be read. */
+async function presented({ columns, form }: UnpresentedExtent, stored: readonly { readonly body: string }[]): Promise<string[]> {
+  const present = presentersOf(decodeSchema(JSON.parse(columns)))(parseForm(form));
+  const bodies: string[] = [];
+  for (const [at, { body }] of stored.entries()) {
+    if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
+    bodies.push(body === erasedBody ? erasedBody : present(body));
+  }
+  return bodies;
 }
 
 /**

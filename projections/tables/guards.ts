@@ -1,6 +1,9 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
-import type { EventData, TableLimits } from '../../src/events/event.ts';
+import type { EventData, EventOf, TableLimits } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/outcome.ts';
+import { checkGivenSchema, decideSchema } from '../../src/values/decide-schema.ts';
+import type { Profile } from '../../src/values/profile.ts';
+import { schemaOf, type TableSchema } from '../../src/values/table-schema.ts';
 import { refusedWith, type Decision, type LogPlace } from '../engine/decision.ts';
 import { exceededQuota, suspension } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
@@ -58,6 +61,23 @@ export function isRefusedWithoutRows(states: TableStates, data: EventData): bool
   if (data.type === 'TableCreateRequested') return states.teams.team(data.teamId)?.suspended ?? false;
   if (data.type !== 'RowsAddRequested' && data.type !== 'TableOverwriteRequested') return false;
   return 'refused' in unchangedTable(states, data, { gaps: [] });
+}
+
+type RowsRequest = EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested' | 'RowPatchRequested'>;
+
+/**
+ * Why the schema of a request, or the cells of its rows, refuse it; null if they do not. For requests whose rows never reach the log: `schema` is
+ * the committed one; null: the table is new.
+ */
+export function refusalOfCells(request: RowsRequest, schema: TableSchema | null, profile: Profile): Refusal | null {
+  const given = 'columns' in request ? request.columns : null;
+  const misfit = given && checkGivenSchema(given);
+  if (misfit !== null) return misfit;
+  const decided = decideSchema({
+    schema: given === null ? schema : schemaOf(given, 0n), profile, mode: request.onSchemaError, version: 0n, columnsMax: request.limits.columnsMax,
+    place: ({ row }, columnId) => (request.type === 'RowPatchRequested' ? columnId : `rows[${row}].${columnId}`),
+  });
+  return 'refusal' in decided ? decided.refusal : null;
 }
 
 export const missingRow: Refusal = { type: 'row_not_found', message: 'there is no such row' };

@@ -110,8 +110,8 @@ const selectTarget: Statement<Target & { readonly columns: string; readonly gaps
 
 /** What a request on a table needs to know before its body is read. */
 export interface FoundTarget {
-  /** The IDs of the table's columns, in order; empty if the team has no such table. */
-  readonly columns: readonly string[];
+  /** Without columns if the team has no such table. */
+  readonly schema: TableSchema;
   /** Why the committed state refuses the request, whatever its rows are; null if it does not. */
   readonly refusal: Refusal | null;
 }
@@ -166,9 +166,8 @@ export class TableQueries {
   /** The table of a request that brings rows, and whether the committed state refuses the request already. */
   async target(teamId: string, tableId: string, ifMatch: bigint | null): Promise<FoundTarget> {
     const { rows: [found] } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
-    if (found === undefined) return { columns: [], refusal: refusalOf(null, ifMatch, { gaps: [] }) };
-    const columns = decodeSchema(JSON.parse(found.columns)).columns.map((column) => column.id);
-    return { columns, refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }) };
+    if (found === undefined) return { schema: { columns: [] }, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
+    return { schema: decodeSchema(JSON.parse(found.columns)), refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }) };
   }
 
   /** Why the committed state refuses a new table of the team; null if it does not. */

@@ -12,6 +12,9 @@ import { newAccessToken } from '../security/access-token.ts';
 import { addOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
 import { noteRevocation } from '../security/token-notes.ts';
 
+/** How many characters of a token its name shows: of its checksum, which is computed from the others. */
+const shownCharacters = 6;
+
 /** A token that is made: its secret is shown once. */
 export interface NewToken {
   readonly id: string;
@@ -20,6 +23,11 @@ export interface NewToken {
 
 export function newToken(): NewToken {
   return { id: randomUUIDv7(), token: newAccessToken() };
+}
+
+/** The name of a token that is given none: no other token has it. `now`: in milliseconds since 1970. Its last characters tell it from others, and help nobody to guess it. */
+export function nameOfUnnamed({ token }: NewToken, now: number): string {
+  return `made ${new Date(now).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z')}, ends in ${token.slice(-shownCharacters)}`;
 }
 
 /** Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append` does. */
@@ -62,5 +70,5 @@ export function tokenAsJson(token: TokenSummary) {
 }
 
 function refusePassed(expiresAt: number | null | undefined, now: number): void {
-  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expiresAt: that time has passed already');
+  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expires: that time has passed already');
 }

@@ -15,10 +15,12 @@ import { buildApp } from '../http/server/app.ts';
 import { AddressLimit } from '../http/limits/address-limit.ts';
 import { type Shares } from '../http/limits/shares.ts';
 import { HttpError } from '../http/answers/http-error.ts';
+import { FilesOrigin } from '../http/requests/files-origin.ts';
 import { originOf } from '../http/requests/origin.ts';
 import { Jobs } from '../http/submit/jobs.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
 import { addRoutes } from '../http/routes.ts';
+import type { CheckHealth } from '../http/routes/health.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { DiskFloor } from '../http/limits/disk-floor.ts';
 import { Submitter } from '../http/submit/submitter.ts';
@@ -37,7 +39,7 @@ import { LogBytes } from '../usage/log-bytes.ts';
 import { QueryEngine } from '../query/query-engine.ts';
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, standstills, config, logger, hasStarted }: {
+export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, checkHealth }: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -56,10 +58,9 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
   readonly audit: AuditLog;
   readonly refusedTokens: RefusedTokens;
   readonly tracing: Tracing | null;
-  readonly standstills: Pick<StandstillWatch, 'problem'>;
   readonly config: Config;
   readonly logger: pino.Logger;
-  readonly hasStarted: () => boolean;
+  readonly checkHealth: CheckHealth;
 }): App {
   const { log, keys, queries: { teams, stashes, uploads, tables: { tables, rows, pages } } } = service;
   const reachHead: ReachHead = (teamId) => (log.mayBeBehind ? log.reachHead(teamId === null ? null : partitionOf(teamId, log.partitions)) : null);
@@ -77,21 +78,21 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     }),
     now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
   });
+  const filesOrigin = FilesOrigin.of(config);
   return buildApp({
     config,
+    filesOrigin,
     log: logger,
     authenticate: (token, request) => (log.isCaughtUp ? authenticate(token, request) : refuseWhileBehind()),
     addressLimit,
     preflightLimit: AddressLimit.of('preflights', config, metrics.requests),
+    publicLimit: AddressLimit.of('public_requests', config, metrics.requests),
+    outgoingBytes: shares.outgoingBytes,
     onRefusedToken: (request) => refusedTokens.add(originOf(request)),
     quarantinedSince: (teamId) => log.quarantinedSince(teamId),
     reachHead,
     isLinked: cacheLinks((teamId, tableId, appId) => tables.isLinked(teamId, tableId, appId)),
-    checkHealth: async () => {
-      const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
-      const { problem } = standstills;
-      return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: [...log.problems(), ...engine.problems()] };
-    },
+    checkHealth,
     observer: metrics.requests,
     activity,
     tracing,
@@ -111,15 +112,29 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
           lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
         }),
         bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, activity, quotaSettings: config,
-        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL }),
+        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL, filesOrigin }), filesOrigin,
         uploadLimits: {
           sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
           openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
         },
-        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, requireReadModel } : null, requireReadModel,
+        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused: (refusal) => metrics.requests.refused(refusal), requireReadModel } : null, requireReadModel,
       });
     },
   });
+}
+
+/** What `/readyz` says. */
+export function healthCheckOf({ service, engine, standstills, hasStarted }: {
+  readonly service: Service;
+  readonly engine: QueryEngine;
+  readonly standstills: Pick<StandstillWatch, 'problem'>;
+  readonly hasStarted: () => boolean;
+}): CheckHealth {
+  return async () => {
+    const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
+    const { problem } = standstills;
+    return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: [...service.log.problems(), ...engine.problems()] };
+  };
 }
 
 /** A read model that has not caught up with its log answers nothing, not even whether a token is valid. */

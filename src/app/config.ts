@@ -1,6 +1,7 @@
 /** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
 import { parseByteSize } from '../byte-size.ts';
+import { parseTrustedProxies } from '../trusted-proxies.ts';
 
 const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;
@@ -47,9 +48,11 @@ const settings = z.object({
   PORT: wholeNumber(0, portMax).default(8080)
     .describe('The TCP port to listen on. 0 takes a free one.'),
   METRICS_PORT: wholeNumber(0, portMax).optional()
-    .describe('The TCP port for `/metrics` alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it.'),
+    .describe('The TCP port for `/metrics` and probes alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it. `/livez` and `/readyz` are on both.'),
   PUBLIC_URL: httpUrl.optional()
     .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
+  FILES_URL: httpUrl.optional()
+    .describe('Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](deploy.md#files-at-an-origin-of-their-own).'),
   CORS_ORIGINS: z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/, 'must be `*`, or origins such as https://app.example.org, several with commas between them')
     .transform((text) => (text === '*' ? text : text.split(','))).optional()
     .describe('The origins whose pages may ask the service from a browser, such as `https://app.example.org`, several with commas between them; `*` is any. Without it, browsers let no page of another origin read answers.'),
@@ -122,6 +125,10 @@ const settings = z.object({
     .describe('The most imports of stashes of a team in a window; further ones are 429. Without it there is no such limit.'),
   RATE_LIMIT_REFUSALS: wholeNumber(0, int4Max).default(100)
     .describe('The most requests of a client address in a window without a valid token, or to an upload URL that was not signed here; further ones are 429. 0: no limit.'),
+  RATE_LIMIT_PUBLIC: wholeNumber(0, int4Max).default(12_000)
+    .describe('The most requests of a client address in a window to paths that need no token; further ones are 429. 0: no limit.'),
+  RATE_LIMIT_CONNECTIONS: wholeNumber(0, int4Max).default(12_000)
+    .describe('The most new connections of a client address in a window on which no valid token comes; further ones are closed. 0: no limit.'),
   RATE_LIMIT_WINDOW_MS: wholeNumber(1000, 86_400_000).default(60_000)
     .describe('How long a window of these limits is, in milliseconds; at least a second, at most a day. Answers give it in whole seconds, rounded up.'),
   FILES_DIR: z.string().optional()
@@ -155,11 +162,14 @@ const settings = z.object({
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1).default(100 * 2 ** 30)
     .describe('The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.'),
   DISK_FREE_MIN: byteSize().default(2 ** 30)
-    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. 0: it refuses nothing. See [limits.md](limits.md).'),
+    .describe('How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. Beside other teams, a team takes no more of a disk in a day than is left above that quarter. 0: it refuses nothing. See [limits.md](limits.md).'),
   CONNECTIONS_MAX: wholeNumber(1).default(10_000)
     .describe('The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.'),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1).optional()
-    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. Behind a proxy all clients have its address.'),
+    .describe('The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. It does not hold for `TRUSTED_PROXIES`.'),
+  TRUSTED_PROXIES: z.string().refine((text) => parseTrustedProxies(text) !== null, 'must be addresses and networks such as 10.0.0.0/8, with commas between them, or a number of proxies from 1 to 100')
+    .transform((text) => parseTrustedProxies(text)!).optional()
+    .describe('The proxies whose `X-Forwarded-For` says which client asks: their addresses and networks, such as `10.0.0.7,fd00::/8`, or how many proxies every request passes. Without it, the client is who opened the connection. See [rate-limits.md](rate-limits.md#behind-a-proxy).'),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax).default(60_000)
     .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
   BODY_RATE_MIN: wholeNumber(0, int4Max).default(1024)
@@ -259,6 +269,11 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [
       has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') || has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_PASSWORD'),
       'KAFKA_SASL_MECHANISM: goes with KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+    ],
+    [has('FILES_URL') && !has('PUBLIC_URL'), 'FILES_URL: has no meaning without PUBLIC_URL'],
+    [
+      [given['FILES_URL'], given['PUBLIC_URL']].every((url) => url !== undefined && URL.canParse(url)) && new URL(given['FILES_URL']!).host === new URL(given['PUBLIC_URL']!).host,
+      'FILES_URL: must name another host than PUBLIC_URL, or another port',
     ],
     [has('FILES_DIR') && has('FILES_S3_BUCKET'), 'FILES_DIR: has no meaning with FILES_S3_BUCKET'],
     ...without('FILES_S3_BUCKET', 'FILES_S3_'),

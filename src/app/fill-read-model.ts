@@ -45,7 +45,7 @@ export async function fillReadModel({ url, database }: Pick<ReadModel, 'url' | '
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
     ...(config.METRICS_PORT === undefined ? [] : [{
       setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
-      open: async (address: { readonly host: string; readonly port: number }) => resources.defer(await serveMetrics(metrics, address, logger)),
+      open: async (address: { readonly host: string; readonly port: number }) => resources.defer(await serveMetrics(metrics, () => ({ notReady: [progress.describe()], problems: [] }), address, logger)),
     }]),
   ]);
   const telling = setInterval(() => logger.info(progress.describe()), tellInterval);

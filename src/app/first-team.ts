@@ -1,6 +1,6 @@
 /** The first start creates a team and a token, so that there is something to begin with. */
 import { randomUUIDv7 } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../../commands/teams.ts';
 import { hashToken } from '../../projections/teams/hash-token.ts';
@@ -29,7 +29,10 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
     const token = newAccessToken();
     await inDataFolder(dataFolder, async () => {
       await makeFolder(dataFolder);
-      await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'w' });
+      await using file = await open(path, 'w', 0o600);
+      // A file that was there before has kept its mode.
+      await file.chmod(0o600);
+      await file.writeFile(`${token}\n`);
     });
     try {
       const teamId = first?.id ?? randomUUIDv7();

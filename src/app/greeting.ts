@@ -8,12 +8,14 @@ export interface GreetingOptions {
   readonly tokenFile: string;
   /** The token that this start has made; null if it has made none. */
   readonly newToken: string | null;
+  /** Whether people read the message in a terminal. Elsewhere a log keeps it, and must not hold a token. */
+  readonly inTerminal: boolean;
   /** Null if that file holds a valid token; else the ID of a team to create one for. */
   readonly teamWithoutToken: string | null;
 }
 
-/** The link has the token in it at the first start only: a log keeps the messages of later ones. */
-export function describeGreeting({ host, port, tokenFile, newToken, teamWithoutToken }: GreetingOptions): string {
+/** The link contains the token only at the first start, and only in a terminal. */
+export function describeGreeting({ host, port, tokenFile, newToken, inTerminal, teamWithoutToken }: GreetingOptions): string {
   const url = `http://${addressOf(host)}:${port}`;
   const file = resolve(tokenFile);
   const readToken = `$(cat ${quoteForShell(file)})`;
@@ -25,8 +27,9 @@ export function describeGreeting({ host, port, tokenFile, newToken, teamWithoutT
     ]
     : [
       'Open the console, or ask from the command line:', '',
-      newToken === null ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`, curl(readToken),
+      newToken === null || !inTerminal ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`, curl(readToken),
     ];
+  if (newToken !== null && !inTerminal) lines.push('', `The token is in ${file}, which only the user of this process may read.`);
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');
 }
 

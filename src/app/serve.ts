@@ -18,6 +18,7 @@ import { openShares } from '../http/limits/shares.ts';
 import { FillProgress } from '../replay/fill-progress.ts';
 import { readReplay } from '../replay/replay-progress.ts';
 import { RateLimits } from '../http/limits/rate-limits.ts';
+import { stopping as stoppingHealth } from '../http/routes/health.ts';
 import { serveMetrics } from '../http/routes/metrics.ts';
 import { DiskFloor, foldersToWatch } from '../http/limits/disk-floor.ts';
 import { Submitter } from '../http/submit/submitter.ts';
@@ -39,7 +40,7 @@ import { countTeamsWithoutLogLimit, dayOf, sumLogBytes } from '../usage/log-byte
 import { QueryEngine } from '../query/query-engine.ts';
 import { createReadingRole } from '../query/reading-role.ts';
 import { UploadMaintenance } from '../maintenance/upload-maintenance.ts';
-import { askPostgres, buildService } from './build-service.ts';
+import { askPostgres, buildService, healthCheckOf } from './build-service.ts';
 import { openWhenReachable, whenReachable } from './when-reachable.ts';
 
 /** How long before connections are cut the remaining requests are answered, in milliseconds. */
@@ -108,7 +109,11 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   progress.follow(() => readReplay(service.database));
   metrics.ask({ log: service.log, askPostgres: () => askPostgres(service) });
   const { database, log } = service;
-  const logBytes = new LogBytes({ pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, logger });
+  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
+  metrics.watchDisks(diskFloor);
+  const logBytes = new LogBytes({
+    pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, lookAtDisks: config.DISK_FREE_MIN === 0 ? null : () => diskFloor.rooms(), logger,
+  });
   resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
   const jobNotes = new JobNotes({ pool: database.pool, logger });
   resources.defer(() => untilClosed('its notes of jobs', jobNotes.close(), logger));
@@ -122,8 +127,6 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   resources.defer(() => untilClosed('its notes of tokens', uses.close(), logger));
   const shares = openShares(config, (name, by) => metrics.requests.shareRefused(name, by));
   metrics.watchShares(shares);
-  const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
-  metrics.watchDisks(diskFloor);
   const outcomes = new OutcomeQueries(service.database);
   const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {
@@ -152,8 +155,9 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     log, askPostgres: () => askPostgres(service), endMs: config.STANDSTILL_MAX_MS, onHangs: (message) => fail(message, 'failure'), logger,
   });
   resources.defer(() => untilClosed('its look at what stands still', standstills.close(), logger));
+  const checkHealth = healthCheckOf({ service, engine, standstills, hasStarted: () => started });
   const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, standstills, config, logger, hasStarted: () => started,
+    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, checkHealth,
   });
   resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
   service.onFailure((message) => fail(message, 'failure'));
@@ -164,7 +168,7 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     ...(config.METRICS_PORT === undefined ? [] : [{
       setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
       open: async (address: { readonly host: string; readonly port: number }) => {
-        closeMetrics = await serveMetrics(metrics, address, logger);
+        closeMetrics = await serveMetrics(metrics, () => (stopping.signal.aborted ? stoppingHealth : checkHealth()), address, logger);
       },
     }]),
   ]);
@@ -222,9 +226,9 @@ async function drain(app: App, submitter: Submitter, waitMs: number): Promise<vo
   clearTimeout(deadline);
 }
 
-/** Prints the address, a link to the console, and commands that can be pasted into a shell. */
+/** Prints the address, how to open the console, and commands that can be pasted into a shell. */
 async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
-  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, teamWithoutToken }));
+  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, inTerminal: process.stdout.isTTY, teamWithoutToken }));
 }

@@ -1,11 +1,11 @@
-/** Copies tables out of one snapshot of Postgres, over several connections. */
+/** Copies tables out of snapshots of Postgres, over several connections. A snapshot is of one partition, and is closed when that is copied. */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
 import { postgresTypes } from '../database/pipelined-client.ts';
-import type { OnProgress } from './backup-store.ts';
-import type { Manifest, TableCopy } from './manifest.ts';
+import type { TableCopy, TableOfPartition } from './manifest.ts';
 import type { PackWriter } from './packs.ts';
+import { keysOfPartition, rowsOfPartition, type KeyRange } from './rows-of-partition.ts';
 import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
 
 /** A snapshot keeps Postgres from removing dead rows: more connections close it sooner, and leave less for the service. */
@@ -17,6 +17,9 @@ const streamBytes = 4 * 2 ** 20;
 /** A table keeps the width of the last set, so that its packs stay the same, until it is wrong by more than this factor. */
 const widthTolerance = 8;
 
+/** So that no end of a range is too large for Postgres. */
+const widthBitsMax = 52;
+
 async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'tablog backup', options: '-c jit=off', connectionTimeoutMillis: 5000, ...more });
   // A broken connection fails the query that runs on it, or the next one.
@@ -25,7 +28,20 @@ async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Clie
   return client;
 }
 
-export class CopySnapshot {
+/** The rows of a partition are to be copied out of a snapshot. */
+export interface PartitionOptions {
+  readonly partition: number;
+  /** Which share of the bytes of the read model is of the partition, about. */
+  readonly share: number;
+  /** The same partition of the last set: what has not changed since is cut at the same places. */
+  readonly before: readonly TableOfPartition[];
+  readonly packs: PackWriter;
+  readonly signal: AbortSignal;
+  /** Called when a piece of a table is copied. */
+  readonly onPiece: () => void;
+}
+
+export class CopyConnections {
   readonly #clients: readonly [pg.Client, ...pg.Client[]];
   readonly #reader: pg.Client;
 
@@ -34,21 +50,39 @@ export class CopySnapshot {
     this.#reader = reader;
   }
 
-  /** Runs `use` on a snapshot of what is committed now, and closes it. `schema`: of the read model. */
-  static async with<T>(url: string, schema: string, use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
+  /** Connects for `use`. `schema`: of the read model. */
+  static async with<T>(url: string, schema: string, use: (connections: CopyConnections) => Promise<T>): Promise<T> {
     const clients: pg.Client[] = [];
     try {
-      for (let n = 0; n < connections; n += 1) clients.push(await connect(url));
-      const reader = await connect(url, { options: `-c jit=off -c search_path=${schema}`, types: postgresTypes });
+      const options = `-c jit=off -c search_path=${schema}`;
+      for (let n = 0; n < connections; n += 1) clients.push(await connect(url, { options }));
+      const reader = await connect(url, { options, types: postgresTypes });
       clients.push(reader);
-      for (const client of clients) await client.query('begin isolation level repeatable read read only');
-      const [first, ...others] = clients as [pg.Client, ...pg.Client[]];
-      const { rows: [exported] } = await first.query<{ id: string }>('select pg_export_snapshot() as id');
-      for (const client of others) await client.query(`set transaction snapshot '${exported!.id}'`);
-      return await use(new CopySnapshot([first, ...others.slice(0, -1)], reader));
+      return await use(new CopyConnections(clients.slice(0, -1) as [pg.Client, ...pg.Client[]], reader));
     } finally {
       await Promise.all(clients.map((client) => client.end()));
     }
+  }
+
+  /** Runs `use` on a snapshot of what is committed now, and closes it. If that fails, the connections cannot be used any more. */
+  async withSnapshot<T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
+    const [first, ...others] = [...this.#clients, this.#reader] as [pg.Client, ...pg.Client[]];
+    for (const client of [first, ...others]) await client.query('begin isolation level repeatable read read only');
+    const { rows: [exported] } = await first.query<{ id: string }>('select pg_export_snapshot() as id');
+    for (const client of others) await client.query(`set transaction snapshot '${exported!.id}'`);
+    const result = await use(new CopySnapshot(this.#clients, this.#reader));
+    await Promise.all([first, ...others].map((client) => client.query('commit')));
+    return result;
+  }
+}
+
+export class CopySnapshot {
+  readonly #clients: readonly [pg.Client, ...pg.Client[]];
+  readonly #reader: pg.Client;
+
+  constructor(clients: readonly [pg.Client, ...pg.Client[]], reader: pg.Client) {
+    this.#clients = clients;
+    this.#reader = reader;
   }
 
   /** For queries, while nothing is copied. */
@@ -61,24 +95,32 @@ export class CopySnapshot {
     return new Snapshot(this.#reader);
   }
 
-  /** Copies tables. `before`: the same of the last set. Rejects with the first error, once nothing is under way. */
-  async copy(tables: readonly CopiedTable[], packs: PackWriter, before: Manifest['tables'], signal: AbortSignal, onProgress: OnProgress): Promise<TableCopy[]> {
-    const copies: TableCopy[] = [];
+  /** Copies whole tables, one after the other. */
+  async copyWhole(tables: readonly CopiedTable[], packs: PackWriter): Promise<(TableCopy & Pick<CopiedTable, 'schema'>)[]> {
+    const copies: (TableCopy & Pick<CopiedTable, 'schema'>)[] = [];
+    for (const { schema, name, columns, key } of tables) {
+      const stream = await copyRows(this.client, `select ${columnList(columns)} from ${tableName({ schema, name })} order by ${columnList(key)}`, packs);
+      copies.push({ schema, name, columns: [...columns], streams: [stream] });
+    }
+    return copies;
+  }
+
+  /** Copies the rows of a partition. Tables without any are left out. Rejects with the first error, once nothing is under way. */
+  async copyPartition(tables: readonly CopiedTable[], { partition, share, before, packs, signal, onPiece }: PartitionOptions): Promise<TableOfPartition[]> {
+    const copies: TableOfPartition[] = [];
     const waiting: ((client: pg.Client) => Promise<void>)[] = [];
     for (const table of tables) {
-      const former = before.find(({ name }) => name === table.name);
-      const width = table.isCut ? await this.#widthOf(table, former?.width ?? null) : null;
-      const conditions = width === null ? ['true'] : await this.#ranges(table, width);
-      const copied: TableCopy = { name: table.name, columns: [...table.columns], width, streams: [] };
+      const width = table.isCut ? await this.#widthOf(table, partition, share, before.find(({ name }) => name === table.name)?.width ?? null) : null;
+      const ranges = width === null ? [null] : await this.#ranges(table, partition, width);
+      const copied: TableOfPartition = { name: table.name, width, streams: [] };
       copies.push(copied);
-      for (const [place, condition] of conditions.entries()) {
+      for (const [place, range] of ranges.entries()) {
         waiting.push(async (client) => {
-          copied.streams[place] = await copyRows(client, table, condition, packs);
+          const rows = rowsOfPartition(table, partition, range);
+          copied.streams[place] = await copyRows(client, `${rows} order by ${table.key.map((column) => `rows."${column}"`).join(', ')}`, packs);
         });
       }
     }
-    const of = waiting.length;
-    let done = 0;
     const failed = new AbortController();
     await Promise.all(this.#clients.map(async (client) => {
       try {
@@ -86,44 +128,37 @@ export class CopySnapshot {
           signal.throwIfAborted();
           if (failed.signal.aborted) return;
           await next(client);
-          done += 1;
-          onProgress('pieces of tables', done, of);
+          onPiece();
         }
       } catch (error) {
         failed.abort(error);
       }
     }));
     failed.signal.throwIfAborted();
-    return copies;
+    return copies.map((copied) => ({ ...copied, streams: copied.streams.filter(({ rows }) => rows > 0) })).filter(({ streams }) => streams.length > 0);
   }
 
-  async #widthOf(table: CopiedTable, former: number | null): Promise<number> {
-    const name = tableName(table);
+  async #widthOf(table: CopiedTable, partition: number, share: number, former: number | null): Promise<number> {
     const { rows: [size] } = await this.client.query<{ keys: number | null; bytes: number }>(
-      `select (max("${table.key[0]}") - min("${table.key[0]}") + 1)::float8 as keys, pg_table_size('${name}'::regclass)::float8 as bytes from ${name}`,
+      `select (max(key) - min(key) + 1)::float8 as keys, pg_table_size('${tableName(table)}'::regclass)::float8 as bytes from (${keysOfPartition(table, partition)}) keys`,
     );
     const { keys, bytes } = size!;
-    const exact = (streamBytes * (keys ?? 1)) / Math.max(1, bytes);
+    const exact = (streamBytes * (keys ?? 1)) / Math.max(1, bytes * share);
     if (former !== null && exact <= former * widthTolerance && exact >= former / widthTolerance) return former;
-    return 2 ** Math.max(0, Math.round(Math.log2(exact)));
+    return 2 ** Math.min(widthBitsMax, Math.max(0, Math.round(Math.log2(exact))));
   }
 
-  /** The ranges of the key's first column that have rows, by probes of its index. */
-  async #ranges(table: CopiedTable, width: number): Promise<string[]> {
-    const [name, key] = [tableName(table), `"${table.key[0]}"`];
+  /** The ranges of the key's first column that may have rows of the partition. */
+  async #ranges(table: CopiedTable, partition: number, width: number): Promise<KeyRange[]> {
     const { rows } = await this.client.query<{ n: string }>(
-      `with recursive ranges(n) as (
-        (select ${key} / ${width}::int8 from ${name} order by ${key} limit 1)
-        union all
-        select (select ${key} / ${width}::int8 from ${name} where ${key} >= (n + 1) * ${width}::int8 order by ${key} limit 1) from ranges where n is not null
-      ) select n from ranges where n is not null order by n`,
+      `select distinct key / ${width}::int8 as n from (${keysOfPartition(table, partition)}) keys order by n`,
     );
-    return rows.map(({ n }) => `${key} >= ${n}::int8 * ${width}::int8 and ${key} < (${n}::int8 + 1) * ${width}::int8`);
+    return rows.map(({ n }) => ({ from: BigInt(n) * BigInt(width), to: (BigInt(n) + 1n) * BigInt(width) }));
   }
 }
 
-async function copyRows(client: pg.Client, { columns, key, ...table }: CopiedTable, condition: string, packs: PackWriter): Promise<TableCopy['streams'][number]> {
-  const query = `select ${columnList(columns)} from ${tableName(table)} where ${condition} order by ${columnList(key)}`;
+/** Copies the rows of a query. */
+async function copyRows(client: pg.Client, query: string, packs: PackWriter): Promise<TableCopy['streams'][number]> {
   const stream = client.query(copyTo(`copy (${query}) to stdout (format binary)`));
   const ids = await packs.writeStream(stream);
   return { rows: stream.rowCount, packs: ids };

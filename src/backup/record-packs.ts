@@ -7,6 +7,7 @@ import { hashOf } from '../log/identity.ts';
 import type { BackupStore } from './backup-store.ts';
 import { BackupError } from './backup-store.ts';
 import type { PartitionCopy } from './manifest.ts';
+import { fullPackBytes, keptPacks } from './merged-packs.ts';
 import { packBytesMax, readPack, type PackWriter } from './packs.ts';
 
 const header = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex');
@@ -46,20 +47,25 @@ function* decode(content: Buffer): Generator<LogRecord> {
 
 export type RecordPacks = NonNullable<PartitionCopy['records']>;
 
+/** What the last set has of a partition. */
+export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
+
 /**
- * Writes the records of a partition up to `next`. Those that the set before has are left as they are, if the log still has them: its last
- * records may be lost since. Calls `onWritten` with the offset behind what was written so far.
+ * Writes the records of a partition up to `next`. Packs of the set before are kept if the log still has their records: it may have lost its last ones
+ * since. Small ones are merged with the new records, which are read from the log again. Calls `onWritten` with the offset behind what was written so far.
  */
 export async function writeRecords(
-  log: Pick<LogReader, 'read'>, packs: PackWriter, partition: number, next: bigint, before: PartitionCopy | undefined, onWritten: (end: bigint) => void,
+  log: Pick<LogReader, 'read'>, packs: PackWriter, partition: number, next: bigint, before: PartitionBefore | undefined, onWritten: (end: bigint) => void,
 ): Promise<RecordPacks> {
-  const written = before?.records && (await isContinued(log, partition, next, before)) ? [...before.records] : [];
-  const from = written.length > 0 ? BigInt(before!.next) : 0n;
+  const present = before?.records && (await isContinued(log, partition, next, before)) ? before.records : [];
+  const kept = keptPacks(present.map(({ bytes }) => bytes), present.length === 0 ? 0 : await bytesUpToFull(log, partition, BigInt(before!.next), next));
+  const written = present.slice(0, kept);
+  const from = kept < present.length ? BigInt(present[kept]!.first) : present.length > 0 ? BigInt(before!.next) : 0n;
   let held: LogRecord[] = [];
   let bytes = 0;
   const flush = async (): Promise<void> => {
     if (held.length === 0) return;
-    written.push({ first: String(held[0]!.offset), pack: await packs.write(encodeRecords(held)) });
+    written.push({ first: String(held[0]!.offset), pack: await packs.write(encodeRecords(held)), bytes });
     onWritten(held.at(-1)!.offset + 1n);
     held = [];
     bytes = 0;
@@ -67,7 +73,7 @@ export async function writeRecords(
   for await (const records of log.read(partition, from, next)) {
     for (const record of records) {
       held.push(record);
-      bytes += headBytes + record.bytes.length;
+      bytes += bytesOf(record);
       if (bytes >= packBytesMax) await flush();
     }
   }
@@ -75,7 +81,21 @@ export async function writeRecords(
   return written;
 }
 
-async function isContinued(log: Pick<LogReader, 'read'>, partition: number, next: bigint, before: PartitionCopy): Promise<boolean> {
+function bytesOf(record: LogRecord): number {
+  return headBytes + record.bytes.length;
+}
+
+/** The bytes of these records. Stops where they are enough for a full pack: then all packs that are not full are merged with them. */
+async function bytesUpToFull(log: Pick<LogReader, 'read'>, partition: number, from: bigint, to: bigint): Promise<number> {
+  let bytes = 0;
+  for await (const records of log.read(partition, from, to)) {
+    for (const record of records) bytes += bytesOf(record);
+    if (bytes >= fullPackBytes) break;
+  }
+  return bytes;
+}
+
+async function isContinued(log: Pick<LogReader, 'read'>, partition: number, next: bigint, before: PartitionBefore): Promise<boolean> {
   const end = BigInt(before.next);
   if (end === 0n || end > next) return false;
   for await (const [last] of log.read(partition, end - 1n, end)) return hashOf(last!).toString('hex') === before.lastHash;

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { digestOf, digestReadModel } from '../../projections/engine/compare/digest.ts';
-import { createReadModel, dropReadModel } from '../../projections/engine/read-model.ts';
+import { createReadModel, dropReadModel, entitiesOf } from '../../projections/engine/read-model.ts';
 import { models, readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { createLanguageNotes } from '../app/language-agreement.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
@@ -24,8 +24,10 @@ import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
-import type { BackupSet, Manifest, TableCopy } from './manifest.ts';
+import { checkSignature, readModelCopies, type BackupSet, type Manifest, type TableCopy } from './manifest.ts';
+import type { ManifestKey } from './manifest-key.ts';
 import { completeLog, endsOf, restoreLog, type RestoredEnd } from './restore-log.ts';
+import { namesOfNotes, readModelTables } from './stored-tables.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
 export interface RestoreOptions {
@@ -36,6 +38,8 @@ export interface RestoreOptions {
   readonly kafka: RecordLog | null;
   /** Where the uploaded files of the set go; null if it has none. */
   readonly files: LocalFileStore | null;
+  /** With which the set must be signed; null: its signature is not checked. */
+  readonly manifestKey: ManifestKey | null;
   /** Null: the signing keys are not restored. */
   readonly passphrase: Buffer | null;
   /** Whether the read model is left out though the set has one of this shape. */
@@ -48,10 +52,13 @@ const staged = '_restored';
 
 /**
  * Restores the uploaded files, the read model, the log, the notes and the keys. Resolves to whether the read model was
- * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with BackupError, with ReadModelInUse, with
- * WrongLog, and with the reason of `signal`.
+ * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with BackupError, among others if the set is not
+ * signed with the key, with ReadModelInUse, with WrongLog, and with the reason of `signal`.
  */
-export async function restore({ manifest }: BackupSet, options: RestoreOptions): Promise<boolean> {
+export async function restore(set: BackupSet, options: RestoreOptions): Promise<boolean> {
+  const { manifest } = set;
+  if (options.manifestKey !== null) await checkSignature(set, options.manifestKey);
+  checkPlaces(manifest);
   const { store, url, kafka, files, passphrase, signal, onProgress } = options;
   await using resources = new AsyncDisposableStack();
   const owner = new pg.Client({ connectionString: url, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
@@ -114,6 +121,24 @@ async function goOnBehind({ partitions }: Manifest, ends: readonly RestoredEnd[]
   await resumeLog({ appendRecord }, ends.map(({ version }) => version));
 }
 
+/** Rejects with BackupError if the set names a table that no backup has: a restore writes to no other tables. */
+function checkPlaces({ readModel, tables, partitions, notes }: Manifest): void {
+  const ofNotes = namesOfNotes();
+  for (const { schema, name } of notes) {
+    if (!ofNotes.includes(`${schema}.${name}`)) throw new BackupError(`The set names the table ${schema}.${name}, which is no table of notes: nothing is restored.`);
+  }
+  // One of another shape is not restored.
+  if (readModel !== readModelSchema) return;
+  const known = new Map(readModelTables(entitiesOf(models), readModel).map(({ name, columns }) => [name, columns.join()]));
+  for (const { name, columns } of tables) {
+    if (known.get(name) !== columns.join()) throw new BackupError(`The set names the table ${name} with other columns than the read model has: nothing is restored.`);
+  }
+  const named = new Set(tables.map(({ name }) => name));
+  for (const { name } of partitions.flatMap((partition) => partition.tables)) {
+    if (!named.has(name)) throw new BackupError(`The set has rows of the table ${name}, which it does not name: nothing is restored.`);
+  }
+}
+
 async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`drop schema if exists ${schema} cascade`);
   await client.query(`alter schema ${schema}${staged} rename to ${schema}`);
@@ -140,14 +165,14 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
     const { pool } = database;
     await pool.query('delete from progress');
     const indexes = await IndexesAside.take(pool, schema);
-    const waiting = manifest.tables.flatMap((table) => table.streams.map((stream) => ({ ...table, streams: [stream] })));
+    const waiting = [...readModelCopies(manifest)].flatMap((table) => table.streams.map((stream) => ({ ...table, streams: [stream] })));
     const rowsOf = ({ streams }: TableCopy): number => streams.reduce((sum, { rows }) => sum + rows, 0);
-    const of = manifest.tables.reduce((sum, table) => sum + rowsOf(table), 0);
+    const of = waiting.reduce((sum, table) => sum + rowsOf(table), 0);
     let done = 0;
     await indexes.inParallel(waiting, async (client, copy) => {
       await copyIn(client, schema, copy, store, signal);
       done += rowsOf(copy);
-      onProgress('rows', done, of);
+      onProgress('rows of all tables', done, of);
     });
     await indexes.putBack(signal, onProgress);
     await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
@@ -159,7 +184,7 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
 }
 
 /** Makes statistics, without which the first queries have bad plans. */
-async function analyze(pool: pg.Pool, tables: readonly TableCopy[]): Promise<void> {
+async function analyze(pool: pg.Pool, tables: readonly Pick<TableCopy, 'name'>[]): Promise<void> {
   for (const { name } of tables) await pool.query(`analyze "${name}"`);
 }
 

@@ -6,7 +6,7 @@ import { BackupError } from './backup-store.ts';
 
 const derive = promisify<string | Buffer, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** Takes 128 MiB and a third of a second. They stand in the envelope, so that they can be raised. */
+/** Takes 128 MiB and a third of a second. They stand beside what was made with them, so that they can be raised. */
 const cost = { N: 2 ** 17, r: 8, p: 1 };
 
 /** A passphrase that can be tried out is none. */
@@ -14,10 +14,13 @@ const passphraseMin = 12;
 
 const base64 = z.string().transform((text) => Buffer.from(text, 'base64'));
 
+/** Parameters of scrypt. Bounded, because they may come from anybody. `salt` in base64. */
+export const scryptParameters = z.object({ N: z.number().int().max(2 ** 20), r: z.number().int().max(16), p: z.number().int().max(4), salt: z.base64() });
+export type ScryptParameters = z.output<typeof scryptParameters>;
+
 const envelope = z.object({
   format: z.literal(1),
-  // Bounded, because the envelope may come from anybody.
-  scrypt: z.object({ N: z.number().int().max(2 ** 20), r: z.number().int().max(16), p: z.number().int().max(4), salt: base64 }),
+  scrypt: scryptParameters,
   nonce: base64,
   tag: base64,
   ciphertext: base64,
@@ -31,20 +34,20 @@ export function checkPassphrase(passphrase: Buffer): void {
 /** Rejects with BackupError if the passphrase is too short. */
 export async function seal(plain: Uint8Array, passphrase: Buffer): Promise<Buffer> {
   checkPassphrase(passphrase);
-  const [salt, nonce] = [randomBytes(16), randomBytes(12)];
-  const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt, cost), nonce);
+  const [parameters, nonce] = [newParameters(), randomBytes(12)];
+  const cipher = createCipheriv('aes-256-gcm', await deriveKey(passphrase, parameters), nonce);
   const ciphertext = Buffer.concat([cipher.update(plain), cipher.final()]);
   const [text, tag] = [ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64'));
   return Buffer.from(JSON.stringify({
-    format: 1, scrypt: { ...cost, salt: salt.toString('base64') }, nonce: nonce.toString('base64'), tag, ciphertext: text,
+    format: 1, scrypt: parameters, nonce: nonce.toString('base64'), tag, ciphertext: text,
   }));
 }
 
 /** Rejects with BackupError if the passphrase is another one, or the envelope damaged. */
 export async function open(sealed: Uint8Array, passphrase: Buffer): Promise<Buffer> {
   try {
-    const { scrypt: { salt, ...options }, nonce, tag, ciphertext } = envelope.parse(JSON.parse(Buffer.from(sealed).toString()));
-    const decipher = createDecipheriv('aes-256-gcm', await keyOf(passphrase, salt, options), nonce, { authTagLength: 16 });
+    const { scrypt: parameters, nonce, tag, ciphertext } = envelope.parse(JSON.parse(Buffer.from(sealed).toString()));
+    const decipher = createDecipheriv('aes-256-gcm', await deriveKey(passphrase, parameters), nonce, { authTagLength: 16 });
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch (error) {
@@ -52,6 +55,12 @@ export async function open(sealed: Uint8Array, passphrase: Buffer): Promise<Buff
   }
 }
 
-function keyOf(passphrase: Buffer, salt: Buffer, options: ScryptOptions): Promise<Buffer> {
-  return derive(passphrase, salt, 32, { ...options, maxmem: 512 * 2 ** 20 });
+/** Parameters for a new key. */
+export function newParameters(): ScryptParameters {
+  return { ...cost, salt: randomBytes(16).toString('base64') };
+}
+
+/** Derives a key of 32 bytes from a passphrase. Rejects if scrypt does not take the parameters. */
+export function deriveKey(passphrase: Buffer, { salt, ...options }: ScryptParameters): Promise<Buffer> {
+  return derive(passphrase, Buffer.from(salt, 'base64'), 32, { ...options, maxmem: 512 * 2 ** 20 });
 }

@@ -34,6 +34,11 @@ export function readModelTables(entities: readonly EntitySchema[], schema: strin
   return tables.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** The names of the tables of notes that a set may have, as `schema.table`. */
+export function namesOfNotes(): readonly string[] {
+  return notes;
+}
+
 /** Tables of notes that are in a set. Query engines are noted anew by their processes; the signing keys are kept apart (keys.ts). */
 const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNotes, languageNotes];
 

@@ -44,6 +44,35 @@ export function fileObject(name: string): string {
   return `files/${hex.slice(0, 2)}/${hex}`;
 }
 
+/** SQL: the order of `listFiles`, by the bytes that a name stands for. So the files of a folder of the store come one after another. */
+export function inFileOrder(column: string): string {
+  return `decode(rpad(translate(${column}, '-_', '+/'), (length(${column}) + 3) / 4 * 4, '='), 'base64')`;
+}
+
+/**
+ * Knows which files the store has. It lists each folder of the store once, when the first file of that folder is asked for, and remembers one folder: if
+ * files come in the order of their bytes, there are at most 256 listings, however many files there are.
+ */
+class PresentFiles {
+  readonly #store: BackupStore;
+  #folder = '';
+  #objects: ReadonlySet<string> = new Set();
+
+  constructor(store: BackupStore) {
+    this.#store = store;
+  }
+
+  async has(name: string): Promise<boolean> {
+    const object = fileObject(name);
+    const folder = object.slice(0, object.lastIndexOf('/') + 1);
+    if (folder !== this.#folder) {
+      this.#objects = new Set(await Array.fromAsync(this.#store.list(folder), (found) => found.name));
+      this.#folder = folder;
+    }
+    return this.#objects.has(object);
+  }
+}
+
 export interface FilesBackup {
   /** Null: only the list is stored. */
   readonly files: Pick<FileStore, 'read'> | null;
@@ -56,15 +85,16 @@ export interface FilesBackup {
   readonly onDone: (files: number) => void;
 }
 
-/** Stores the files, except those that are there and are used, and their list. A file that was removed after the snapshot is left out. */
+/** Stores the files, in the order of `inFileOrder`, except those that are there and are used, and their list. A file that was removed after the snapshot is left out. */
 export async function backupFiles(named: AsyncIterable<NamedFile>, { files, store, packs, reuses, signal, onDone }: FilesBackup): Promise<Manifest['files']> {
   let [done, count, bytes] = [0, 0, 0];
+  const present = new PresentFiles(store);
   const lines = async function* (): AsyncGenerator<Buffer> {
     for await (const { name, size } of named) {
       signal.throwIfAborted();
       onDone(done);
       done += 1;
-      if (files !== null && !(reuses && (await store.find(fileObject(name))) !== null) && !(await backupFile(name, size, files, store))) continue;
+      if (files !== null && !(reuses && (await present.has(name))) && !(await backupFile(name, size, files, store))) continue;
       count += 1;
       bytes += size;
       yield Buffer.from(`${name} ${size}\n`);

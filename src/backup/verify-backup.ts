@@ -1,15 +1,15 @@
 /** Verifies that a set can be restored, as far as that can be said without restoring it: all that it names is there, and is what was stored. */
-import type { BackupStore, OnProgress } from './backup-store.ts';
+import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
+import { countRows } from './count-rows.ts';
 import { readKeys } from './keys.ts';
-import { packsOf, type BackupSet } from './manifest.ts';
+import { checkSignature, countsOf, readModelCopies, type BackupSet, type SetCounts } from './manifest.ts';
+import { ManifestKey } from './manifest-key.ts';
 import { readPack } from './packs.ts';
 import { readRecords } from './record-packs.ts';
 import { listFiles, readFile } from './uploaded-files.ts';
 
-export interface Verified {
-  readonly packs: number;
-  readonly records: number;
-  readonly files: number;
+/** What the set has by its manifest: if there are no problems, that is what is there. */
+export interface Verified extends SetCounts {
   /** What is wrong, a sentence each; empty if all is well. */
   readonly problems: readonly string[];
 }
@@ -17,10 +17,11 @@ export interface Verified {
 /** How many problems are told. */
 const problemsMax = 100;
 
-/** Reads all of a set. `passphrase`: null leaves the keys undecrypted. Rejects with the reason of `signal`. */
+/** Reads all of a set. `passphrase`: null leaves the signature unchecked, and the keys encrypted. Rejects with the reason of `signal`. */
 export async function verifyBackup(
-  { manifest }: BackupSet, store: BackupStore, passphrase: Buffer | null, signal: AbortSignal, onProgress: OnProgress,
+  set: BackupSet, store: BackupStore, passphrase: Buffer | null, signal: AbortSignal, onProgress: OnProgress,
 ): Promise<Verified> {
+  const { manifest } = set;
   const problems: string[] = [];
   const check = async (work: () => Promise<void>): Promise<void> => {
     signal.throwIfAborted();
@@ -29,41 +30,53 @@ export async function verifyBackup(
       problems.push(error instanceof Error ? error.message : String(error));
     });
   };
-  const records = new Set(manifest.partitions.flatMap((partition) => (partition.records ?? []).map(({ pack }) => pack)));
-  const ids = new Set(packsOf(manifest));
-  let packsDone = 0;
-  const onPack = (): void => {
-    packsDone += 1;
-    onProgress('packs', packsDone, ids.size);
+  if (passphrase !== null) await check(() => checkSignature(set, new ManifestKey(passphrase)));
+  const counts = countsOf(manifest);
+  const read = new Set<string>();
+  const onPack = (id: string): void => {
+    read.add(id);
+    onProgress('packs', read.size, counts.packs);
   };
-  for (const id of ids) {
-    if (records.has(id)) continue;
-    await check(async () => void (await readPack(store, id)));
-    onPack();
+  const packs = async function* (ids: readonly string[]): AsyncGenerator<Buffer> {
+    for (const id of ids) {
+      signal.throwIfAborted();
+      yield await readPack(store, id);
+      onPack(id);
+    }
+  };
+  for (const { name, streams } of [...readModelCopies(manifest), ...manifest.notes]) {
+    for (const stream of streams) {
+      await check(async () => {
+        const rows = await countRows(packs(stream.packs));
+        if (rows !== stream.rows) throw new BackupError(`A part of ${name} has ${rows} rows, not ${stream.rows}.`);
+      });
+    }
   }
-  let recordCount = 0;
   for (const [partition, copy] of manifest.partitions.entries()) {
     if (copy.records === null) continue;
     await check(async () => {
-      for await (const batch of readRecords(store, partition, copy)) {
+      let at = 0;
+      for await (const _ of readRecords(store, partition, copy)) {
         signal.throwIfAborted();
-        recordCount += batch.length;
-        onPack();
+        onPack(copy.records![at]!.pack);
+        at += 1;
       }
     });
   }
-  let files = 0;
-  if (manifest.files.kept) {
-    await check(async () => {
-      for await (const file of listFiles(store, manifest.files.names)) {
+  await check(async () => {
+    for await (const _ of packs(manifest.files.names));
+    let files = 0;
+    for await (const file of listFiles(store, manifest.files.names)) {
+      if (manifest.files.kept) {
         await check(async () => {
           for await (const _ of readFile(store, file));
         });
-        files += 1;
-        onProgress('uploaded files', files, manifest.files.count);
       }
-    });
-  }
+      files += 1;
+      onProgress('uploaded files', files, counts.files);
+    }
+    if (files !== counts.files) throw new BackupError(`The list of uploaded files has ${files} files, not ${counts.files}.`);
+  });
   const { keys } = manifest;
   if (keys !== null) {
     await check(async () => {
@@ -71,5 +84,5 @@ export async function verifyBackup(
       else if ((await store.find(keys)) === null) throw new Error(`The keys ${keys} are missing.`);
     });
   }
-  return { packs: ids.size, records: recordCount, files, problems };
+  return { ...counts, problems };
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { BackupError, type BackupStore } from '../backup/backup-store.ts';
 import type { BackupSet } from '../backup/manifest.ts';
+import type { TakenBackup } from '../backup/take-backup.ts';
 import { audited } from './audited.ts';
 import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -15,14 +16,9 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** What becomes of the signing keys. */
-export interface KeyFlags {
+interface TakeFlags extends Flags {
   readonly keyFile?: string;
-  /** False: they are left out. */
-  readonly keys: boolean;
-}
-
-interface TakeFlags extends Flags, KeyFlags {
+  readonly withoutKeys?: boolean;
   readonly files: boolean;
   readonly log: boolean;
   readonly full?: boolean;
@@ -32,27 +28,31 @@ interface TakeFlags extends Flags, KeyFlags {
 export function addBackupCommands(program: Command): void {
   const backup = program.command('backup').description('take a backup of a running service; list, verify and remove backups')
     .argument('<to>', 'the folder of the backups, which is made if it is not there, or s3://bucket/prefix')
-    .option('--key-file <file>', 'a file with the passphrase that encrypts the signing keys')
-    .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore')
+    .option('--key-file <file>', 'a file with the passphrase that signs the set, and encrypts the signing keys of the service')
+    .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore; without --key-file the set is not signed either')
     .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
     .option('--no-log', 'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored')
     .option('--full', 'store everything anew, whatever is there: after `backup verify` has found damage')
     .option('--behind', 'take the read model as it is, even if it lacks events that the log has, because a partition has halted')
     .option('--json', 'write the result as JSON')
-    .action((to: string, flags: TakeFlags & { readonly withoutKeys?: boolean }) => take(to, { ...flags, keys: flags.withoutKeys !== true }));
+    .action(take);
   const command = (name: string, description: string): Command => {
     return backup.command(name).description(description).argument('<from>', 'the folder of the backups, or s3://bucket/prefix').option('--json', 'write the result as JSON');
   };
   command('list', 'list the sets, oldest first').action(list);
   command('verify', 'read all that a set is made of, and prove that it is what was stored; exits with 1 if it is not')
     .argument('[set]', 'the ID of the set; without it the newest')
-    .option('--key-file <file>', 'a file with the passphrase of the signing keys, which are decrypted too').action(verify);
+    .option('--key-file <file>', 'a file with the passphrase: the signature of the set is checked, and the signing keys are decrypted').action(verify);
   withRequiredOption(command('remove', 'remove old sets, and what only they are made of'), '--keep <n>', 'how many of the newest sets are kept')
     .action((from: string, flags: Flags & { readonly keep: string }) => remove(from, wholeNumber(1)(flags.keep), flags));
 }
 
 async function take(to: string, flags: TakeFlags): Promise<void> {
-  const passphrase = await readPassphrase(flags);
+  const withKeys = flags.withoutKeys !== true;
+  if (flags.keyFile === undefined && withKeys) {
+    throw new UserError('Say with --key-file which file has the passphrase that signs the set and encrypts the signing keys, or leave both out with --without-keys.');
+  }
+  const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
   const config = readConfig();
   if (!flags.log && config.KAFKA_BROKERS === undefined) throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
@@ -60,16 +60,18 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
     const set = await takeBackup({
-      store, url, database, log, withRecords: flags.log, passphrase, files: files?.store ?? null, full: flags.full === true, behind: flags.behind === true, signal,
-      onProgress: progressByKind(writeWords), onUnreadable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
+      store, url, database, log, withRecords: flags.log, passphrase, withKeys, files: files?.store ?? null, full: flags.full === true, behind: flags.behind === true, signal,
+      onProgress: progressByKind(writeWords), onUnusable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
     });
     details['set'] = set.id;
     return set;
   })));
-  if (flags.json) return writeOut(JSON.stringify({ ...summaryOf(taken), stored: taken.written }));
+  const summary = await summaryOf(taken);
+  if (flags.json) return writeOut(JSON.stringify({ ...summary, stored: taken.written }));
   const { packs, bytes } = taken.written;
   writeOut(taken.id);
-  writeWords(`The backup is complete: ${packs} packs of ${bytes} bytes were stored, and the snapshot was open for ${taken.manifest.snapshotMs} ms.`);
+  writeWords(`The backup is complete: of its ${summary.packs} packs ${packs} are new, with ${bytes} bytes. Its longest snapshot was open for ${taken.manifest.snapshotMs} ms.`);
+  if (!taken.isSigned) writeWords('It is not signed: `tablog restore` takes it with --unsigned only.');
 }
 
 async function list(from: string, flags: Flags): Promise<void> {
@@ -79,7 +81,8 @@ async function list(from: string, flags: Flags): Promise<void> {
     const unreadable: { readonly id: string; readonly problem: string }[] = [];
     for (const id of await listSets(store)) {
       try {
-        sets.push(summaryOf(await readSet(store, id)));
+        const set = await readSet(store, id);
+        sets.push(await summaryOf({ ...set, isSigned: set.signature !== null }));
       } catch (error) {
         if (!(error instanceof BackupError)) throw error;
         unreadable.push({ id, problem: error.message });
@@ -87,25 +90,25 @@ async function list(from: string, flags: Flags): Promise<void> {
     }
     for (const { problem } of unreadable) writeWords(problem);
     if (flags.json) return writeOut(JSON.stringify([...sets, ...unreadable].toSorted((a, b) => (a.id < b.id ? -1 : 1))));
-    await writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'LOG', 'KEYS', 'FILES'], sets.map((set) => [
-      set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), set.withLog ? 'records' : 'its end', set.withKeys ? 'yes' : 'no',
+    await writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'PACKS', 'LOG', 'SIGNED', 'KEYS', 'FILES'], sets.map((set) => [
+      set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), String(set.packs), set.withLog ? 'records' : 'its end', set.signed ? 'yes' : 'no', set.withKeys ? 'yes' : 'no',
       `${set.files}${set.withFiles ? '' : ' names'}`,
     ]));
   });
 }
 
-async function verify(from: string, id: string | undefined, flags: Flags & Pick<KeyFlags, 'keyFile'>): Promise<void> {
-  const passphrase = flags.keyFile === undefined ? null : await readPassphrase({ keyFile: flags.keyFile, keys: true });
+async function verify(from: string, id: string | undefined, flags: Flags & { readonly keyFile?: string }): Promise<void> {
+  const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
   const { verifyBackup } = await import('../backup/verify-backup.ts');
   const { set, verified } = await withStore(from, { make: false }, async (store) => {
     const found = await findSet(store, id);
     return { set: found, verified: await verifyBackup(found, store, passphrase, signal, progressByKind(writeWords)) };
   });
-  const { problems, packs, records, files } = verified;
+  const { problems, events, rows, packs, files } = verified;
   if (problems.length > 0) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify({ set: set.id, ...verified }));
-  if (problems.length === 0) writeOut(`Set ${set.id} is what was stored: ${packs} packs, ${records} records of the log, ${files} files.`);
+  if (problems.length === 0) writeOut(`Set ${set.id} is what was stored: ${events} events, ${rows} rows, ${packs} packs, ${files} files.`);
   else writeOut(`Set ${set.id} cannot be restored as it is:\n${problems.join('\n')}`);
 }
 
@@ -136,27 +139,23 @@ export async function findSet(store: BackupStore, id: string | undefined): Promi
   return found;
 }
 
-/** The passphrase; null if the keys are left out. Rejects with UserError if neither was said. */
-export async function readPassphrase({ keyFile, keys }: KeyFlags): Promise<Buffer | null> {
-  if (!keys) return null;
-  if (keyFile === undefined) {
-    throw new UserError('Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.');
-  }
+/** The passphrase in this file; null if there is no file. Rejects with UserError. */
+export async function readPassphrase(keyFile: string | undefined): Promise<Buffer | null> {
+  if (keyFile === undefined) return null;
   const content = await readFile(keyFile, 'utf8').catch((error: Error) => {
     throw new UserError(`The file of the passphrase cannot be read: ${error.message}`);
   });
   return Buffer.from(content.replace(/\r?\n$/, ''));
 }
 
-/** What is shown of a set. */
-export function summaryOf({ id, manifest }: BackupSet) {
-  const { takenAt, snapshotMs, readModel, partitions, tables, files, keys } = manifest;
-  const rowsOf = (name: string): number => tables.find((table) => table.name === name)?.streams.reduce((sum, { rows }) => sum + rows, 0) ?? 0;
+/** What is shown of a set. `signed` says that there is a signature, not that it is right. */
+export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
+  const { countsOf } = await import('../backup/manifest.ts');
+  const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {
-    id, takenAt: new Date(takenAt).toISOString(), snapshotMs, readModel,
-    events: partitions.reduce((sum, { next }) => sum + Number(next), 0), rows: rowsOf('segment_rows'),
-    withLog: partitions.every(({ records }) => records !== null), withKeys: keys !== null, files: files.count, withFiles: files.kept,
+    id, takenAt: new Date(takenAt).toISOString(), snapshotMs, readModel, ...countsOf(manifest),
+    withLog: partitions.every(({ records }) => records !== null), signed: isSigned, withKeys: keys !== null, withFiles: files.kept,
   };
 }
 
-type Summary = ReturnType<typeof summaryOf>;
+type Summary = Awaited<ReturnType<typeof summaryOf>>;

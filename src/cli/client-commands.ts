@@ -1,16 +1,17 @@
-/** `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
+/** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { formats } from '../../clients/file-import/file-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
-import { parseFormat } from './file-format.ts';
+import { parseExportFormat, parseFormat } from './file-format.ts';
 import { parseDelimiter, parseEncoding } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
 import type { QueryFlags } from './query/query-command.ts';
 import { parseAggregates, parseFilter, parseNames } from './query/rows-query.ts';
+import type { ChangeFlags, TablesFlags } from './tables-command.ts';
 import type { SqlFlags } from './query/sql-command.ts';
 import { addParameter } from './query/sql-parameters.ts';
 
@@ -39,13 +40,14 @@ export function addClientCommands(program: Command): void {
   withClientOptions(program.command('export'))
     .description('write the rows of a table to stdout or into a file')
     .argument('<table>', 'its name or ID')
-    .option('--format <format>', 'csv, tsv, json or ndjson; else as the name of the file says, and csv on stdout', parseFormat)
+    .option('--format <format>', 'csv, tsv, json, ndjson or parquet; else as the name of the file says, and csv on stdout', parseExportFormat)
     .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
-    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them')
+    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet always has them')
     .action(async (table: string, flags: ExportFlags) => {
       const { runExport } = await import('./export/export-command.ts');
       await runExport(table, flags);
     });
+  addTablesCommands(program);
   const querying = withClientOptions(program.command('query'))
     .description('write the rows of a table that meet a filter, or groups of them')
     .argument('<table>', 'its name or ID')
@@ -74,6 +76,28 @@ export function addClientCommands(program: Command): void {
       const { runTypes } = await import('./types-command.ts');
       await runTypes(tables, flags);
     });
+}
+
+function addTablesCommands(program: Command): void {
+  const tables = program.command('tables').description('list, rename and delete tables');
+  const command = (name: string, description: string): Command => {
+    return withClientOptions(tables.command(name)).description(description).option('--json', 'write the result as JSON');
+  };
+  const changing = (name: string, description: string): Command => {
+    return command(name, description).argument('<table>', 'its name or ID').option('--if-match <version>', 'only if the table has not changed since this version');
+  };
+  command('list', 'list all tables, in the order of their creation').action(async (flags: TablesFlags) => {
+    const { runTablesList } = await import('./tables-command.ts');
+    await runTablesList(flags);
+  });
+  changing('rename', 'give a table another name').argument('<to>', 'the new name').action(async (table: string, to: string, flags: ChangeFlags) => {
+    const { runTablesRename } = await import('./tables-command.ts');
+    await runTablesRename(table, to, flags);
+  });
+  changing('delete', 'delete a table with all its rows, for good').action(async (table: string, flags: ChangeFlags) => {
+    const { runTablesDelete } = await import('./tables-command.ts');
+    await runTablesDelete(table, flags);
+  });
 }
 
 /** The options of what rows are written. */

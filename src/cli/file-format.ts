@@ -18,6 +18,21 @@ export function parseFormat(text: string): FileFormat {
   return { format, compression };
 }
 
+/** Parses `--format` of an export: also `parquet`, which the service makes, and which has a compression of its own. */
+export function parseExportFormat(text: string): FileFormat | 'parquet' {
+  if (text.toLowerCase() === 'parquet') return 'parquet';
+  const { format, compression } = formatOfName(`.${text}`);
+  if (format === null || /[/\\]/.test(text)) throw new InvalidArgumentError(`It must be ${formats.join(', ')}, or parquet, the first four with .gz or .zst behind them if the file is to be compressed so.`);
+  return { format, compression };
+}
+
+/** Whether a file is to be Parquet: as the given format says, else as its name does. Throws UserError if its name adds a compression. */
+export function isParquet(file: string | null, given: FileFormat | 'parquet' | undefined): given is 'parquet' | undefined {
+  if (given !== undefined) return given === 'parquet';
+  if (file !== null && /\.parquet\.(gz|zst)$/i.test(file)) throw new UserError(`Parquet is compressed already: leave ${file.slice(file.lastIndexOf('.'))} away.`);
+  return file !== null && /\.parquet$/i.test(file);
+}
+
 /** The format of a file: the given one, else that of the file's name. Throws UserError if neither has one. */
 export function formatOf(file: string, given: FileFormat | undefined): FileFormat {
   const named = formatOfName(file);

@@ -34,7 +34,7 @@ async function status(flags: Flags): Promise<void> {
   for (const state of states) {
     const { partition, halted, contradicted, held } = state;
     if (held.since.size > 0) writeOut(`Partition ${partition} holds the events of ${held.since.size === 1 ? 'a team' : `${held.since.size} teams`} in quarantine: see \`tablog quarantine list\`.`);
-    if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or see what /readyz says if one runs.`);
+    if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or, if one runs, look for a line at level \`fatal\` in its log.`);
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
     if (!contradicted) writeOut('  It is tried again when a projector is restarted.');

@@ -3,7 +3,8 @@ import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
 import { audited } from './audited.ts';
-import { findSet, readPassphrase, summaryOf, withStore, type KeyFlags } from './backup.ts';
+import type { BackupSet } from '../backup/manifest.ts';
+import { findSet, readPassphrase, withStore } from './backup.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { progressByKind, ProgressLine } from './progress-line.ts';
@@ -12,6 +13,7 @@ import { UserError } from './user-error.ts';
 interface Flags {
   readonly keyFile?: string;
   readonly withoutKeys?: boolean;
+  readonly unsigned?: boolean;
   readonly withoutReadModel?: boolean;
   readonly set?: string;
   readonly json?: boolean;
@@ -21,7 +23,8 @@ export function addRestoreCommand(program: Command): void {
   program.command('restore').description('bring a backup back, where there is no data yet; then start the service')
     .argument('<from>', 'the folder of the backups, or s3://bucket/prefix')
     .option('--set <id>', 'the ID of the set; without it the newest')
-    .option('--key-file <file>', 'a file with the passphrase of the signing keys')
+    .option('--key-file <file>', 'a file with the passphrase that the set was signed with')
+    .option('--unsigned', 'restore a set without a look at its signature: only if nobody else can write to the backups')
     .option('--without-keys', 'make new signing keys: what the former ones signed is refused')
     .option('--without-read-model', 'build the read model from the log, instead of restoring it: it takes longer')
     .option('--json', 'write the result as JSON')
@@ -32,16 +35,17 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const signal = interruption();
   const config = readConfig();
   const logger = newLogger();
-  const [{ restore }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
-    import('../backup/restore.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
+  const [{ restore }, { ManifestKey }, { countsOf }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
+    import('../backup/restore.ts'), import('../backup/manifest-key.ts'), import('../backup/manifest.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
   ]);
   const began = performance.now();
   const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {
     const found = await findSet(store, flags.set);
     details['set'] = found.id;
     const { manifest } = found;
-    const keyFlags: KeyFlags = { keys: manifest.keys !== null && flags.withoutKeys !== true, ...(flags.keyFile !== undefined && { keyFile: flags.keyFile }) };
-    const passphrase = await readPassphrase(keyFlags);
+    const passphrase = await readPassphrase(flags.keyFile);
+    if (passphrase === null) expectNoPassphrase(found, flags);
+    details['unsigned'] = flags.unsigned === true;
     await using resources = new AsyncDisposableStack();
     const postgres = await openPostgres(config, logger);
     resources.defer(() => postgres.close());
@@ -52,17 +56,30 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
       throw new UserError('The set has uploaded files that were in a folder: set FILES_DIR instead of FILES_S3_BUCKET.');
     }
     const hasReadModel = await restore(found, {
-      store, url: postgres.url, kafka, files: files?.store ?? null, passphrase, withoutReadModel: flags.withoutReadModel === true, signal,
+      store, url: postgres.url, kafka, files: files?.store ?? null, manifestKey: flags.unsigned === true ? null : new ManifestKey(passphrase!),
+      passphrase: flags.withoutKeys === true ? null : passphrase, withoutReadModel: flags.withoutReadModel === true, signal,
       onProgress: progressByKind(writeWords),
     });
     if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
     return found;
   }));
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  const { events, rows, files } = summaryOf(set);
-  if (flags.json) return writeOut(JSON.stringify({ set: set.id, events, rows, files, seconds }));
+  const { events, rows, packs, files } = countsOf(set.manifest);
+  if (flags.json) return writeOut(JSON.stringify({ set: set.id, events, rows, packs, files, seconds }));
   writeOut(`Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`);
   if (!set.manifest.files.kept && set.manifest.files.count > 0) writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
+}
+
+/** Throws UserError if the set cannot be restored without a passphrase. */
+function expectNoPassphrase({ id, signature, manifest }: BackupSet, { unsigned, withoutKeys }: Flags): void {
+  if (unsigned !== true) {
+    throw new UserError(signature === null
+      ? `Set ${id} is not signed: whoever can write to the backups may have made it. If nobody else can, restore it with --unsigned.`
+      : 'Say with --key-file which file has the passphrase that the set was signed with, or restore it with --unsigned, without a look at its signature.');
+  }
+  if (manifest.keys !== null && withoutKeys !== true) {
+    throw new UserError('Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.');
+  }
 }
 
 /** The set is of another version of the software, whose read model has another shape. */

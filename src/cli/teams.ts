@@ -1,14 +1,20 @@
 /** `tablog teams`: who may use the service. `tablog plans` limits how much. */
 import type { Command } from 'commander';
 import { newTeam, teamAsJson } from '../administration/teams.ts';
+import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { recordFact } from '../log/record-fact.ts';
 import { audited } from './audited.ts';
 import { writeOut, writeWords } from './console.ts';
 import { writeTeams } from './show-teams.ts';
+import { UserError } from './user-error.ts';
 import { withService } from './with-service.ts';
 
 interface Flags {
   readonly json?: boolean;
+}
+
+interface CreateFlags extends Flags {
+  readonly another?: boolean;
 }
 
 export function addTeamCommands(program: Command): void {
@@ -16,24 +22,31 @@ export function addTeamCommands(program: Command): void {
   const command = (name: string, description: string): Command => {
     return teams.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('create', 'make a team; writes its ID').argument('<name>').action(create);
+  command('create', 'make a team; writes its ID').argument('<name>')
+    .option('--another', 'also if there is a team of this name').action(create);
   command('list', 'list all teams, with their plans and what they use').action(list);
 }
 
-async function create(name: string, flags: Flags): Promise<void> {
+async function create(name: string, flags: CreateFlags): Promise<void> {
   const event = newTeam(name);
   const namesakes = await audited('team.create', { teamId: event.teamId, name }, () => withService(async (service) => {
-    const teams = await service.teams.teams();
+    const found = (await service.teams.teams()).filter((team) => team.name === name);
+    if (found.length > 0 && flags.another !== true) {
+      throw new UserError(`There is a team ${JSON.stringify(name)} already (${idsOf(found)}). Give --another to make another one of that name.`);
+    }
     await recordFact(service.log, event);
-    return teams.filter((team) => team.name === name);
+    return found;
   }));
   // Two processes could take a name at the same time, so names are only labels, and IDs identify teams.
   if (namesakes.length > 0) {
-    const ids = namesakes.map(({ id }) => id).join(', ');
-    writeWords(`There is another team ${JSON.stringify(name)} already (${ids}): name them by their IDs from now on.`);
+    writeWords(`There is another team ${JSON.stringify(name)} already (${idsOf(namesakes)}): name them by their IDs from now on.`);
   }
   if (flags.json) writeOut(JSON.stringify({ id: event.teamId, name }));
   else writeOut(event.teamId);
+}
+
+function idsOf(teams: readonly TeamSummary[]): string {
+  return teams.map(({ id }) => id).join(', ');
 }
 
 async function list(flags: Flags): Promise<void> {

@@ -1,7 +1,7 @@
 /** `tablog tokens`: the access tokens of a team's clients, and those of operators. */
 import { Option, type Command } from 'commander';
 import { normalId } from '../administration/ids.ts';
-import { newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso, tokenAsJson, type NewToken } from '../administration/tokens.ts';
+import { nameOfUnnamed, newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso, tokenAsJson, type NewToken } from '../administration/tokens.ts';
 import type { TeamQueries, TokenSummary } from '../../projections/teams/teams.queries.ts';
 import { readConfig } from '../app/config.ts';
 import { listOperatorTokens, revokeOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
@@ -20,7 +20,7 @@ interface Flags {
 }
 
 interface CreateFlags extends Flags {
-  readonly name: string;
+  readonly name?: string;
   readonly expires?: Expiry;
   readonly readOnly?: boolean;
   readonly app?: string;
@@ -37,7 +37,7 @@ export function addTokenCommands(program: Command): void {
         if (team === undefined && operator === undefined) command.error("error: give either '--team <team>' or '--operator'");
       });
   };
-  command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for', 'unnamed')
+  command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for; else it is named by its creation and its last characters')
     .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)
     .addOption(new Option('--read-only', 'it may change nothing').conflicts('operator'))
     .addOption(new Option('--app <app>', 'it is for this app and its tables only').conflicts('operator')).action(create);
@@ -47,16 +47,17 @@ export function addTokenCommands(program: Command): void {
 
 async function create(flags: CreateFlags): Promise<void> {
   const made = newToken();
-  const shown = flags.team === undefined ? await createForOperator(made, flags) : await createForTeam(made, flags.team, flags);
+  const { name = nameOfUnnamed(made, Date.now()) } = flags;
+  const shown = flags.team === undefined ? await createForOperator(made, name, flags) : await createForTeam(made, name, flags.team, flags);
   if (flags.json) {
-    writeOut(JSON.stringify({ id: made.id, name: flags.name, token: made.token, ...shown }));
+    writeOut(JSON.stringify({ id: made.id, name, token: made.token, ...shown }));
     return;
   }
   writeWords(`This is the only time that the token is shown. Its ID is ${made.id}.`);
   writeOut(made.token);
 }
 
-async function createForTeam(made: NewToken, idOrName: string, { name, expires, readOnly = false, app }: CreateFlags): Promise<object> {
+async function createForTeam(made: NewToken, name: string, idOrName: string, { expires, readOnly = false, app }: CreateFlags): Promise<object> {
   const appId = app ?? null;
   const details = { team: idOrName, tokenId: made.id, name, readOnly, appId };
   return audited('token.create', details, (details) => withService(async ({ log, teams }) => {
@@ -69,7 +70,7 @@ async function createForTeam(made: NewToken, idOrName: string, { name, expires, 
   }));
 }
 
-async function createForOperator(made: NewToken, { name, expires }: CreateFlags): Promise<object> {
+async function createForOperator(made: NewToken, name: string, { expires }: CreateFlags): Promise<object> {
   const expiresAt = expires?.(Date.now()) ?? null;
   const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
   await audited('token.create', details, () => withReadModel(({ database }) => storeOperatorToken(database.pool, made, name, expiresAt)));

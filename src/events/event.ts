@@ -88,7 +88,7 @@ export type RowSource =
   | (EventRows & { readonly kind: 'block'; readonly segmentId: string })
   /** In the `BlockReceived` events with this body ID. `content` is absent in events from before it was noted. */
   | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number; readonly content?: BodyContent }
-  /** In a stash, under its client-given name. */
+  /** In a stash, under its name (stash-name.ts). */
   | { readonly kind: 'stash'; readonly stashId: string };
 
 /** A decoded row ID (see src/events/row-id.ts). */
@@ -142,7 +142,7 @@ export type EventData =
   | {
       readonly type: 'ChunkPutRequested';
       readonly teamId: string;
-      /** The client-given names of the stash and of the chunk in it. */
+      /** The name of the stash (stash-name.ts), and the client-given name of the chunk in it. */
       readonly stashId: string;
       readonly serial: string;
       readonly limits: StashLimits;

@@ -27,10 +27,10 @@ export class CellProfiler {
     this.#builder = new ProfileBuilder(counts);
   }
 
-  /** Adds all columns of the header to the current block, even if no row fills them. */
+  /** Adds all columns of the header to the current block, even if no row fills them, but those that need a value. */
   nameAll(): void {
     for (const column of this.#header.columns) {
-      if (column !== null) this.#grow(column);
+      if (column !== null && !column.isOptional) this.#grow(column);
     }
   }
 
@@ -64,6 +64,7 @@ export class CellProfiler {
 
   #grow(column: CellColumn): GrowingColumn {
     column.growing = this.#builder.column(column.id, this.#rows, column.position);
+    column.isThere = true;
     this.#columns.push(column);
     return column.growing;
   }

@@ -1,8 +1,9 @@
-/** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2). */
+/** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2 and 6). */
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
+import type { RowsRefusal } from './row-reader.ts';
 import { rowIdKey } from './row-scanner.ts';
 
 /** A column of a header, with its state while a block grows. */
@@ -21,9 +22,17 @@ export class CellColumn {
   growing: GrowingColumn | null = null;
   /** Whether further cells cannot change the profile. */
   settled = false;
+  /** Whether the header left its cell empty. */
+  readonly isUnnamed: boolean;
+  /** Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a name. */
+  readonly isOptional: boolean;
+  /** Whether a row has a value for it, or the first block names it. */
+  isThere = false;
 
-  constructor(id: string, position: number, index: number) {
+  constructor(id: string, position: number, index: number, isUnnamed: boolean, isOptional: boolean) {
     this.id = id;
+    this.isUnnamed = isUnnamed;
+    this.isOptional = isOptional;
     this.position = position;
     this.index = index;
     this.key = JSON.stringify(id);
@@ -40,36 +49,70 @@ export interface DelimitedHeader {
   readonly ordered: readonly CellColumn[];
   /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
+  /** The first ID that is reserved, or occurs a second time, or is one too many; null if there is none. */
+  readonly refusal: RowsRefusal | null;
+  /** The position behind the last cell that is not empty. */
+  readonly namedEnd: number;
 }
 
 /**
  * Reads the header.
  * @param known column IDs whose order is already fixed: they come first in bodies
- * @throws MalformedBody
+ * @throws MalformedBody for an ID that is too long
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
-  const ids = cells.map((cell) => Buffer.from(cell).toString());
+  const ids = nameAll(cells.map((cell) => Buffer.from(cell).toString()));
   const seen = new Set<string>();
+  let refusal: RowsRefusal | null = null;
   for (const [position, id] of ids.entries()) {
-    const refuse = (reason: string, type: MalformedBody['type'] = 'request_validation_error'): never => {
-      throw new MalformedBody(type, `${placeInHeader(position)}: ${reason}`);
+    const refuse = (type: RowsRefusal['type'], reason: string): void => {
+      refusal ??= { type, message: `${placeInHeader(position)}: ${reason}` };
     };
-    if (id === '') refuse('a column ID must not be empty');
     if (Buffer.byteLength(id) > limits.columnIdBytes) {
-      refuse(`a column ID must not be longer than ${limits.columnIdBytes} bytes`);
+      throw malformedAt(position, `a column ID must not be longer than ${limits.columnIdBytes} bytes`);
     }
-    if (seen.has(id)) refuse(`the column ID ${JSON.stringify(id)} occurs twice`, 'column_id_not_unique');
-    if (isReservedColumnId(id) && id !== rowIdKey) refuse(`the column ID ${JSON.stringify(id)} is reserved`, 'column_id_reserved');
+    if (seen.has(id)) refuse('column_id_not_unique', `the column ID ${JSON.stringify(id)} occurs twice`);
+    if (isReservedColumnId(id) && id !== rowIdKey) refuse('column_id_reserved', `the column ID ${JSON.stringify(id)} is reserved`);
     seen.add(id);
-    if (seen.size > limits.columns) refuse(`more than ${limits.columns} columns`, 'limit_exceeded');
+    if (seen.size > limits.columns) refuse('limit_exceeded', `more than ${limits.columns} columns`);
   }
 
   const order = new Map(known.map((id, index) => [id, index]));
-  const columns = ids.map((id, position) =>
-    (id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position)));
+  const namedEnd = cells.findLastIndex((cell) => cell !== '') + 1;
+  const columns = ids.map((id, position) => {
+    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd);
+  });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey) };
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, refusal };
+}
+
+/** The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another column has that name. */
+function nameAll(cells: readonly string[]): string[] {
+  const taken = new Set(cells);
+  return cells.map((cell, position) => {
+    if (cell !== '') return cell;
+    const name = `column_${position + 1}`;
+    let id = name;
+    for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
+    taken.add(id);
+    return id;
+  });
+}
+
+/** How the note on a column ends that has neither a name nor values. */
+export const leftOut = ' and no values, and was left out';
+
+/** What was made of columns without a name, once all rows have been read. */
+export function noteUnnamed({ columns }: DelimitedHeader): string[] {
+  return columns.flatMap((column) => {
+    if (column === null || !column.isUnnamed) return [];
+    return [`${column.id}: had no name${column.isThere ? '' : leftOut}`];
+  });
+}
+
+function malformedAt(position: number, reason: string): MalformedBody {
+  return new MalformedBody('request_validation_error', `${placeInHeader(position)}: ${reason}`);
 }
 
 /** Compares columns by the column order of bodies. */

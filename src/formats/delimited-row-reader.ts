@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
-import { placeInHeader, readHeader } from './delimited-header.ts';
+import { noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { firstMistake, readRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
@@ -12,7 +12,7 @@ import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
-import type { RowReader, RowsEnd } from './row-reader.ts';
+import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -36,7 +36,8 @@ export interface DelimitedRowReaderOptions {
 /** The state once the header has been read. */
 interface Body {
   readonly header: DelimitedHeader;
-  readonly writer: CellBlockWriter;
+  /** Null if no table takes rows with this header: they are only checked. */
+  readonly writer: CellBlockWriter | null;
 }
 
 /**
@@ -66,6 +67,9 @@ export class DelimitedRowReader implements RowReader {
   #sawBeginning = false;
   /** Bytes at the end that are of an unfinished cell, which may turn out to be too long, and to be dropped. */
   #openBytes = 0;
+  #refusal: RowsRefusal | null = null;
+  /** Whether a limit ended the reading. */
+  #isCut = false;
 
   constructor({ delimiter, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
@@ -75,9 +79,13 @@ export class DelimitedRowReader implements RowReader {
     this.#dropsCells = dropsCells;
   }
 
+  get refusal(): RowsRefusal | null {
+    return this.#refusal;
+  }
+
   /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
-    for (let start = 0; start < chunk.length;) {
+    for (let start = 0; start < chunk.length && !this.#isCut;) {
       const end = start + this.#sliceBytes();
       this.#append(chunk.subarray(start, end));
       start = end;
@@ -89,11 +97,14 @@ export class DelimitedRowReader implements RowReader {
   }
 
   end(): RowsEnd {
-    this.#read(this.#end, true);
-    if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
-    const last = this.#body.writer.close();
-    if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, shortLines: this.#shortLines };
+    if (!this.#isCut) this.#read(this.#end, true);
+    if (!this.#isCut) {
+      if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
+      const last = this.#body.writer?.close() ?? null;
+      if (last !== null) this.#blocks.push(last);
+    }
+    const notes = this.#body === null ? [] : noteUnnamed(this.#body.header).slice(0, notesMax);
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes }, isWhole: !this.#isCut };
   }
 
   /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
@@ -162,14 +173,31 @@ export class DelimitedRowReader implements RowReader {
 
   #readLines(): void {
     this.#read(this.#linesEnd, false);
+    if (this.#isCut) return;
     const unread = this.#linesEnd - this.#position;
     // Doubling keeps the work linear in the size of the body.
     this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
-    if (this.#isTooLong()) this.#refuseLong(this.#bytes.subarray(this.#position, this.#end));
+    if (this.#isTooLong()) this.#untilLimit(() => this.#refuseLong(this.#bytes.subarray(this.#position, this.#end)));
   }
 
   /** Reads the records before `end`: at the end of the body all of them, else those that have their line end. */
   #read(end: number, isLast: boolean): void {
+    this.#untilLimit(() => this.#readBefore(end, isLast));
+  }
+
+  /** A limit ends the reading: the row cannot be kept whole, so nothing can be said of what follows. */
+  #untilLimit(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof MalformedBody) || error.type !== 'limit_exceeded') throw error;
+      this.#refusal ??= { type: error.type, message: error.message };
+      this.#isCut = true;
+      this.#bytes = Buffer.alloc(0);
+    }
+  }
+
+  #readBefore(end: number, isLast: boolean): void {
     this.#skipByteOrderMark();
     const invalid = this.#invalidLine(end);
     this.#readText(invalid ?? end, isLast && invalid === null);
@@ -215,15 +243,21 @@ export class DelimitedRowReader implements RowReader {
     }
     if (this.#body === null) {
       const header = readHeader(record.cells, this.#known, this.#limits);
-      this.#body = { header, writer: new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) };
+      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) : null;
+      this.#body = { header, writer };
+      this.#refusal = header.refusal;
       return;
     }
     const { header, writer } = this.#body;
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
-    if (record.cells.length < header.ids.length) this.#shortLines += 1;
+    if (record.cells.length < header.namedEnd) this.#shortLines += 1;
     if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
+    if (writer === null) {
+      this.#rows += 1;
+      return;
+    }
     const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
     const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);
     if (full !== null) this.#blocks.push(full);
@@ -264,7 +298,7 @@ export class DelimitedRowReader implements RowReader {
     const cell = cells.findIndex((text) => Buffer.byteLength(text) > cellBytes);
     if (cell === -1) return;
     const reason = `a cell must not be longer than ${cellBytes} bytes`;
-    throw new MalformedBody('limit_exceeded', `${this.#place(cell)}: ${reason}`);
+    this.#refusal ??= { type: 'limit_exceeded', message: `${this.#place(cell)}: ${reason}` };
   }
 
   #refuse({ cell, reason }: Mistake): never {

@@ -1,7 +1,7 @@
 /** JSON whose numbers keep their digits: `4.20` in a filter is not `4.2`, and no whole number is rounded. */
 
 /** Members of JSON that TypeScript's library does not declare yet. */
-const exact = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+const exact = JSON as unknown as { readonly rawJSON: (text: string) => unknown; readonly isRawJSON: (value: unknown) => boolean };
 
 function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
@@ -14,4 +14,9 @@ function asWritten(_key: string, value: unknown, context?: { readonly source?: s
  */
 export function parseExactly(json: string): unknown {
   return JSON.parse(json, asWritten);
+}
+
+/** The digits of a number from `parseExactly`; null for any other value. */
+export function numberToken(value: unknown): string | null {
+  return typeof value === 'number' || exact.isRawJSON(value) ? JSON.stringify(value) : null;
 }

@@ -10,7 +10,7 @@ import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from './malform
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
-import type { RowReader, RowsEnd } from './row-reader.ts';
+import { longCellRefusal, noRemarks, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
@@ -34,7 +34,9 @@ const parsePlainly: ParseMember = (json) => JSON.parse(json) as unknown;
 
 /** What comes next in the body, after white space. */
 type State =
-  | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end';
+  | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end'
+  /** A limit ended the reading: nothing can be said of what follows. */
+  | 'cut';
 
 /** Buffers unread bytes: at most one unfinished row or member. */
 export class JsonRowReader implements RowReader {
@@ -50,6 +52,7 @@ export class JsonRowReader implements RowReader {
   /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
+  #refusal: RowsRefusal | null = null;
 
   constructor({ form, columns = [], retainIds = false, dropsCells = false, limits = {}, parseMember = parsePlainly }: JsonRowReaderOptions) {
     this.#form = form;
@@ -59,8 +62,12 @@ export class JsonRowReader implements RowReader {
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits, parseMember);
   }
 
+  get refusal(): RowsRefusal | null {
+    return this.#refusal;
+  }
+
   push(chunk: Uint8Array): RowBlock[] {
-    for (let start = 0; start < chunk.length; start += sliceBytes) {
+    for (let start = 0; start < chunk.length && this.#state !== 'cut'; start += sliceBytes) {
       this.#append(chunk.subarray(start, start + sliceBytes));
       if (this.#scanner.end - this.#position >= this.#unreadMin) this.#read();
     }
@@ -68,12 +75,15 @@ export class JsonRowReader implements RowReader {
   }
 
   end(): RowsEnd {
-    this.#read();
+    if (this.#state !== 'cut') this.#read();
     if (this.#state === 'start') throw emptyBody();
-    if (this.#state !== 'end') throw unfinishedBody();
-    const last = this.#writer.close();
-    if (last !== null) this.#blocks.push(last);
-    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, shortLines: 0 };
+    const isWhole = this.#state !== 'cut';
+    if (isWhole) {
+      if (this.#state !== 'end') throw unfinishedBody();
+      const last = this.#writer.close();
+      if (last !== null) this.#blocks.push(last);
+    }
+    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, remarks: noRemarks, isWhole };
   }
 
   #takeBlocks(): RowBlock[] {
@@ -116,7 +126,11 @@ export class JsonRowReader implements RowReader {
       }
       if (!(error instanceof RefusedText)) throw error;
       requireUtf8(this.#scanner.bytes, from, error.position);
-      throw new MalformedBody(error.type, `${this.#place(error.position)}${error.message}`);
+      const message = `${this.#place(error.position)}${error.message}`;
+      if (error.type === 'request_validation_error' || this.#state !== 'row') throw new MalformedBody(error.type, message);
+      this.#refusal ??= { type: error.type, message };
+      this.#state = 'cut';
+      return;
     }
     requireUtf8(this.#scanner.bytes, from, this.#position);
   }
@@ -184,6 +198,8 @@ export class JsonRowReader implements RowReader {
     const scanner = this.#scanner;
     for (;;) {
       const end = scanner.scanRow(this.#position);
+      const { longCell } = scanner.row;
+      if (longCell !== -1) this.#refusal ??= longCellRefusal(this.#place(longCell), this.#limits);
       const full = this.#writer.add(scanner.row);
       if (full !== null) this.#blocks.push(full);
       this.#rows += 1;

@@ -12,7 +12,7 @@ export class MalformedBody extends Error {
   }
 }
 
-export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded' | 'column_id_not_unique' | 'column_id_reserved';
+export type MalformedBodyType = 'request_validation_error' | 'limit_exceeded';
 
 /** Throws unless these bytes are UTF-8. They must not begin or end within a character. */
 export function requireUtf8(bytes: Uint8Array, start: number, end: number): void {

@@ -35,6 +35,8 @@ export interface ScannedRow {
   clean: boolean;
   /** How many cells were left out of the others, because no row may hold them. */
   dropped: number;
+  /** Where the first value begins that is longer than a cell may be; -1 if there is none. */
+  longCell: number;
 }
 
 export interface RowScannerOptions {
@@ -69,7 +71,7 @@ export class RowScanner extends JsonScanner {
     this.dropsCells = dropsCells;
     this.#longText = dropsCells ? limits.cellBytes : Infinity;
     this.#limits = limits;
-    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true, dropped: 0 };
+    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true, dropped: 0, longCell: -1 };
     this.#byId.set(rowIdKey, new RowColumn(rowIdKey, -1));
     for (const id of columns) this.#byId.set(id, new RowColumn(id, this.#indexNext++));
   }
@@ -94,7 +96,7 @@ export class RowScanner extends JsonScanner {
     this.passesIllFormed = false;
     this.#hasCut = false;
     if (end - start > rowBytes) this.#refuseLongRow(start);
-    if (end - start > cellBytes) this.#checkCells();
+    this.row.longCell = end - start > cellBytes ? this.#findLongCell() : -1;
     this.row.end = end;
     return end;
   }
@@ -293,14 +295,12 @@ export class RowScanner extends JsonScanner {
     this.end -= end - after;
   }
 
-  #checkCells(): void {
+  #findLongCell(): number {
     const { count, starts, ends } = this.row;
-    const { cellBytes } = this.#limits;
     for (let cell = 0; cell < count; cell += 1) {
-      if (ends[cell]! - starts[cell]! > cellBytes) {
-        throw new RefusedText(starts[cell]!, `a value must not be longer than ${cellBytes} bytes`, 'limit_exceeded');
-      }
+      if (ends[cell]! - starts[cell]! > this.#limits.cellBytes) return starts[cell]!;
     }
+    return -1;
   }
 
   #refuseLongRow(start: number): never {

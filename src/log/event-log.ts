@@ -36,6 +36,11 @@ export interface LogReader {
 export interface RecordLog extends CopyTarget {
   /** Writes a record to the end of a partition. Whoever projects the partition decides it. */
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
+  /**
+   * Has a second broker confirm who leads a partition, where there are brokers: a leader that was deposed, and does not know it yet, tells where the
+   * partition ended then. Rejects when no broker can be reached, or they differ.
+   */
+  confirmLeader(partition: number): Promise<void>;
 }
 
 /** A log that takes copies of another one's records. */
@@ -114,7 +119,10 @@ export interface EventLog extends LogReader {
   onFailure(listener: (reason: string) => void): void;
   /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */
   quarantinedSince(teamId: string): number | null;
-  /** Current problems, a sentence each; empty when all is well. */
+  /**
+   * Current problems, a sentence each; empty when all is well. Anybody may read them, so they name the partitions that have halted, and not why: the reasons are in the
+   * log of the process and in the progress of the partition.
+   */
   problems(): readonly string[];
   status(): LogStatus;
   /** Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is one for it. */
@@ -153,7 +161,7 @@ export class LanguageTooNew extends NotAppended {
   readonly type = 'service_unavailable';
 
   constructor() {
-    super('The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed.');
+    super('The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed by this try.');
   }
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { garbageOf } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { convertExtent, mergeExtents } from '../../projections/tables/compaction.ts';
+import { UnconvertibleExtents } from '../../projections/tables/unconvertible-extents.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 import { asLongWork } from '../database/long-work.ts';
@@ -41,6 +42,7 @@ export interface MaintenanceOptions {
 export class Maintenance {
   readonly #options: MaintenanceOptions;
   readonly #closing = new AbortController();
+  readonly #unconvertible = new UnconvertibleExtents();
   readonly #running: Promise<void>;
   #rareAt = performance.now() + rareInterval;
 
@@ -99,7 +101,7 @@ export class Maintenance {
   #oftenDone(): Kind[] {
     const { database, log, uploads } = this.#options;
     return [
-      { name: 'convert_rows', repeats: true, step: () => convertExtent(database) },
+      { name: 'convert_rows', repeats: true, step: () => convertExtent(database, this.#unconvertible) },
       { name: 'merge_segments', repeats: true, step: () => mergeExtents(database) },
       ...Object.entries(garbageOf(models)).map(([name, remove]) => ({ name, repeats: true, step: () => remove(database, 0) })),
       { name: 'expire_stashes', repeats: true, step: () => expireStashes(database, log) },

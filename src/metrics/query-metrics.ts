@@ -36,6 +36,7 @@ export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
   gauge('engine_resident_bytes_max', 'How much resident memory the query process may take.', ({ residentBytesMax }) => residentBytesMax);
   gauge('engine_starts', 'How often the query process was started.', ({ starts }) => starts);
   gauge('engine_failed_starts', 'How often the query process could not be started.', ({ failedStarts }) => failedStarts);
+  gauge('engine_crashes', 'How often the query process ended in such a way that a query may have ended it.', ({ crashes }) => crashes);
   const bounds = new Gauge({
     name: 'tablog_query_engine_memory_bounds', help: 'What bounds the memory of the query processes on this system.', labelNames: ['bound'], registers: [registry],
   });

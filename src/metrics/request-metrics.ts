@@ -3,7 +3,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
 import type { Refusal } from '../events/outcome.ts';
 import { quotaOfRefusal, planQuotas } from '../events/quota.ts';
-import { limitNames, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
+import { isOfShare } from '../usage/disk-share.ts';
+import { closeReasons, limitNames, type CloseReason, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 import { quotaLabel } from './quota-metrics.ts';
 
@@ -12,11 +13,15 @@ type Observe = (seconds: number) => void;
 /** The methods with their own label; clients may send others. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/** Stands for a quota: the share of a disk that a team may take in a day. */
+const shareLabel = 'disk_share';
+
 export class RequestMetrics implements RequestObserver {
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
   /** Observers by method, route and status: a label set is resolved once, not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
+  readonly #connectionsClosed: Counter<'reason'>;
   readonly #shareRefused: Counter<'share' | 'by'>;
   readonly #quotaRefusals: Counter<'quota'>;
   #inFlight = 0;
@@ -32,18 +37,23 @@ export class RequestMetrics implements RequestObserver {
       name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
       labelNames: ['limit'], registers,
     });
+    this.#connectionsClosed = new Counter({
+      name: 'tablog_http_connections_closed_total', help: 'Connections that were closed because a client address, or all of them, opened or held too many.',
+      labelNames: ['reason'], registers,
+    });
     this.#shareRefused = new Counter({
       name: 'tablog_share_refused_total', help: 'Requests that found no room in time, among those of their team or of the process.',
       labelNames: ['share', 'by'], registers,
     });
     // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
+    for (const reason of closeReasons) this.#connectionsClosed.inc({ reason }, 0);
     for (const share of shareNames) for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
     this.#quotaRefusals = new Counter({
       name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
       labelNames: ['quota'], registers,
     });
-    for (const quota of planQuotas) this.#quotaRefusals.inc({ quota: quotaLabel(quota) }, 0);
+    for (const quota of [...planQuotas.map(quotaLabel), shareLabel]) this.#quotaRefusals.inc({ quota }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
       collect: () => inFlight.set(this.#inFlight),
@@ -62,9 +72,14 @@ export class RequestMetrics implements RequestObserver {
     this.#rateLimited.inc({ limit });
   }
 
+  connectionClosed(reason: CloseReason): void {
+    this.#connectionsClosed.inc({ reason });
+  }
+
   refused({ message }: Refusal): void {
     const quota = quotaOfRefusal(message);
     if (quota !== null) this.#quotaRefusals.inc({ quota: quotaLabel(quota) });
+    else if (isOfShare(message)) this.#quotaRefusals.inc({ quota: shareLabel });
   }
 
   ended(method: string, route: string | null, status: number | null, ms: number): void {

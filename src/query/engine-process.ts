@@ -57,7 +57,7 @@ export interface ProcessExit {
   readonly isCrash: boolean;
 }
 
-export interface EngineProcessOptions extends Omit<EngineSettings, 'id' | 'secret' | 'folder' | 'logLevel'> {
+export interface EngineProcessOptions extends Omit<EngineSettings, 'id' | 'secret' | 'folder' | 'logLevel' | 'residentBytesMax' | 'mappedBytesMax'> {
   /** The folder in which each process has one for its copies of tables. */
   readonly folder: string;
   /** Whether it connects to Postgres as a role of its own. */
@@ -104,7 +104,9 @@ export class EngineProcess {
     const folder = join(settings.folder, id);
     await makeFolder(settings.folder);
     await makeFolder(folder);
-    const limitKiB = Math.ceil((settings.memoryBytesMax + mappedBytes[settings.kind]) / 1024);
+    const residentBytesMax = EngineProcess.residentBytesMax(settings);
+    const mappedBytesMax = settings.memoryBytesMax + mappedBytes[settings.kind];
+    const limitKiB = Math.ceil(mappedBytesMax / 1024);
     const child = spawn('/bin/sh', [
       // A core dump would have rows of teams.
       '-c', `ulimit -c 0; ${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
@@ -140,9 +142,8 @@ export class EngineProcess {
     const ended = exited.then(() => Promise.reject(new Error('it ended while it started')));
     try {
       // Not as arguments, which every user of the machine sees.
-      child.send({ ...settings, id, folder, secret, logLevel: logger.level } satisfies EngineSettings);
+      child.send({ ...settings, id, folder, secret, logLevel: logger.level, residentBytesMax, mappedBytesMax } satisfies EngineSettings);
       const [{ port }] = await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(startMs) }), ended]) as [EngineReady];
-      const residentBytesMax = EngineProcess.residentBytesMax(settings);
       logger.info({ pid: child.pid, engine: settings.kind, residentBytesMax, bounds: boundsInForce }, 'a query process has started');
       const url = (host: string): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
       const { host } = settings;

@@ -21,6 +21,7 @@ export class KeptProcess {
   #isClosed = false;
   #starts = 0;
   #failedStarts = 0;
+  #crashes = 0;
   #problem: string | null = null;
 
   constructor(options: KeptProcessOptions) {
@@ -34,6 +35,11 @@ export class KeptProcess {
 
   get failedStarts(): number {
     return this.#failedStarts;
+  }
+
+  /** How often it ended in such a way that a query may have ended it. */
+  get crashes(): number {
+    return this.#crashes;
   }
 
   /** Why it could not be started the last time; null if it could. */
@@ -88,6 +94,7 @@ export class KeptProcess {
     this.#starts += 1;
     const onExit = (exit: ProcessExit): void => {
       if (this.#running === running) this.#running = null;
+      if (exit.isCrash) this.#crashes += 1;
       options.onExit(exit);
       if (!this.#isClosed) logger.warn({ engine: kind, ...exit }, 'a query process has ended; the next query starts it anew');
     };

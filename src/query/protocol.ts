@@ -2,7 +2,7 @@
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
 import type { ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
-import type { SqlParameter } from './sql/expressions.ts';
+import type { SqlParameter } from './sql/literals.ts';
 
 /**
  * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from its own language; `sql` answers SQL that
@@ -26,6 +26,10 @@ export interface EngineSettings {
   /** A folder of its own, for copies of tables. */
   readonly folder: string;
   readonly memoryBytesMax: number;
+  /** The service ends the process when it takes more resident memory than this. */
+  readonly residentBytesMax: number;
+  /** The most private memory that it may map; Infinity where no limit is in force. */
+  readonly mappedBytesMax: number;
   readonly diskBytesMax: number;
   /** How many bytes must stay free on the disk of the folder. */
   readonly diskFreeMin: number;
@@ -62,7 +66,10 @@ export interface CancelSql {
   readonly cancel: number;
 }
 
-/** The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, or the folder of the process is gone. */
+/**
+ * The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, the folder of the process is gone, or it
+ * keeps too much memory of earlier SQL.
+ */
 export const exitCodeOfChange = 75;
 
 interface TableRequest {

@@ -56,6 +56,8 @@ export interface ProcessState {
   /** How often it was started, and how often in vain. */
   readonly starts: number;
   readonly failedStarts: number;
+  /** How often it ended in such a way that a query may have ended it. */
+  readonly crashes: number;
   /** How much resident memory it may take. */
   readonly residentBytesMax: number;
   /** What it has in use; null while there is no process, or it does not answer. */
@@ -117,7 +119,7 @@ export class QueryEngine {
     const residentBytesMax = EngineProcess.residentBytesMax(this.#options);
     return Promise.all(processKinds.map(async (kind) => {
       const kept = this.#processes[kind];
-      return { kind, starts: kept.starts, failedStarts: kept.failedStarts, residentBytesMax, use: await kept.use().catch(() => null) };
+      return { kind, starts: kept.starts, failedStarts: kept.failedStarts, crashes: kept.crashes, residentBytesMax, use: await kept.use().catch(() => null) };
     }));
   }
 

@@ -178,7 +178,7 @@ export class Rebuild {
     while (!signal.aborted) {
       let found = true;
       try {
-        found = await asLongWork(() => removeGarbage(models, this.#database));
+        found = await asLongWork(() => removeGarbage(models, this.#database, 0, true));
       } catch (error) {
         if (!isConflict(error)) throw error;
       }

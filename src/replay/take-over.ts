@@ -2,12 +2,14 @@
  * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which nothing is stored, and
  * which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
  */
-import { allowNewEpochs, keepClosedToKafka } from '../../projections/engine/progress/closed.store.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { allowNewEpochs, keepClosedToKafka } from '../../projections/engine/progress/closed.store.ts';
 import { selectVersions } from '../../projections/engine/progress/progress.store.ts';
 import { ReadModelInUse } from '../app/read-model-use.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import type { RecordLog } from '../log/event-log.ts';
+import { confirmDelay } from '../log/identity.ts';
 import { resumeLog } from '../log/resume.ts';
 import { pause } from '../pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
@@ -120,7 +122,7 @@ async function bringToAcknowledged(
   await client.query(`set local lock_timeout = ${vacuumMs}; ${lockAll} in share update exclusive mode`);
   await client.query(`set local lock_timeout = ${lockMs}; ${lockAll} in access exclusive mode`);
   const before = await selectVersions(client, schema);
-  await rebuilding.bringTo(new Map(Array.from(await endsOf(log), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
+  await rebuilding.bringTo(new Map(Array.from(await confirmedEnds(log, before), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
   const after = await selectVersions(client, rebuilt);
   // A log that lost events may have got others in their place since.
   const lost = before.flatMap(({ version, contradicted }, partition) => (contradicted || version > after[partition]!.version ? [partition] : []));
@@ -135,6 +137,19 @@ async function bringToAcknowledged(
   await client.query(`update ${schema}.progress old set epoch = rebuilt.epoch from ${rebuilt}.progress rebuilt where old.partition = rebuilt.partition`);
   await client.query(`alter schema ${schema} rename to ${replacedName(schema)}`);
   return lost;
+}
+
+/**
+ * The ends of the log. Where it ends before what is projected, a leader that was deposed may have told so: such an end is asked for again after a while,
+ * of the leader that a second broker confirms.
+ */
+async function confirmedEnds(log: RecordLog, projected: readonly { readonly next: bigint }[]): Promise<Map<number, bigint>> {
+  const ends = await endsOf(log);
+  const early = projected.flatMap(({ next }, partition) => (ends.get(partition)! < next ? [partition] : []));
+  if (early.length === 0) return ends;
+  await sleep(confirmDelay);
+  await Promise.all(early.map((partition) => log.confirmLeader(partition)));
+  return endsOf(log);
 }
 
 /** What a read model is named that was replaced, until it is removed. */

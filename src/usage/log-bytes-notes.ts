@@ -1,22 +1,25 @@
 /**
- * Notes of how many bytes each team has appended to the log, by day: outside of the log and the read model, because no decision reads them
+ * Notes of how many bytes each team has appended to the log, and taken on disks, by day: outside of the log and the read model, because no decision reads them
  * (docs/decisions/0029). A rebuild keeps them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { inTransaction } from '../database/transaction.ts';
+import type { TakenBytes } from './disk-share.ts';
 
 const schema = 'tablog_usage';
-/** `day`, `team_id`, `bytes`. */
+/** `day`, `team_id`, `bytes`; and `table_bytes` and `file_bytes`, on disks. */
 export const logBytesNotes = `${schema}.log_bytes`;
 
 /** How many days are kept. */
 const daysKept = 31;
 
-/** What a team has appended in a day, in bytes, and the most that its plan allows; null: its plan says nothing. */
+/** What a team has appended in a day, in bytes, what it took on disks, and the most that its plan allows it to append; null: its plan says nothing. */
 export interface NotedLogBytes {
   readonly teamId: string;
   readonly used: number;
+  readonly tables: number;
+  readonly files: number;
   readonly planMax: number | null;
 }
 
@@ -33,27 +36,39 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
     await client.query(
       `create table if not exists ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
     );
+    // Only once: it would wait for a backup that reads the table.
+    const { rows } = await client.query(`select from pg_attribute where attrelid = '${logBytesNotes}'::regclass and attname = 'table_bytes'`);
+    if (rows.length > 0) return;
+    await client.query(`alter table ${logBytesNotes} add column table_bytes int8 not null default 0, add column file_bytes int8 not null default 0`);
   });
 }
 
 /** Adds bytes, by team ID, to those of the day. */
-export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMap<string, number>): Promise<void> {
+export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMap<string, TakenBytes>): Promise<void> {
   await pool.query(
-    `insert into ${logBytesNotes} as noted (day, team_id, bytes)
-      select $1, * from unnest($2::uuid[], $3::int8[]) as given(team_id, bytes) order by team_id
-      on conflict (day, team_id) do update set bytes = noted.bytes + excluded.bytes`,
-    [day, [...bytes.keys()], [...bytes.values()]],
+    `insert into ${logBytesNotes} as noted (day, team_id, bytes, table_bytes, file_bytes)
+      select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[]) as given(team_id, bytes, table_bytes, file_bytes) order by team_id
+      on conflict (day, team_id) do update set
+        bytes = noted.bytes + excluded.bytes, table_bytes = noted.table_bytes + excluded.table_bytes, file_bytes = noted.file_bytes + excluded.file_bytes`,
+    [day, [...bytes.keys()], ...(['log', 'tables', 'files'] as const).map((kind) => Array.from(bytes.values(), (taken) => taken[kind]))],
   );
 }
 
 /** What these teams have appended in the day, through all processes. Teams that do not exist are left out. */
 export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly string[]): Promise<NotedLogBytes[]> {
   const { rows } = await pool.query<NotedLogBytes>(
-    `select id as "teamId", coalesce(bytes, 0)::float8 as used, log_bytes_per_day_max::float8 as "planMax"
+    `select id as "teamId", coalesce(bytes, 0)::float8 as used, coalesce(table_bytes, 0)::float8 as tables, coalesce(file_bytes, 0)::float8 as files,
+        log_bytes_per_day_max::float8 as "planMax"
       from teams left join ${logBytesNotes} on day = $1 and team_id = id where id = any($2::uuid[])`,
     [day, teamIds],
   );
   return rows;
+}
+
+/** Whether there are two teams or more. */
+export async function hasSeveralTeams(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query('select from teams limit 2');
+  return rows.length === 2;
 }
 
 /** How many teams there are whose plan says nothing about the bytes of the log. */

@@ -108,9 +108,12 @@ export class ProfileBuilder {
    * @param dropped how many cells were left out
    */
   build(rows: number, bytes: number, rowBytesMax: number, dropped = 0): Profile {
+    const isCounted = this.counts || rows === 0;
     const columns = Array.from(this.#columns.values(), ({ id, first, natural, stored, misfits, counts }): ColumnProfile =>
-      ({ id, first, natural, stored, misfits: [...misfits], ...(this.counts ? { counts: [...counts] } : {}) }));
-    return { rows, bytes, rowBytesMax, columns, rule: currentRule, ...(this.counts ? { dropped } : {}) };
+      ({ id, first, natural, stored, misfits: [...misfits], ...(isCounted ? { counts: [...counts] } : {}) }));
+    return {
+      rows, bytes, rowBytesMax, columns, rule: currentRule, ...(isCounted ? { dropped } : {}), ...(!isCounted && columns.length === 0 ? { isUncounted: true } : {}),
+    };
   }
 }
 
@@ -129,7 +132,7 @@ export class ProfileChain {
   #rule: Rule = currentRule;
   /** Undefined while no part counts. */
   #dropped: number | undefined;
-  /** Whether a part has columns that it does not count. */
+  /** Whether a part has rows or columns that it does not count. */
   #isUncounted = false;
 
   /** How many rows the parts have so far. */
@@ -142,7 +145,7 @@ export class ProfileChain {
     return this.#columns.size;
   }
 
-  add({ rows, bytes, rowBytesMax, columns, rule, dropped }: Profile): void {
+  add({ rows, bytes, rowBytesMax, columns, rule, dropped, isUncounted }: Profile): void {
     for (const column of columns) {
       const later = shifted(column, this.#rows);
       const before = this.#columns.get(column.id);
@@ -153,13 +156,14 @@ export class ProfileChain {
     this.#rowBytesMax = Math.max(this.#rowBytesMax, rowBytesMax);
     if (rule < this.#rule) this.#rule = rule;
     if (dropped !== undefined) this.#dropped = (this.#dropped ?? 0) + dropped;
-    else this.#isUncounted ||= columns.length > 0;
+    else this.#isUncounted ||= isUncounted === true || columns.length > 0;
   }
 
   build(): Profile {
     const whole = { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, rule: this.#rule };
     if (this.#dropped !== undefined && !this.#isUncounted) return { ...whole, columns: [...this.#columns.values()], dropped: this.#dropped };
-    return { ...whole, columns: Array.from(this.#columns.values(), ({ counts: _counts, ...column }) => column) };
+    const columns = Array.from(this.#columns.values(), ({ counts: _counts, ...column }) => column);
+    return { ...whole, columns, ...(this.#isUncounted && columns.length === 0 ? { isUncounted: true } : {}) };
   }
 }
 

@@ -9,11 +9,12 @@ type EncodedMisfit = readonly [number, number, number, number, string];
 /** ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits, counts */
 type EncodedColumn = readonly [string, number, number, number, number, readonly EncodedMisfit[], (readonly CellCount[])?];
 
-/** rows, bytes, rowBytesMax, columns, rule (absent: 1), dropped */
-export type EncodedProfile = readonly [number, number, number, readonly EncodedColumn[], Rule?, number?];
+/** rows, bytes, rowBytesMax, columns, rule (absent: 1), dropped (null: `isUncounted`) */
+export type EncodedProfile = readonly [number, number, number, readonly EncodedColumn[], Rule?, (number | null)?];
 
 export function encodeProfile(profile: Profile): EncodedProfile {
   const encoded = [profile.rows, profile.bytes, profile.rowBytesMax, profile.columns.map(encodeColumn), profile.rule] as const;
+  if (profile.isUncounted === true) return [...encoded, null];
   return profile.dropped === undefined ? encoded : [...encoded, profile.dropped];
 }
 
@@ -27,7 +28,8 @@ export function parseProfile(text: string): Profile {
 }
 
 export function decodeProfile([rows, bytes, rowBytesMax, columns, rule = 1, dropped]: EncodedProfile): Profile {
-  return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn), rule, ...(dropped === undefined ? {} : { dropped }) };
+  const counted = dropped === undefined ? {} : dropped === null ? { isUncounted: true as const } : { dropped };
+  return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn), rule, ...counted };
 }
 
 function encodeColumn({ id, first, natural, stored, misfits, counts }: ColumnProfile): EncodedColumn {

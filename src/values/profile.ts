@@ -74,7 +74,12 @@ export interface Profile {
   readonly rule: Rule;
   /**
    * How many cells were left out while the rows were read, because no row may hold them. Only of rows that came with `dropColumns`: the
-   * cells of others are not counted, which takes time.
+   * cells of others are not counted, which takes time. A part without rows has no cells, and counts as counted.
    */
   readonly dropped?: number;
+  /**
+   * The rows have no columns, and came without `dropColumns`, so that nothing else tells them from counted ones. Absent in older profiles:
+   * those rows count as counted.
+   */
+  readonly isUncounted?: true;
 }

@@ -35,7 +35,8 @@ test.each<[string, unknown, string]>([
   ['?onSchemaError=updateSchema', [{ $stashID: 1 }], '422 column_id_reserved'],
   ['?onSchemaError=dropColumns', [{ a: 'x', b: 1, $stashID: 1 }], '201'],
   ['?onSchemaError=updateSchema', [{ a: 'x', b: 1 }], '201'],
-  ['', [{ a: 'x'.repeat(257 * 1024) }], '400 limit_exceeded'],
+  ['', [{ a: 'x'.repeat(257 * 1024) }], '422 column_has_invalid_value'],
+  ['?onSchemaError=updateSchema', [{ a: 'x'.repeat(257 * 1024) }], '400 limit_exceeded'],
 ])('POST rows%s %# is %s', async (query, body, outcome) => {
   const table = await createTable(client(), [{ a: 0 }], { a: 'number' });
   const add = async (): Promise<void> => {

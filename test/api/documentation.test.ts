@@ -29,13 +29,22 @@ describe('the page', () => {
       expect(origin).toBe(url);
       expect((await fetchChecked(url, pathname)).status).toBe(200);
     }
+    const nonces = [...page.text.matchAll(/nonce="([^"]+)"/g)].map(([, text]) => text!);
+    expect(nonces).toEqual([nonces[0], nonces[0], nonces[0]]);
     expect(page.headers.get('content-security-policy')).toBe(
-      'default-src \'none\'; script-src \'self\'; style-src \'self\'; img-src \'self\' data:; connect-src \'self\'; '
+      `default-src 'none'; script-src 'nonce-${nonces[0]}'; style-src 'nonce-${nonces[0]}'; img-src 'self' data:; connect-src 'self'; `
       + 'base-uri \'none\'; form-action \'none\'; frame-ancestors \'none\'',
     );
   });
 
-  test.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
+  test('has another nonce each time, so no cache keeps it', async () => {
+    const pages = await Promise.all([1, 2].map(() => fetchChecked(api().url, '/docs')));
+    expect(pages.map(({ headers }) => headers.get('cache-control'))).toEqual(['no-store', 'no-store']);
+    expect(new Set(pages.map(({ text }) => /nonce="([^"]+)"/.exec(text)![1])).size).toBe(2);
+    expect((await fetchChecked(api().url, '/docs', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  test.each(['/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
     '%s is asked for again with each use, and comes again only when it has changed', async (path) => {
       const { url } = api();
       const first = await fetchChecked(url, path);

@@ -78,6 +78,32 @@ describe('a new table', () => {
   });
 });
 
+test.each<[string, unknown, Record<string, string>, string[]]>([
+  ['a JSON cell that is left out names no column', '[{"a":1,"b":"\\u0000"},{"a":2}]', {}, ['a']],
+  ['a JSON cell that fits no type names one', '[{"a":1,"b":9007199254740993}]', {}, ['a', 'b']],
+  ['another cell of the column names it', '[{"b":"\\ud800","a":1},{"b":1}]', {}, ['a', 'b']],
+  ['a header names its columns', 'a,b\n1,\0\n', csv, ['a', 'b']],
+])('an inferred schema: %s', async (_name, body, headers, columns) => {
+  const made = await client().post(`/tables?name=made&${drop}`, body, headers);
+  const { json } = await client().get(`/tables/${made.json.data.tableID}`);
+  expect(json.data.schema.columns.map(({ id }: { id: string }) => id)).toEqual(columns);
+});
+
+test('a create from a stash that never was counts nothing', async () => {
+  const body = { name: 'made', schema: { columns: [{ id: 'a', type: 'string' }] }, rows: { $stashID: newStashId() } };
+  expect(told(await client().post(`/tables?${drop}`, body))).toEqual(['201', null]);
+});
+
+test.each<[string, unknown, Record<string, string>]>([
+  ['JSON', [{ n: 1, $rowID: 'x'.repeat(300_000) }], {}], ['CSV', `n,$rowID\n1,${'x'.repeat(300_000)}\n`, csv],
+])('a row ID that is longer than a cell, in %s, is refused as a cell is; with dropColumns it is ignored where row IDs are', async (_name, body, headers) => {
+  const table = await newTable();
+  expect(told(await client().post(table.path, body, headers))).toEqual(['400 limit_exceeded', null]);
+  expect(told(await client().put(`/tables/${table.id}`, body, headers))).toEqual(['400 limit_exceeded', null]);
+  expect(told(await client().post(`${table.path}?${drop}`, body, headers))).toEqual(['201', '0']);
+  expect(told(await client().put(`/tables/${table.id}?${drop}`, body, headers))).toEqual(['400 request_validation_error', null]);
+});
+
 describe('a patch', () => {
   test.each<[string, string, unknown, string]>([
     ['mismatches', '{"n":"x","u":1,"s":"new"}', { n: 0, s: 'new' }, '2'],
@@ -114,6 +140,21 @@ describe('a stash', () => {
     expect(told(await client().post(`${table.path}?${drop}`, { $stashID: stash }))).toEqual(['201', null]);
     await client().put(`/stashes/${stash}/1?${drop}`, [{ n: 'x' }]);
     expect(told(await client().post(`${table.path}?${drop}`, { $stashID: stash }))).toEqual(['201', '2']);
+  });
+
+  test.each<[string, chunks: readonly (readonly [query: string, body: unknown, headers?: Record<string, string>])[], count: string | null]>([
+    ['a header alone, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', 'n,u\n', csv]], '1'],
+    ['no rows, not counted', [['', []], [`?${drop}`, [{ n: 'x' }]]], '1'],
+    ['nothing but no rows', [['', []], ['', 'n\n', csv]], '0'],
+    ['a row without cells, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', [{}]]], null],
+    ['a line without cells, not counted', [['', '$rowID\n""\n', csv], [`?${drop}`, [{ n: 'x' }]]], null],
+    ['rows without cells, one of them counted', [[`?${drop}`, [{}]], ['', [{}]], [`?${drop}`, [{ n: 'x' }]]], null],
+    ['rows without cells, counted', [[`?${drop}`, [{}]], [`?${drop}`, '$rowID\n""\n', csv]], '0'],
+  ])('of which it counts who came so: %s', async (_name, chunks, count) => {
+    const stash = newStashId();
+    for (const [serial, [query, body, headers]] of chunks.entries()) await client().put(`/stashes/${stash}/${serial}${query}`, body, headers);
+    const table = await newTable();
+    expect(told(await client().put(`/tables/${table.id}?${drop}`, { $stashID: stash }))).toEqual(['200', count]);
   });
 
   test('whose chunks were counted is imported in any way', async () => {

@@ -115,12 +115,71 @@ test('groups', async () => {
   expect((await ask(path, { aggregate: [{ op: 'avg', column: 'amount' }], filter: { column: 'city', op: 'eq', value: 'Paris' } })).json.data).toEqual([{ avg_amount: 21 }]);
 });
 
+test('times are one group if their moments are equal, and look different if not', async () => {
+  const { path } = await createTable(client(), [{ t: '10:00' }, { t: '12:00+02:00' }, { t: '01:00+02:00' }, { t: '23:00' }, { t: '23:30-01:00' }, { t: '00:30' }], { t: 'time' });
+  const { json: { data } } = await ask(path, { groupBy: ['t'], aggregate: [{ op: 'count' }, { op: 'min', column: 't' }] });
+  expect(data.map(({ t, count, min_t: min }: Record<string, unknown>) => [t, count, min])).toEqual(
+    ['00:00:00+01:00', '00:30:00', '10:00:00', '23:00:00', '23:30:00-01:00'].map((t) => [t, t === '10:00:00' ? 2 : 1, t]));
+  for (const { t, count } of data) {
+    expect((await ask(path, { filter: { column: 't', op: 'eq', value: t } })).json.data).toHaveLength(count);
+  }
+});
+
+test('an empty groupBy or aggregate is none', async () => {
+  const { path } = await createTable(client(), people, types);
+  const rows = (await ask(path, {})).json.data;
+  expect((await ask(path, { groupBy: [], aggregate: [] })).json.data).toEqual(rows);
+  expect((await ask(path, { groupBy: [], aggregate: [], fields: ['name'], sort: ['age'] })).json.data).toHaveLength(4);
+  expect((await ask(path, { groupBy: [], aggregate: [{ op: 'count' }] })).json.data).toEqual([{ count: 4 }]);
+  expect((await ask(path, { groupBy: ['name'], aggregate: [], sort: ['-name'], limit: 1 })).json.data).toEqual([{ name: 'alan' }]);
+});
+
+test('a continuation of a query goes on with what it holds, and one of all rows has nothing beside it but a limit', async () => {
+  const { path } = await createTable(client(), people, types);
+  const { json: { continuation } } = await query(path, { sort: 'name', fields: 'name', limit: 1 });
+  for (const others of [{ sort: '-name' }, { filter: { column: 'no', op: 'eq', value: 1 } }, { fields: 'no', count: 'exact' }, {}]) {
+    const answer = await query(path, { ...others, continuation, limit: 1 });
+    expect([answer.json.data.map(({ name }: { name: string }) => name), answer.headers.get('tablog-count')]).toEqual([['Edsger'], null]);
+    expect((await ask(path, { ...others, sort: ['-name'], fields: ['no'], continuation, limit: 1 })).json.data).toEqual(answer.json.data);
+  }
+  expect(outcomeOf(await query(path, { filter: '{', continuation }))).toBe('400 request_validation_error');
+  const { json: { continuation: ofAll } } = await client().get(`${path}?limit=1`);
+  expect((await client().get(`${path}?limit=2&continuation=${ofAll}`)).json.data).toHaveLength(2);
+  for (const other of [{ sort: 'name' }, { fields: 'name' }, { count: 'exact' }, { filter: { and: [] } }]) {
+    expect(outcomeOf(await query(path, { ...other, continuation: ofAll }))).toBe('400 request_validation_error');
+  }
+});
+
+const wide = { uri: 'uri', json: 'json', duration: 'duration', list: { kind: 'array', items: { kind: 'number' } }, text: 'string' };
+
+test.each<[string, string, unknown, string]>([
+  ['uri', 'contains', 'no uri', '200'], ['uri', 'startsWith', '', '200'], ['uri', 'eq', 'no uri', '422 column_has_invalid_value'],
+  ['text', 'eq', false, '200'], ['text', 'endsWith', false, '422 column_has_invalid_value'], ['text', 'contains', 7, '422 column_has_invalid_value'],
+  ['text', 'eq', null, '400 request_validation_error'], ['text', 'contains', null, '400 request_validation_error'], ['json', 'ne', null, '400 request_validation_error'],
+  ['list', 'has', null, '400 request_validation_error'], ['text', 'in', ['a', null], '400 request_validation_error'], ['list', 'eq', [null], '422 column_has_invalid_value'],
+])('a filter of %s by %s %j is %s', async (column, op, value, outcome) => {
+  const { path } = await createTable(client(), [{ text: 'a' }], wide);
+  expect(outcomeOf(await query(path, { filter: { column, op, value } }))).toBe(outcome);
+  expect(outcomeOf(await ask(path, { filter: { not: { column, op, value } } }))).toBe(outcome);
+});
+
+test.each(['json', 'duration', 'list'])('%s cannot be sorted or grouped by, and has no least value, but can be counted', async (column) => {
+  const { path } = await createTable(client(), [{ text: 'a' }], wide);
+  const refused = '400 request_validation_error';
+  expect(outcomeOf(await ask(path, { groupBy: [column] }))).toBe(refused);
+  expect(outcomeOf(await ask(path, { sort: [column] }))).toBe(refused);
+  expect(outcomeOf(await ask(path, { aggregate: [{ op: 'min', column }] }))).toBe(refused);
+  expect((await ask(path, { aggregate: [{ op: 'countDistinct', column }] })).json.data).toEqual([{ [`countDistinct_${column}`]: 0 }]);
+});
+
 test.each([
   [{ groupBy: ['name'], fields: ['name'] }, '400 request_validation_error', 'fields: has no meaning with groupBy'],
   [{ aggregate: [{ op: 'sum' }] }, '400 request_validation_error', 'aggregate[0].column: must be the ID'],
   [{ aggregate: [{ op: 'sum', column: 'name' }] }, '400 request_validation_error', 'aggregate[0].column: sum is of numbers'],
   [{ aggregate: [{ op: 'count' }, { op: 'count' }] }, '400 request_validation_error', 'would have "count" twice'],
   [{ groupBy: ['name'], sort: ['age'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],
+  [{ groupBy: ['name'], sort: ['no'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],
+  [{ groupBy: ['no'] }, '422 column_id_not_found', 'groupBy[0]: the table has no column "no"'],
   [{ groupBy: ['tags'] }, '400 request_validation_error', 'whose values cannot be sorted'],
   [{ rows: [] }, '400 request_validation_error', 'rows'],
   [{ limit: 0 }, '400 request_validation_error', 'limit: must be a whole number'],

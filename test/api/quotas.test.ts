@@ -139,6 +139,16 @@ describe('open bodies', () => {
       expect(outcomeOf(answer)).toBe('402 payment_required');
       expect(messageOf(answer)).toBe("the team's plan allows 3 open bodies and 3 are in use");
     }
+    // One of the open bodies may be that of an earlier try.
+    const keyed = (name: string): Promise<Answer> => team.client.post('/tables?name=n', large, { 'idempotency-key': name });
+    const unknown = await keyed('k');
+    expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
+    expect(messageOf(unknown)).toMatch("the team's plan allows 3 open bodies and 3 are in use. Whether an earlier try");
+    await team.setPlan({ openBodiesMax: 4 });
+    const created = await keyed('k');
+    expect(outcomeOf(created)).toBe('201');
+    await team.setPlan({ openBodiesMax: 3 });
+    expect(await keyed('k')).toMatchObject({ status: 201, json: created.json });
   });
 });
 
@@ -173,6 +183,11 @@ describe('bytes of the log in a day', () => {
     const { answer, added } = await addUntil(path, '400 limit_exceeded');
     expect(await retried('p')).toMatchObject({ status: 200, json: patched.json });
     expect(outcomeOf(await retried('q'))).toBe('400 idempotency_key_reused');
+    const unknown = await team.client.send(`${path}/${rowIds[0]}`, { method: 'PATCH', body: { a: 'r' }, headers: { 'idempotency-key': 'of no outcome' } });
+    expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
+    expect(messageOf(unknown)).toMatch(/^the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. Whether an earlier try/);
+    expect(unknown.headers.get('tablog-turned-away')).toBe('limit_exceeded');
+    expect((await team.client.get(`/jobs/${unknown.headers.get('job-id')}`)).json.data.status).toBe('running');
     const [, used] = refused.exec(messageOf(answer))!;
     expect(Number(used)).toBeGreaterThanOrEqual(logBytesMax);
     await sleepUntil(async () => (await notedOf()) >= added * rowBytes, 'all is noted');
@@ -202,24 +217,62 @@ describe('bytes of the log in a day', () => {
   test('the counts of processes add up, and a new day begins with none', async () => {
     let now = Date.UTC(2001, 0, 1);
     const { pool } = operator().database;
-    const open = (): LogBytes => new LogBytes({ pool, now: () => now, settingMax: 100, logger: { warn: () => undefined }, interval: 20 });
+    const open = (): LogBytes => new LogBytes({ pool, now: () => now, settingMax: 100, lookAtDisks: null, logger: { warn: () => undefined }, interval: 20 });
     const used = async (at: number): Promise<number> => (await readLogBytes(pool, dayOf(at), [team.id]))[0]!.used;
     const [one, two] = [open(), open()];
     try {
-      one.add(team.id, 60);
-      two.add(team.id, 50);
+      one.add(team.id, { log: 60 });
+      two.add(team.id, { log: 50 });
       await sleepUntil(() => [one, two].every((each) => each.refusalOf(team.id)?.message.startsWith('the team has 110 bytes') === true), 'both know of both');
       const before = now;
       // So much later that the counts of the first day are deleted. That shows that the new day has begun.
       now += 90 * 24 * 3_600_000;
       expect(one.refusalOf(team.id)).toBeNull();
       await sleepUntil(async () => (await used(before)) === 0, 'the day before is forgotten');
-      one.add(team.id, 100);
+      one.add(team.id, { log: 100 });
       await sleepUntil(() => one.refusalOf(team.id) !== null, 'the new day is used up too');
     } finally {
       await Promise.all([one.close(), two.close()]);
     }
     expect(await used(now)).toBe(100);
+  });
+});
+
+describe('the share of a disk in a day', () => {
+  const logger = { warn: () => undefined };
+  const rooms = { left: 0 };
+  const open = (): LogBytes => new LogBytes({
+    pool: operator().database.pool, now: () => operator().log.now(), settingMax: undefined, logger, interval: 20,
+    lookAtDisks: async () => [{ hasTables: true, hasFiles: true, left: rooms.left }],
+  });
+
+  test('a team takes no more than is left, whichever process it asks, also after a restart, and stops no other team', async () => {
+    const other = await api().createTeam();
+    rooms.left = 1000;
+    const [one, two] = [open(), open()];
+    try {
+      one.add(team.id, { tables: 700 });
+      two.add(team.id, { files: 400 });
+      one.add(other.id, { tables: 100 });
+      const words = "the team has taken about 1 MiB of the service's disk today, and 0 bytes are left for all teams: wait until the next day (UTC)";
+      for (const each of [one, two]) {
+        for (const what of ['tables', 'files'] as const) await sleepUntil(() => each.refusalOfShare(team.id, what)?.message === words, `refused: ${what}`);
+      }
+      expect(one.refusalOfShare(other.id, 'tables')).toBeNull();
+      expect(one.refusalOf(team.id)).toBeNull();
+    } finally {
+      await Promise.all([one.close(), two.close()]);
+    }
+    const again = open();
+    try {
+      await sleepUntil(() => again.refusalOfShare(team.id, 'tables') !== null, 'the counts are those of before');
+      rooms.left = 1100;
+      await sleepUntil(() => again.refusalOfShare(team.id, 'tables') === null, 'there is room again');
+      rooms.left = 99;
+      await sleepUntil(() => again.refusalOfShare(other.id, 'tables') !== null, 'less is left than the other team took');
+    } finally {
+      await again.close();
+    }
   });
 });
 

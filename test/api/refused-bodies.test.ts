@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { recordsOf, type TeamRecord } from '../support/log-records.ts';
+import { csv } from '../support/media-types.ts';
 import { useOperator } from '../support/operator.ts';
 import { createTable, stateOf, unknownRowId, unknownTableId, type MadeTable } from '../support/tables.ts';
 
@@ -70,6 +71,96 @@ test.each(refusals)('%s: nothing is in the log, what is malformed is refused fir
   for (const { bytes } of after) expect(bytes).toBeLessThan(500);
 });
 
+/** Bodies that no table takes, and their own refusal. */
+const longCell = { n: 1, text: 'x'.repeat(300_000) };
+const columns = (count: number): string[] => Array.from({ length: count }, (_, n) => `c${n}`);
+const badBodies: readonly [name: string, body: unknown, headers: Headers, outcome: string, message: string][] = [
+  ['a long cell', [longCell], {}, '400 limit_exceeded', 'rows[0].text: a value must not be longer than 262144 bytes'],
+  ['a long cell behind a block', [...bodies['several blocks'], longCell], {}, '400 limit_exceeded', 'rows[1500].text: a value must not be longer than 262144 bytes'],
+  ['a long row', [{ n: 1, text: 'x'.repeat(600_000) }, { n: 2 }], {}, '400 limit_exceeded', 'rows[0]: a row must not be longer than 524288 bytes'],
+  ['too many columns', columns(2_001).map((id) => ({ [id]: null })), {}, '400 limit_exceeded', 'rows[2000]: more than 2000 different columns'],
+  ['a long cell of CSV', `n,text\n1,${longCell.text}\n`, csv, '400 limit_exceeded', 'rows[0].text: a cell must not be longer than 262144 bytes'],
+  ['a long line', `n,text\n1,${'x'.repeat(600_000)}\n`, csv, '400 limit_exceeded', 'rows[0]: a row must not be longer than 524288 bytes'],
+  ['a header with too many columns', `${columns(2_001).join(',')}\n`, csv, '400 limit_exceeded', 'header[2000]: more than 2000 columns'],
+  ['a reserved name in a header', 'n,$stashID\n1,2\n', csv, '422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'],
+  ['a name that stands twice in a header', 'n,n\n1,2\n', csv, '422 column_id_not_unique', 'header[1]: the column ID "n" occurs twice'],
+];
+
+/** Two bodies meet every reason. The others meet two of them, to keep the run short. */
+const [noTable, , , newerVersion] = refusals;
+const reasonsBefore = (name: string): typeof refusals => (/^a (long cell|reserved name in a header)$/.test(name) ? refusals : [noTable!, newerVersion!]);
+
+describe.each(badBodies)('%s', (name, body, headers, own, ownMessage) => {
+  test.each(reasonsBefore(name))('is refused later than %s', async (_reason, outcome, message, arrange, send) => {
+    const key = { ...headers, 'idempotency-key': randomUUID() };
+    await arrange();
+    const before = await recorded();
+    const answer = await send(body, headers);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, expect.stringMatching(message)]);
+    expect(await recorded()).toHaveLength(before.length);
+    expect(outcomeOf(await send(body, key))).toBe(outcome);
+  });
+
+  test('is refused alone, and nothing is in the log', async () => {
+    const before = await recorded();
+    const requests = [
+      add(body, headers), team.client.put(`/tables/${table.id}`, body, headers), team.client.post('/tables?name=n', body, headers),
+      team.client.put('/stashes/a/1', body, headers), add(body, { ...headers, 'if-match': `"${table.version}"` }),
+    ];
+    for (const answer of await Promise.all(requests)) expect([outcomeOf(answer), answer.json.error.message]).toEqual([own, ownMessage]);
+    expect(await recorded()).toHaveLength(before.length);
+  });
+
+  test('has one outcome under a key, which is for no other request', async () => {
+    const key = { ...headers, 'idempotency-key': randomUUID() };
+    const answers = [await add(body, key), await add(body, key)];
+    expect(answers.map(({ status, text }) => [status, text])).toEqual([[answers[0]!.status, answers[0]!.text], [answers[0]!.status, answers[0]!.text]]);
+    expect(outcomeOf(answers[0]!)).toBe(own);
+    expect(outcomeOf(await add([{ n: 1 }], { ...key, 'content-type': 'application/json' }))).toBe('400 idempotency_key_reused');
+
+    const used = { 'idempotency-key': randomUUID() };
+    expect(outcomeOf(await add([{ n: 1 }], used))).toBe('201');
+    expect(outcomeOf(await add(body, { ...headers, ...used }))).toBe('400 idempotency_key_reused');
+  });
+});
+
+/** What else is wrong with a body, and whether that is said first. */
+test.each<[string, unknown, Headers, string, string]>([
+  ['a wrong cell before a long one', [{ n: 'x' }, longCell], {}, '422 column_has_invalid_value', 'rows[0].n: "x" does not fit'],
+  ['a wrong cell behind a long one', [longCell, { n: 'x' }], {}, '422 column_has_invalid_value', 'rows[1].n: "x" does not fit'],
+  ['a wrong cell blocks before', [{ n: 'x' }, ...bodies['several blocks'], longCell], {}, '422 column_has_invalid_value', 'rows[0].n: "x" does not fit'],
+  ['a wrong cell blocks behind', [longCell, ...bodies['several blocks'], { n: 'x' }], {}, '422 column_has_invalid_value', 'rows[1501].n: "x" does not fit'],
+  ['a long cell of no column', [{ other: longCell.text }], {}, '422 column_id_not_found', 'rows[0].other: the table has no column'],
+  ['a wrong cell before a long row', [{ n: 'x' }, { text: 'x'.repeat(600_000) }], {}, '400 limit_exceeded', 'rows[1]: a row must not be longer'],
+  ['a malformed end behind a long cell', JSON.stringify([longCell]).slice(0, -1), {}, '400 request_validation_error', 'the body stops before its JSON ends'],
+  ['a malformed end behind a long row', `[{"text":"${'x'.repeat(600_000)}"}`, {}, '400 limit_exceeded', 'rows[0]: a row must not be longer'],
+  ['a wrong cell of CSV', `n,text\nx,y\n1,${longCell.text}\n`, csv, '422 column_has_invalid_value', 'rows[0].n: "x" does not fit'],
+  ['too long a line below a bad header', 'n,$stashID\n1,2,3\n', csv, '400 request_validation_error', 'rows[0]: the line has 3 cells, the header 2'],
+  ['too long a name behind a reserved one', `$stashID,${'é'.repeat(129)},n\n1,2,3\n`, csv, '400 request_validation_error', 'header[1]: a column ID must not be longer than 256 bytes'],
+  ['a long cell below a bad header', `n,n\n1,${longCell.text}\n`, csv, '422 column_id_not_unique', 'header[1]: the column ID "n" occurs twice'],
+  ['a wrong cell below a bad header', 'n,text,text\nx,y,z\n', csv, '422 column_id_not_unique', 'header[2]: the column ID "text" occurs twice'],
+])('%s', async (_name, body, headers, outcome, message) => {
+  const before = await recorded();
+  for (const send of [add, (...args: Parameters<Send>) => team.client.put(`/tables/${table.id}`, ...args)]) {
+    const answer = await send(body, headers);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, expect.stringContaining(message)]);
+  }
+  expect(await recorded()).toHaveLength(before.length);
+});
+
+test.each<[string, object[], string, string]>([
+  ['reserved column', [{ id: 'n', type: 'number' }, { id: '$rowID', type: 'string' }], '422 column_id_reserved', 'schema.columns[1].id: the column ID "$rowID" is reserved'],
+  ['type', [{ id: 'n', type: 'boolean' }, { id: 'text', type: 'string' }], '422 column_has_invalid_value', 'rows[0].n: 1 does not fit the column\'s type boolean'],
+  ['right type', [{ id: 'n', type: 'number' }, { id: 'text', type: 'string' }], '400 limit_exceeded', 'rows[0].text: a value must not be longer than 262144 bytes'],
+])('a schema in the request comes before a long cell, by its %s', async (_name, given, outcome, message) => {
+  const schema = { columns: given };
+  const answers = [
+    await team.client.put(`/tables/${table.id}`, { rows: [longCell], schema }),
+    await team.client.post('/tables', { name: 'n', rows: [longCell], schema }),
+  ];
+  for (const answer of answers) expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+});
+
 test('a refusal that is recorded under a key stays, though the reason has gone', async () => {
   await team.suspend();
   const key = { 'idempotency-key': randomUUID() };
@@ -114,7 +205,30 @@ describe('a large patch', () => {
     expect(outcomeOf(answer)).toBe(outcome);
     expect(answer.json.error.message).toMatch(message);
     expect(outcomeOf(await team.client.patch(path(), `${JSON.stringify(large).slice(0, -1)},}`))).toBe('400 request_validation_error');
+    for (const text of [longCell.text, 'x'.repeat(600_000)]) {
+      expect(outcomeOf(await team.client.send(path(), { method: 'PATCH', body: { text }, headers: ifMatch }))).toBe(outcome);
+    }
     expect(await recorded()).toHaveLength(before.length);
+  });
+
+  test.each<[string, unknown, string, string]>([
+    ['a long cell', longCell, '400 limit_exceeded', 'text: a value must not be longer than 262144 bytes'],
+    ['a long row', { n: 1, text: 'x'.repeat(600_000) }, '400 limit_exceeded', 'a row must not be longer than 524288 bytes'],
+    ['many columns', Object.fromEntries(columns(2_001).map((id) => [id, 1])), '400 limit_exceeded', 'more than 2000 different columns'],
+    ['a wrong cell and a long one', { ...longCell, n: 'x' }, '422 column_has_invalid_value', 'n: "x" does not fit the column\'s type number'],
+    ['a long cell of no column', { other: longCell.text }, '422 column_id_not_found', 'other: the table has no column "other"'],
+    ['another row ID and a long cell', { ...longCell, $rowID: unknownRowId }, '400 request_validation_error', '$rowID: it must be the ID of the row that is patched, or absent'],
+  ])('with %s', async (_name, body, outcome, message) => {
+    const path = `${table.path}/${table.rowIds[0]}`;
+    const before = await recorded();
+    const answer = await team.client.patch(path, body);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
+    expect(await recorded()).toHaveLength(before.length);
+    const key = { 'idempotency-key': randomUUID() };
+    expect(outcomeOf(await team.client.send(path, { method: 'PATCH', body: { n: 0 }, headers: key }))).toBe('200');
+    if (!outcome.endsWith('request_validation_error')) {
+      expect(outcomeOf(await team.client.send(path, { method: 'PATCH', body, headers: key }))).toBe('400 idempotency_key_reused');
+    }
   });
 
   test('that took effect under a key is answered again, though the version has passed', async () => {

@@ -89,6 +89,15 @@ test('what is exported so can overwrite the table, and rows keep their IDs', asy
   expect((await client().get(made.path, csv)).text).toBe(text);
 });
 
+test.each<[string, string, string, Record<string, string>, string]>([
+  ['a query parameter that is not known', 'GET', '/rows?no=1', {}, '406'], ['an unknown table', 'GET', '', {}, '406'], ['a malformed If-Match', 'PUT', '', { 'if-match': 'x' }, '406'],
+  ['no body', 'POST', '/rows', {}, '406'], ['a wrong token', 'GET', '/rows', { authorization: 'Bearer x' }, '404 request_error'],
+  ['an unknown path', 'GET', '/no', {}, '404 not_found'], ['a wrong method', 'POST', '', {}, '405'],
+])('406 and %s', async (_name, method, path, headers, outcome) => {
+  const answer = await client().send(`/tables/00000000-0000-7000-8000-000000000000${path}`, { method, headers: { accept: 'image/png', ...headers } });
+  expect(outcomeOf(answer)).toMatch(new RegExp(`^${outcome}`));
+});
+
 test.each(['application/xml', 'text/html, image/*'])('Accept: %s is 406', async (accept) => {
   const made = await table();
   const answer = await client().get(made.path, { accept });

@@ -23,8 +23,8 @@ beforeAll(async () => {
 
 const ask = (sql: string, parameters: readonly unknown[] = []): Promise<Answer> => team.client.post('/query', { sql, parameters });
 
-async function startsOfEngine(): Promise<number> {
-  return sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+async function crashesOfEngine(): Promise<number> {
+  return sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_crashes')!;
 }
 
 /** A text of more bytes than a query may have. */
@@ -38,10 +38,10 @@ test.each([
   [`SELECT json_contains(${deep('[', ']', 200_000)}, '2')`, 'There is no function json_contains'],
   ['SELECT list_reduce(range(40), (a, b) -> a || a)', 'There is no function list_reduce'],
 ])('%s is no function here', async (sql, message) => {
-  const starts = await startsOfEngine();
+  const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 query_invalid', expect.stringContaining(message)]);
-  expect(await startsOfEngine()).toBe(starts);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test.each<[string, string]>([
@@ -84,15 +84,21 @@ test.each<[string, string]>([
   ['SELECT max(range, 900000) FROM range(10)', 'The last argument of max must be a number'], ['SELECT arg_max(range, range, range) FROM range(10)', 'The last argument of arg_max must be a number'],
   ['SELECT approx_top_k(range, 100000) FROM range(10)', 'and 100 at most'],
   // Aggregates that keep copies of a value for each part of a window
-  ['SELECT max(DISTINCT to_json(range(9000))) OVER (ORDER BY range) FROM t, range(50000)', 'max with OVER has a value of more than 1000 bytes.'],
-  ['SELECT max(repeat(\'a\', 60000)) OVER (ORDER BY range ROWS BETWEEN 100 PRECEDING AND CURRENT ROW) FROM t, range(200000)', 'max with OVER has a value'],
-  ['SELECT mode(long) OVER () FROM t', 'mode with OVER has a value'],
-  ['SELECT arg_min(1, long) OVER () FROM t', 'arg_min with OVER has a value'],
+  ['SELECT max(DISTINCT to_json(range(9000))) OVER (ORDER BY range) FROM t, range(3000)', 'max with OVER is of values of more than 67108864 bytes together.'],
+  ['SELECT max(repeat(\'a\', 60000)) OVER (ORDER BY range ROWS BETWEEN 100 PRECEDING AND CURRENT ROW) FROM t, range(2000)', 'max with OVER is of values'],
+  ['SELECT mode(long) OVER () FROM t, range(14000)', 'mode with OVER is of values'],
+  ['SELECT arg_min(1, long) OVER (PARTITION BY range % 2) FROM t, range(14000)', 'arg_min with OVER is of values'],
+  ['SELECT repeat(long, 2) AS l, max(l) OVER () FROM t', 'max with OVER has a value of more than 1000 bytes, which it may have only if it names columns'],
+  // Aggregates whose results have all values of a window
+  ['SELECT len(list(long) OVER ()) FROM t, range(5000)', 'list with OVER makes results that are too long'],
+  ['SELECT array_agg(range) OVER (ORDER BY range) FROM range(20000)', 'array_agg with OVER makes results that are too long'],
+  ['SELECT string_agg(long, \',\') OVER (PARTITION BY range % 2 ORDER BY range) FROM t, range(5000)', 'string_agg with OVER makes results that are too long'],
+  ['SELECT list(long) OVER (ORDER BY range ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) FROM t, range(5000)', 'list with OVER makes results that are too long'],
 ])('%s is beyond a bound', async (sql, message) => {
-  const starts = await startsOfEngine();
+  const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual(['400 limit_exceeded',expect.stringContaining(message)]);
-  expect(await startsOfEngine()).toBe(starts);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test.each<[string, readonly unknown[], unknown]>([
@@ -113,6 +119,32 @@ test.each<[string, readonly unknown[], unknown]>([
 ])('%s is within its bound', async (expression, parameters, value) => {
   const answer = await ask(`SELECT ${expression} AS value FROM t`, parameters);
   expect([outcomeOf(answer), answer.json.data ?? answer.json.error]).toEqual(['200', [{ value }]]);
+});
+
+test.each<[string, unknown]>([
+  ['SELECT count(DISTINCT m) AS v FROM (SELECT max(long || range) OVER (ORDER BY range) AS m FROM t, range(10))', 10],
+  ['SELECT length(arg_max(long, range) OVER (PARTITION BY name ORDER BY range)) AS v FROM t, range(100) WHERE name LIKE \'B%\' LIMIT 1', 5000],
+  ['SELECT length(mode(long) OVER ()) AS v FROM t', 5000],
+  ['SELECT length(max(max(long)) OVER ()) AS v FROM t GROUP BY name', 5000],
+  ['SELECT length(max(l) OVER ()) AS v FROM (SELECT repeat(long, 2) AS l FROM t)', 10_000],
+  ['WITH w AS (SELECT long AS l FROM t) SELECT length(max(l) OVER ()) AS v FROM w', 5000],
+  ['SELECT list(name) OVER () AS v FROM t', ['Beetle']],
+  ['SELECT string_agg(name, \'-\' ORDER BY range) OVER (PARTITION BY range // 3) AS v FROM t, range(3000) LIMIT 1', 'Beetle-Beetle-Beetle'],
+  ['SELECT array_agg(range) OVER (ORDER BY range ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS v FROM range(20000) QUALIFY range = 10', [8, 9, 10]],
+])('%s is a window within its bound', async (sql, value) => {
+  const answer = await ask(sql);
+  expect([outcomeOf(answer), (answer.json.data ?? [answer.json.error])[0]]).toEqual(['200', { v: value }]);
+});
+
+test.each([
+  'SELECT range AS n FROM t, range(14000) ORDER BY max(long) OVER (ORDER BY range)',
+  'SELECT range AS n FROM t, range(14000) QUALIFY max(long) OVER (ORDER BY range) = \'a\'',
+  'SELECT max(m) FROM (SELECT max(long) OVER (ORDER BY range) AS m FROM t, range(14000) WHERE range > 1)',
+])('%s is too much for its bound, or for the memory that earlier queries have left', async (sql) => {
+  const crashes = await crashesOfEngine();
+  const answer = await ask(sql);
+  expect([outcomeOf(answer), answer.json.error?.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^max with OVER is of values|more memory than a query may/)]);
+  expect(await crashesOfEngine()).toBe(crashes);
 });
 
 test('a guarded call groups and sorts as any other', async () => {

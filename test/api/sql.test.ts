@@ -75,6 +75,25 @@ test.each<[string, unknown, unknown]>([
   expect([outcomeOf(answer), answer.json.data ?? answer.json.error.message]).toEqual(['200', data]);
 });
 
+test.each<[string, string, unknown]>([
+  ['SELECT id FROM ids WHERE id = $1', '[9007199254740994]', [{ id: '9007199254740994' }]],
+  ['SELECT id FROM ids WHERE id = $1', '[1152921504606846976]', [{ id: '1152921504606846976' }]],
+  ['SELECT id FROM ids WHERE id = $id', '{"id":-170141183460469231731687303715884105728}', []],
+  ['SELECT id FROM ids WHERE id = $1', '["9007199254740993"]', [{ id: '9007199254740993' }]],
+  ['SELECT id FROM ids WHERE id = $1', '[9007199254740993]', 'parameters[0]: 9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text'],
+  ['SELECT id FROM ids WHERE id = $id', '{"id":-9007199254740993}', 'parameters.id: -9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text'],
+  ['SELECT 1', '[1e999]', 'parameters: the number is too large to be stored'],
+  ['SELECT $1 AS a, $2 AS b, $3 AS c, $4 AS d', '[4.20,1E3,-0,1e30]', [{ a: 4.2, b: 1000, c: 0, d: 1e30 }]],
+  ['SELECT $1 AS a, $2 AS b', '[9007199254740994,340282366920938463463374607431768211456]', [{ a: '9007199254740994', b: 3.402823669209385e38 }]],
+  ['SELECT length(repeat(\'x\', $1)) AS n', '[70000.0]', 'repeat makes a text or list of more than 65536 bytes'],
+])('a parameter keeps its digits, or is refused: %s, with %s', async (sql, parameters, expected) => {
+  const others = ['9007199254740992', '9007199254740993', '9007199254740994', '1152921504606846975', '1152921504606846976', '1152921504606846977'];
+  const table = await createTable(team.client, others.map((id) => ({ id })), { id: 'string' });
+  const answer = await team.client.post('/query', `{"sql":${JSON.stringify(sql.replace('ids', `"${table.id}"`))},"parameters":${parameters}}`);
+  if (typeof expected === 'string') expect([answer.status, answer.json.error.message]).toEqual([expected.includes('an integer') ? 422 : 400, expect.stringContaining(expected)]);
+  else expect([outcomeOf(answer), answer.json.data]).toEqual(['200', expected]);
+});
+
 /** Values as they are shown, and their types. */
 test.each<[string, unknown, unknown]>([
   ['Name', 'Beetle', 'string'], ['Power', 46, 'number'], ['open', true, 'boolean'], ['"at"', '2024-03-01T08:00:00Z', 'dateTime'], ['"on"', '2024-03-01', 'date'], ['time', '23:30:00', 'time'],

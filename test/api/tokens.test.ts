@@ -132,6 +132,53 @@ describe('a token of an app', () => {
     }
   });
 
+  test('reaches no stash of others under the same name, and the team reaches none of an app', async () => {
+    const clients = [ofA, ofB, mine.client];
+    const stashId = newStashId();
+    const readers = [ofB, mine.client];
+    await putChunks(ofA, stashId, [['1', [{ n: 'of a' }]]]);
+    const schema = { columns: [{ id: 'n', type: 'string' }] };
+    for (const reader of readers) {
+      const missing = await reader.post('/tables', { name: 'n', rows: { $stashID: stashId } });
+      expect([outcomeOf(missing), missing.json.error.message]).toEqual(['400 stash_not_found', `there is no stash ${stashId}`]);
+      // With a schema, a stash that never was counts as no rows.
+      const id = await create(reader, { rows: { $stashID: stashId }, schema });
+      expect((await reader.get(`/tables/${id}/rows`)).json.data).toEqual([]);
+      for (const answer of [await reader.post(`/tables/${id}/rows`, { $stashID: stashId }), await reader.put(`/tables/${id}`, { $stashID: stashId })]) {
+        expect(outcomeOf(answer)).toBe('400 stash_not_found');
+      }
+      expect(outcomeOf(await reader.delete(`/stashes/${stashId}`))).toBe('200');
+      await reader.delete(`/tables/${id}`);
+    }
+    // Each has a stash of this name now.
+    await putChunks(ofB, stashId, [['1', [{ n: 'of b' }]]]);
+    await putChunks(mine.client, stashId, [['1', [{ n: 'of the team' }]], ['2', [{ n: 'too' }]]]);
+    const found = [['of a'], ['of b'], ['of the team', 'too']];
+    for (const [at, client] of clients.entries()) {
+      const id = await create(client, { rows: { $stashID: stashId } });
+      await client.post(`/tables/${id}/rows`, { $stashID: stashId });
+      expect((await client.get(`/tables/${id}/rows`)).json.data.map(({ n }: { n: string }) => n)).toEqual([...found[at]!, ...found[at]!]);
+      await client.put(`/tables/${id}`, { $stashID: stashId });
+      expect((await client.get(`/tables/${id}/rows`)).json.data.map(({ n }: { n: string }) => n)).toEqual(found[at]);
+      await client.delete(`/tables/${id}`);
+      await client.delete(`/stashes/${stashId}`);
+      const gone = await client.post('/tables', { name: 'n', rows: { $stashID: stashId } });
+      expect([outcomeOf(gone), gone.json.error.message]).toEqual(['400 stash_not_found', `stash ${stashId} was deleted`]);
+    }
+  });
+
+  test('of a name with any characters has stashes of its own', async () => {
+    const stashId = newStashId();
+    const apps = ['a b', 'a/b', 'a', '\u{1F600}"\n\\'];
+    for (const [at, appId] of apps.entries()) await putChunks((await mine.createToken({ appId })).client, stashId, [['1', [{ at }]]]);
+    for (const [at, appId] of apps.entries()) {
+      const { client } = await mine.createToken({ appId });
+      const id = await create(client, { rows: { $stashID: stashId } });
+      expect((await client.get(`/tables/${id}/rows`)).json.data).toMatchObject([{ at }]);
+      await client.delete(`/tables/${id}`);
+    }
+  });
+
   test('does in its tables what the team may', async () => {
     const id = await create(ofA, {});
     const path = `/tables/${id}/rows`;

@@ -79,6 +79,7 @@ describe('a creation', () => {
 describe('bytes', () => {
   test.each<[string, Readonly<Record<string, string>>, string]>([
     ['of the type in another spelling', { 'content-type': 'IMAGE/PNG' }, '200'],
+    ['that are a part', { 'content-type': 'image/png', 'content-range': 'bytes 2-4/5' }, '400 request_validation_error'],
     ['that are compressed', { 'content-type': 'image/png', 'content-encoding': 'gzip' }, '400 request_validation_error'],
   ])('%s', async (_what, headers, outcome) => {
     expect(await sendBytes(await createUpload(client()), 'bytes', headers)).toBe(outcome);

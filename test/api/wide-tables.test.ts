@@ -1,7 +1,9 @@
 /** Queries of tables with as many columns as there may be: they are answered, whatever was changed since the first one. */
 import { expect, test } from '@jest/globals';
+import { scale } from '../scale.ts';
 import type { Client } from '../support/client.ts';
 import { useOwnApi } from '../support/api.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { arrayOf, createTable } from '../support/tables.ts';
 
 // They take so much memory that queries of other tests might find none.
@@ -96,12 +98,14 @@ test('a table without columns gets some, and is asked on', async () => {
   await expectAnswer(client, id, { aggregate: [{ op: 'sum', column: 'b' }] }, [{ sum_b: 4 }]);
 });
 
-test('several teams ask and export tables of 1,000 columns at once, before and after patches: all is answered, or was too much', async () => {
-  const rows = 100;
+test('several teams ask and export tables of 1,000 columns at once, before and after patches: all is answered, or was too much, and the query process goes on', async () => {
+  const rows = scale.wideRows;
   const seen: string[] = [];
   const work = async (cell: (column: number, row: number) => unknown): Promise<void> => {
     const { client } = await api().createTeam();
-    const { id, path, rowIds } = await createTable(client, Array.from({ length: rows }, (_, row) => rowOf(columnsMax, (at) => cell(at, row))));
+    const some = (from: number): Cells[] => Array.from({ length: Math.min(100, rows - from) }, (_, row) => rowOf(columnsMax, (at) => cell(at, from + row)));
+    const { id, path, rowIds } = await createTable(client, some(0));
+    for (let from = 100; from < rows; from += 100) expect((await client.post(path, some(from))).status).toBe(201);
     const note = async (expected: (text: string) => boolean, answer: Promise<Response>): Promise<void> => {
       const response = await answer;
       // Without memory for the rest of a file the connection ends.
@@ -116,13 +120,40 @@ test('several teams ask and export tables of 1,000 columns at once, before and a
         await note(hasLines(0), get('format=ndjson&filter={"column":"c900","op":"isNotEmpty"}'));
         await note((text) => text.startsWith('PAR1'), get('format=parquet&sort=c300'));
       }
-      const { status, json } = await client.post(`/tables/${id}/query`, { groupBy: ['c800'], aggregate: [{ op: 'count' }] });
-      seen.push(status === 200 ? `200 ${json.data.length === rows}` : `${status} ${json.error.type}`);
+      const { status, json } = await client.post(`/tables/${id}/query`, { groupBy: ['c800'], aggregate: [{ op: 'count' }], limit: rows });
+      seen.push(status === 200 ? `200 ${json.data.length === rows || json.continuation !== null}` : `${status} ${json.error.type}`);
       expect((await client.patch(`${path}/${rowIds[0]}`, rowOf(columnsMax, (at) => cell(at, rows + round)))).status).toBe(200);
     }
   };
+  const starts = async (): Promise<number> => sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+  const before = await starts();
   await Promise.all([work((at, row) => at + row), work((at, row) => `text ${at + row}`), work((at, row) => at - row)]);
   expect(seen).toHaveLength(18);
+  expect(await starts()).toBe(Math.max(before, 1));
   for (const one of seen) expect(['200 true', 'broken', '400 limit_exceeded', '503 service_unavailable']).toContain(one);
   expect(seen.filter((one) => one === '200 true').length).toBeGreaterThan(3);
+});
+
+test('three teams export tables of 1,000 columns in three formats at once: each export is whole, or refused, and the query process goes on', async () => {
+  const rows = scale.wideRows;
+  const startsOf = async (): Promise<number> => sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;
+  const tables = await Promise.all([0, 1, 2].map(async (team) => {
+    const { client } = await api().createTeam();
+    const some = (from: number): Cells[] => Array.from({ length: Math.min(100, rows - from) }, (_, row) => rowOf(columnsMax, (at) => (at + row + from) * (team + 1)));
+    const { id, path } = await createTable(client, some(0));
+    for (let from = 100; from < rows; from += 100) expect((await client.post(path, some(from))).status).toBe(201);
+    expect((await client.post(`/tables/${id}/query`, { aggregate: [{ op: 'count' }] })).status).toBe(200);
+    return { client, id };
+  }));
+  const before = await startsOf();
+  const exported = await Promise.all(tables.flatMap(({ client, id }) => ['csv&sort=-c700', 'ndjson', 'parquet&sort=c300'].map(async (format) => {
+    const response = await fetch(`${client.url}/tables/${id}/export?format=${format}`, { headers: { authorization: `Bearer ${client.token}` } });
+    const text = await response.text();
+    if (response.status !== 200) return `${response.status} ${JSON.parse(text).error.type}`;
+    const isWhole = format.startsWith('parquet') ? text.startsWith('PAR1') && text.endsWith('PAR1') : text.trimEnd().split('\n').length === rows + (format.startsWith('csv') ? 1 : 0);
+    return isWhole ? 'whole' : 'cut';
+  })));
+  expect(await startsOf()).toBe(before);
+  for (const one of exported) expect(['whole', '400 limit_exceeded', '503 service_unavailable']).toContain(one);
+  expect(exported.filter((one) => one === 'whole').length).toBeGreaterThan(3);
 });

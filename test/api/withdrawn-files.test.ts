@@ -1,7 +1,7 @@
 /** Withdrawing files: the rights it needs, and its responses (decisions 3). upload-life.test.ts tests that the bytes are removed. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
-import { outcomeOf } from '../support/client.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
 import { unknownTableId } from '../support/tables.ts';
 import { statusOf } from '../support/upload-life.ts';
 import { createUpload, sendBytes, upload, withdraw } from '../support/uploads.ts';
@@ -32,6 +32,17 @@ test('of withdrawals at once one finds the file', async () => {
   const file = await upload(team.client, 'bytes');
   const outcomes = await Promise.all(Array.from({ length: 6 }, async () => outcomeOf(await withdraw(team.client, file))));
   expect(outcomes.toSorted()).toEqual(['200', ...Array(5).fill(notFound)]);
+});
+
+test('the completion of a file under a key has its answer again, though the file is withdrawn', async () => {
+  const file = await createUpload(team.client);
+  await sendBytes(file, 'bytes');
+  const complete = (key: string): Promise<Answer> => team.client.post(`/apps/shop/uploads/${file.id}/complete`, undefined, { 'idempotency-key': key });
+  const first = await complete('first');
+  expect(first.status).toBe(200);
+  await withdraw(team.client, file);
+  expect(await complete('first')).toMatchObject({ status: 200, json: first.json });
+  expect(outcomeOf(await complete('second'))).toBe(notFound);
 });
 
 test('a withdrawal under a key has its answer again', async () => {

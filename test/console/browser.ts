@@ -48,12 +48,11 @@ export function useBrowser(): Open {
     pages.push(page);
     page.on('pageerror', ({ message, stack }) => problems.push(stack ?? message));
     page.on('console', (message) => {
-      // What the service refuses is an answer; the page shows it. What the policy forbids is told with its place below.
-      if (message.type() === 'error' && !/^Failed to load resource|^Applying inline style/.test(message.text())) problems.push(message.text());
+      // What the service refuses is an answer; the page shows it.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
     });
     await page.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, target }) => {
-      // Where somebody types over all of a text, Chromium itself tries to keep its style.
-      if (!target.closest?.('.cm-content')) console.error('The policy forbids ' + violatedDirective + ': ' + target.outerHTML);
+      console.error('The policy forbids ' + violatedDirective + ': ' + target.outerHTML);
     })`);
     return page;
   };
@@ -75,11 +74,16 @@ export function useConsole(): Console {
   };
 }
 
-/** Keeps a picture of the page, and checks its accessibility. */
-export async function look(page: Page, name: string): Promise<void> {
+/** Keeps a picture of the page. */
+export async function picture(page: Page, name: string): Promise<void> {
   await mkdir(pictures, { recursive: true });
   // The picture hides the caret with a style of its own, which the policy of the page forbids.
   await page.screenshot({ path: join(pictures, `${name}.png`), caret: 'initial' });
+}
+
+/** Keeps a picture of the page, and checks its accessibility. */
+export async function look(page: Page, name: string): Promise<void> {
+  await picture(page, name);
   const { violations } = await new AxeBuilder({ page }).withTags(wcag).analyze();
   expect(violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`).slice(0, 3).join('\n')}`)).toEqual([]);
 }

@@ -44,11 +44,11 @@ test('a file is shown as it is read, and becomes a table', async () => {
   await page.getByLabel('Encoding').selectOption('windows-1252');
   await firstRow(page, 'Schw;eiz');
   await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
-  expect(await page.getByLabel('Between the cells').locator('option:checked').innerText()).toBe('as recognised: semicolons');
+  expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('as recognised: semicolons');
   await look(page, 'import-preview');
-  await page.getByLabel('Between the cells').selectOption('vertical bars');
+  await page.getByLabel('Separator').selectOption('vertical bars');
   await page.getByRole('alert').getByText('Line 3: cell 1: "\\"Schw;eiz\\";" has something behind its closing quote').waitFor();
-  await page.getByLabel('Between the cells').selectOption('semicolons');
+  await page.getByLabel('Separator').selectOption('semicolons');
   await firstRow(page, 'Schw;eiz');
   expect(await page.getByLabel('Name of the table').inputValue()).toBe('umsatz');
   await page.getByLabel('Name of the table').fill('Umsätze');
@@ -90,7 +90,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await page.getByRole('alert').getByText('Line 2: name: broken JSON, unexpected "x"').waitFor();
   await page.keyboard.press('Escape');
   await open('all.json', '[{"name":"Di","age":1}]');
-  await page.getByLabel('Rows go').selectOption('in the place of all of a table');
+  await page.getByLabel('What to do with the rows').selectOption('Replace all rows of a table');
   await start(page);
   await imported(page, '1 row imported into people');
   expect(await rowsOf('people')).toEqual([{ name: 'Di', age: 1 }]);
@@ -168,6 +168,52 @@ test('who may only read is not asked for files', async () => {
   await page.waitForTimeout(500);
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Import a file' }).count()).toBe(0);
+});
+
+test('rows that somebody else has written since they were shown are replaced at the second click only', async () => {
+  const { table } = await tablog().createTable({ name: 'replaced', rows: [{ n: 1 }, { n: 2 }] });
+  const page = await signedIn(null);
+  await choose(page, 'new.csv', 'n\n7\n');
+  await page.getByLabel('What to do with the rows').selectOption('Replace all rows of a table');
+  await page.getByRole('combobox', { name: 'Table', exact: true }).selectOption('replaced');
+  await page.getByText('All 2 rows of replaced will be replaced.').waitFor();
+  await look(page, 'import-replace');
+  await table.add([{ n: 3 }]);
+  await start(page);
+  await page.getByRole('alert').getByText('Somebody else has changed the table since it was shown here. Nothing was imported.').waitFor();
+  await page.getByText('All 3 rows of replaced will be replaced.').waitFor();
+  expect(await rowsOf('replaced')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await look(page, 'import-replace-changed');
+  await page.getByRole('button', { name: 'Replace them as they are now' }).click();
+  await imported(page, '1 row imported into replaced');
+  expect(await rowsOf('replaced')).toEqual([{ n: 7 }]);
+});
+
+test('columns that later rows made text are named, with the first cell that did not fit and its line', async () => {
+  const days = Array.from({ length: 1_500 }, (_, row) => `${row};2024-03-01;x\n`).join('');
+  const page = await signedIn(null);
+  await choose(page, 'turned.csv', `Betrag;Tag;Text\n${days}n/a;2024-03-02;y\n7;soon;1\n"about 8";2024-03-03;z\n`);
+  await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
+  await page.getByRole('columnheader', { name: 'Tag date' }).waitFor();
+  await page.getByText('Types are guessed from the first 1,000 rows. A later value that does not fit turns the column into text.').waitFor();
+  await start(page);
+  await imported(page, '1,503 rows imported into turned');
+  const changes = (): Promise<string[]> => page.getByRole('list', { name: 'Columns with another type' }).getByRole('listitem').allInnerTexts();
+  expect(await changes()).toEqual([
+    'Betrag became text, not number: 2 cells do not fit number. The first is n/a, in line 1,502.', 'Tag became text, not date: 1 cell does not fit date. The first is soon, in line 1,503.',
+  ]);
+  await look(page, 'import-turned');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+
+  // The same of a table that is there already.
+  await tablog().createTable({ name: 'widened by a file', rows: [{ n: 1 }] });
+  await choose(page, 'widening.csv', 'n,new\n2,3\nmany,4\n');
+  await page.getByLabel('What to do with the rows').selectOption('Add to an existing table');
+  await page.getByRole('combobox', { name: 'Table', exact: true }).selectOption('widened by a file');
+  await page.getByLabel('Values that do not fit').selectOption('give their columns wider types');
+  await start(page);
+  await imported(page, '2 rows imported into widened by a file');
+  expect(await changes()).toEqual(['n became text, not number: 1 cell does not fit number. The first is many, in line 3.']);
 });
 
 /** Drops a file on the page. */

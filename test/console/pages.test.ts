@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { isFull } from '../scale.ts';
-import { look, useConsole } from './browser.ts';
+import { look, picture, useConsole } from './browser.ts';
 
 const { tablog, signedIn } = useConsole();
 
@@ -21,6 +21,11 @@ test('SQL is completed, answered as a table and as a chart, and kept in the addr
   await look(page, 'query');
   await page.getByLabel('Chart').check();
   await page.getByRole('img', { name: 'total by region' }).waitFor();
+  const legend = page.locator('.u-legend');
+  expect((await legend.innerText()).trim()).toBe('total');
+  await page.locator('.u-over').hover();
+  await legend.getByText('region').waitFor();
+  expect(await legend.innerText()).toMatch(/^region\s*(north|south)\s*total\s*[35]\s*$/);
   await look(page, 'chart');
   await page.reload();
   await page.getByRole('gridcell', { name: 'south' }).waitFor();
@@ -33,12 +38,55 @@ test('SQL is completed, answered as a table and as a chart, and kept in the addr
   await page.getByRole('alert').getByText('nowhere').waitFor();
 });
 
+test('SQL of a link is shown, and runs at a click only', async () => {
+  const page = await signedIn(null);
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') asked.push(request.url());
+  });
+  await page.evaluate(`location.hash = '/query/' + encodeURIComponent("SELECT 'of a link' AS text")`);
+  await page.getByText('This query comes from a link, and has not run yet.').waitFor();
+  await page.getByLabel('SQL').getByText('of a link').waitFor();
+  await look(page, 'query-of-link');
+  expect(asked).toEqual([]);
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('gridcell', { name: 'of a link' }).waitFor();
+  expect(asked.length).toBe(1);
+  expect(await page.getByText('This query comes from a link').count()).toBe(0);
+  // The person has run it here.
+  await page.reload();
+  await page.getByRole('gridcell', { name: 'of a link' }).waitFor();
+  await page.evaluate(`location.hash = '/query/SELECT%20another'`);
+  await page.getByText('This query comes from a link').waitFor();
+  await page.goBack();
+  await page.getByRole('gridcell', { name: 'of a link' }).waitFor();
+});
+
+test('the editor completes words of the SQL that the service answers, and types over what is chosen', async () => {
+  const page = await signedIn(null);
+  await page.getByRole('link', { name: 'Query' }).click();
+  await page.getByLabel('SQL').click();
+  await page.keyboard.type('SELECT a');
+  await page.getByRole('option', { name: 'avg' }).waitFor();
+  const options = await page.getByRole('option').allInnerTexts();
+  expect(options).toEqual(expect.arrayContaining(['AND', 'amount']));
+  for (const word of ['ABORT', 'ACCESS', 'ALTER', 'AGGREGATE']) expect(options).not.toContain(word);
+  await picture(page, 'query-completion');
+  await page.keyboard.press('Escape');
+  // The policy of the page forbids what Chromium would do here by itself.
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('VALUES (1)');
+  expect(await page.getByLabel('SQL').innerText()).toBe('VALUES (1)');
+  await page.keyboard.press('Control+Z');
+  expect(await page.getByLabel('SQL').innerText()).not.toContain('VALUES (1)');
+});
+
 test('what the service does is shown', async () => {
   await tablog().createTable({ name: 'busy', rows: [{ n: 1 }] });
   const page = await signedIn(null);
   await page.getByRole('link', { name: 'Activity' }).click();
   await page.getByRole('img', { name: 'Requests per minute' }).waitFor();
-  await page.getByText('Nothing is waiting.').waitFor();
+  await page.getByText(/^Up to date \(version \d+\)\.$/).waitFor();
   await page.getByRole('rowheader', { name: 'Tables' }).waitFor();
   await look(page, 'activity');
 });

@@ -10,12 +10,57 @@ test('a link with a token signs in, and leaves no token in the address', async (
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
   expect(page.url()).toBe(`${api().url}/#/`);
   await look(page, 'empty');
-  // For this tab only.
-  const other = await page.context().newPage();
-  await other.goto(api().url);
-  await other.getByLabel('Access token').waitFor();
   await page.reload();
   await page.getByRole('heading', { name: 'Tables' }).waitFor();
+});
+
+test('a new tab has the session of an open one; who signs out of one has signed out of all; nothing is kept when all are closed', async () => {
+  const page = await open();
+  await page.goto(`${api().url}/#token=${client().token}`);
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(api().url);
+  await other.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  // It does not need the first one any more.
+  await page.close();
+  await other.reload();
+  await other.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  const third = await other.context().newPage();
+  await third.goto(api().url);
+  await third.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  await third.getByRole('button', { name: 'Sign out' }).click();
+  for (const tab of [third, other]) {
+    await tab.getByLabel('Access token').waitFor();
+    await tab.reload();
+    await tab.getByLabel('Access token').waitFor();
+  }
+
+  await other.goto(`${api().url}/#token=${client().token}`);
+  await other.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  // A tab in which somebody has signed out waits for somebody to sign in there.
+  await third.reload();
+  await third.getByLabel('Access token').waitFor();
+  await third.close();
+  const context = other.context();
+  await other.close();
+  const last = await context.newPage();
+  await last.goto(api().url);
+  await last.getByLabel('Access token').waitFor();
+  expect(await last.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 0]);
+});
+
+test('who signs out of one team stays signed in to another one in another tab', async () => {
+  const team = await api().createTeam();
+  const page = await open();
+  await page.goto(`${api().url}/#token=${client().token}`);
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${api().url}/#token=${team.client.token}`);
+  await other.getByRole('heading', { name: 'There is no table yet' }).waitFor();
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByLabel('Access token').waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
 });
 
 test('a link that is followed in an open console signs in too, after a question, and leaves no token in the history', async () => {

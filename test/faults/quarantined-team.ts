@@ -99,7 +99,7 @@ export class Tenant {
   async untilRefused(): Promise<void> {
     await sleepUntil(async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'), 'all processes refuse its requests');
     const { json, headers } = await this.client.get('/tables');
-    expect(json.error.message).toMatch(/^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed\.$/);
+    expect(json.error.message).toMatch(/^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed by this try\.$/);
     expect(headers.get('retry-after')).toBe('60');
     const { log } = (await this.client.get('/activity')).json.data;
     expect(json.error.message).toContain(`since ${log.quarantinedSince} `);

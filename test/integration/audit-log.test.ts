@@ -59,17 +59,17 @@ test('who administers what, and whether it was done', async () => {
     { action: 'team.create', result: 'done', user, teamId: team, name: 'acme' },
   ]);
   let made = { id: '', token: '' };
-  let ofOperator = { id: '' };
+  let ofOperator = { id: '', name: '' };
   const created = await linesOf(async () => {
     made = JSON.parse(await tablog('tokens', 'create', '--team', 'acme', '--name', 'shop', '--app', 'a', '--read-only', '--json'));
   });
   const token = { user, team: 'acme', teamId: team, tokenId: made.id, name: 'shop' };
   expect(created).toEqual([{ action: 'token.create', result: 'done', ...token, readOnly: true, appId: 'a', expiresAt: null }]);
   expect(await linesOf(async () => { ofOperator = JSON.parse(await tablog('tokens', 'create', '--operator', '--json')); })).toEqual([
-    { action: 'token.create', result: 'done', user, tokenId: ofOperator.id, operator: true, name: 'unnamed', expiresAt: null },
+    { action: 'token.create', result: 'done', user, tokenId: ofOperator.id, operator: true, name: ofOperator.name, expiresAt: null },
   ]);
   expect(await linesOf(() => tablog('tokens', 'revoke', ofOperator.id, '--operator'))).toEqual([
-    { action: 'token.revoke', result: 'done', user, operator: true, tokenId: ofOperator.id, name: 'unnamed' },
+    { action: 'token.revoke', result: 'done', user, operator: true, tokenId: ofOperator.id, name: ofOperator.name },
   ]);
   expect(await linesOf(() => tablog('tokens', 'revoke', made.id, '--team', 'acme'))).toEqual([{ action: 'token.revoke', result: 'done', ...token }]);
   // Whoever mistakes the token for its ID leaves no token in the file.

@@ -56,7 +56,7 @@ describe('beside a running service', () => {
     try {
       const clients = [server, other].map(({ url }) => new Client(url, token));
       for (const client of clients) expect((await client.get('/tables')).status).toBe(200);
-      expect((await tablog('tokens', 'revoke', id, '--team', 'default')).stderr).toMatch(/^The token "unnamed" is revoked\./);
+      expect((await tablog('tokens', 'revoke', id, '--team', 'default')).stderr).toMatch(/^The token "made [^"]+" is revoked\./);
       await sleepUntil(async () => {
         const answers = await Promise.all(clients.map((client) => client.get('/tables')));
         return answers.every(({ status }) => status === 404);

@@ -76,15 +76,19 @@ describe('while its Postgres runs already', () => {
     expect(created.stdout.trimEnd()).toMatch(tokenPattern);
     const made = JSON.parse(await output('tokens', 'create', '--operator', '--expires', '2999-01-31', '--json'));
     const expiresAt = '2999-01-31T00:00:00.000Z';
-    expect(made).toEqual({ id: expect.stringMatching(uuidPattern), name: 'unnamed', token: expect.stringMatching(tokenPattern), expiresAt });
+    // Without a name it has one of its own.
+    const { name } = made;
+    expect(name).toMatch(new RegExp(`^made \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ, ends in ${made.token.slice(-6)}$`));
+    expect(made).toEqual({ id: expect.stringMatching(uuidPattern), name, token: expect.stringMatching(tokenPattern), expiresAt });
     const [first, second] = JSON.parse(await output('tokens', 'list', '--operator', '--json'));
     expect(first).toEqual({ id: expect.stringMatching(uuidPattern), name: 'console', revoked: false, expiresAt: null, lastUsedAt: null });
-    expect(second).toEqual({ id: made.id, name: 'unnamed', revoked: false, expiresAt, lastUsedAt: null });
-    expect(JSON.parse(await output('tokens', 'revoke', made.id, '--operator', '--json'))).toEqual({ id: made.id, name: 'unnamed', revoked: true, inLog: true });
+    expect(second).toEqual({ id: made.id, name, revoked: false, expiresAt, lastUsedAt: null });
+    expect(JSON.parse(await output('tokens', 'revoke', made.id, '--operator', '--json'))).toEqual({ id: made.id, name, revoked: true, inLog: true });
     const lines = (await output('tokens', 'list', '--operator')).split('\n');
-    expect(lines[0]).toBe('ID                                    NAME     STATE    EXPIRES            LAST USED');
-    expect(lines).toContain(`${first.id}  console  active   never              never`);
-    expect(lines).toContain(`${made.id}  unnamed  revoked  2999-01-31 00:00Z  never`);
+    const width = made.name.length;
+    expect(lines[0]).toBe(`ID                                    ${'NAME'.padEnd(width)}  STATE    EXPIRES            LAST USED`);
+    expect(lines).toContain(`${first.id}  ${'console'.padEnd(width)}  active   never              never`);
+    expect(lines).toContain(`${made.id}  ${made.name}  revoked  2999-01-31 00:00Z  never`);
   });
 
   test('the keys that signatures are made with are listed, rotated and removed', async () => {
@@ -162,8 +166,8 @@ bytes of the log today  0     unlimited`);
     [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
     [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
     [['tokens', 'create'], `error: give either '--team <team>' or '--operator'`],
-    [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], 'expiresAt: that time has passed already\n'],
-    [['tokens', 'create', '--operator', '--expires', '2000-01-31'], 'expiresAt: that time has passed already\n'],
+    [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], 'expires: that time has passed already\n'],
+    [['tokens', 'create', '--operator', '--expires', '2000-01-31'], 'expires: that time has passed already\n'],
     [['tokens', 'create', '--operator', '--name', ' '], 'name: must not be blank\n'],
     [['tokens', 'create', '--operator', '--team', 'acme'], "error: option '--operator' cannot be used with option '--team <team>'"],
     [['tokens', 'create', '--operator', '--read-only'], "error: option '--read-only' cannot be used with option '--operator'"],
@@ -194,7 +198,10 @@ bytes of the log today  0     unlimited`);
 
   test('a name that two teams have is not taken for either', async () => {
     const first = await output('teams', 'create', 'twin');
-    const made = await tablog('teams', 'create', 'twin');
+    const refusal = { code: 1, stdout: '', stderr: `There is a team "twin" already (${first}). Give --another to make another one of that name.\n` };
+    for (const args of [[], ['--json']]) expect(await tablog('teams', 'create', 'twin', ...args)).toEqual(refusal);
+    expect(JSON.parse(await output('teams', 'list', '--json')).filter(({ name }: { name: string }) => name === 'twin')).toHaveLength(1);
+    const made = await tablog('teams', 'create', 'twin', '--another');
     expect(made).toMatchObject({
       code: 0, stderr: `There is another team "twin" already (${first}): name them by their IDs from now on.\n`,
     });

@@ -69,7 +69,7 @@ describe('files of each format go in and come out', () => {
     const source = join(folder(), 'umsatz.csv');
     await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
     const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
-    expect(created).toMatchObject({ code: 0, stderr: 'By its first line the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
+    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
@@ -79,6 +79,15 @@ describe('files of each format go in and come out', () => {
       const { code, stderr } = await tablog(['import', workbook, '--table', 'umsatz', ...flags]);
       expect([code, stderr]).toEqual([1, `${workbook}: this is a workbook of Excel, not text: open it there, save it as "CSV UTF-8", and import that\n`]);
     }
+  });
+
+  test('columns without a name get one, and those without values too are left out', async () => {
+    const source = await fileOf('index.csv', [',n,,', ...numbers(1500).map((n) => `${n},x,,${n > 1400 ? n : ''}`)]);
+    const created = await tablog(['import', source, '--table', 'index']);
+    // The last column has values in the second chunk only.
+    const notes = ['column_1: had no name.', 'column_3: had no name and no values, and was left out.', 'column_4: had no name.'];
+    expect([created.code, created.stderr.trimEnd().split('\n').toSorted()]).toEqual([0, notes]);
+    expect((await output('export', 'index')).split('\n')[0]).toBe('column_1,n,column_4');
   });
 
   test('short lines are counted, and said to be there', async () => {

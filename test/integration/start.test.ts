@@ -1,7 +1,7 @@
 /** The start as a new user meets it: what is said when it works, and when a setting is in its way. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -162,13 +162,33 @@ describe('what is printed at the start', () => {
     return server.output().split('\n').filter((line) => line.startsWith('  ')).join('\n');
   }
 
-  test('is a line for the shell that works, whatever the folder is called', async () => {
+  test('is lines for the shell that work, whatever the folder is called', async () => {
     const server = await startServer({ folder: join(folder, `it's new`), databaseUrl: databaseUrl((url) => { url.pathname = '/postgres'; }) });
     try {
       const { stdout } = await run('/bin/sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${await linesOf(server)}`]);
-      const [, header, url] = stdout.split('\n');
+      const [link, , header, url] = stdout.split('\n');
+      expect(link).toBe(`${server.url}/#token=${header!.replace('Authorization: Bearer ', '')}`);
       expect(url).toBe(`${server.url}/tables`);
       expect((await fetch(url!, { headers: { authorization: header!.replace('Authorization: ', '') } })).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('is no token where logs collect it: the file that holds it is named, and only its owner may read it', async () => {
+    await administer('create database first_start');
+    const dataFolder = join(folder, 'first start');
+    await mkdir(dataFolder);
+    // An interrupted start may have left it, with a mode that somebody has set.
+    await writeFile(join(dataFolder, 'token'), '', { mode: 0o644 });
+    const server = await startServer({ folder: dataFolder, databaseUrl: databaseUrl((url) => { url.pathname = '/first_start'; }) });
+    try {
+      await linesOf(server);
+      const token = (await readFile(join(dataFolder, 'token'), 'utf8')).trim();
+      expect((await new Client(server.url, token).get('/tables')).status).toBe(200);
+      expect(server.output()).not.toContain(token);
+      expect(server.output()).toContain(`The token is in ${join(dataFolder, 'token')}, which only the user of this process may read.`);
+      expect((await stat(join(dataFolder, 'token'))).mode & 0o777).toBe(0o600);
     } finally {
       await server.stop();
     }

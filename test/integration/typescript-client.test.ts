@@ -45,6 +45,8 @@ test('tables are created, listed, found by their name, described, renamed and dr
   await expect(table.drop({ ifMatch: version })).rejects.toMatchObject({ status: 412 });
   await table.drop({ ifMatch: renamed });
   expect(await tablog.find('once')).toBeUndefined();
+  for (let n = 0; n < 2; n += 1) await tablog.createTable<City>({ name: 'namesake', columns });
+  await expect(tablog.find('namesake')).rejects.toMatchObject({ name: 'TablogError', status: null, type: null, message: expect.stringMatching(/^2 tables are named "namesake": /) });
   await expect(table.describe()).rejects.toMatchObject({ name: 'TablogError', status: 404, type: 'table_not_found' });
 });
 
@@ -59,7 +61,9 @@ test('an operator makes a team, limits it, and gives it a token', async () => {
   await expect(ofTeam.createTable({ name: 'two', rows: cities(2) })).rejects.toMatchObject({ type: 'payment_required' });
   await expect(ofTeam.operator.partitions()).rejects.toMatchObject({ status: 403, type: 'forbidden' });
   expect(await operator.suspend(id)).toMatchObject({ suspended: true });
-  expect(await operator.resume(id)).toEqual(await operator.team(id));
+  // What was used today is counted a moment later.
+  const { quotas: _quotas, ...resumed } = await operator.resume(id);
+  expect(await operator.team(id)).toMatchObject({ ...resumed, suspended: false });
   expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, name: 'client', revoked: false }]);
   await operator.revoke(made.id);
   expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, revoked: true }]);

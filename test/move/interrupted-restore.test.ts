@@ -84,7 +84,7 @@ async function restoreUntil(set: string, place: Environment, appends: number): P
       },
     });
     await restore(await readSet(store, set), {
-      store, url: place['DATABASE_URL']!, kafka: failing, files: null, passphrase: null, withoutReadModel: false, signal: new AbortController().signal, onProgress: () => undefined,
+      store, url: place['DATABASE_URL']!, kafka: failing, files: null, manifestKey: null, passphrase: null, withoutReadModel: false, signal: new AbortController().signal, onProgress: () => undefined,
     });
   });
 }
@@ -113,7 +113,7 @@ test('each partition is resumed, and none stays halted, wherever the restore bef
   const partitions = (await lastEvents(place)).length;
   for (const appends of [1, partitions - 1, partitions]) await expect(restoreUntil(set, place, appends)).rejects.toThrow('the restore is interrupted');
   // What was appended before is in the topic: the partitions do not end with the set any more.
-  await outputOf(['restore', backups, '--set', set, '--without-keys'], place);
+  await outputOf(['restore', backups, '--set', set, '--without-keys', '--unsigned'], place);
 
   expect(await lastEvents(place)).toEqual(Array.from({ length: partitions }, () => 'LogResumed'));
   expect(await query(place, `select partition from ${readModelSchema}.progress where halted is not null or contradicted`)).toEqual([]);
@@ -144,7 +144,7 @@ test('versions go on above a LogResumed that stands beyond the set', async () =>
   const database = await createDatabase();
   closers.push(() => database.drop());
   const beside = { ...place, DATABASE_URL: database.url };
-  await outputOf(['restore', backups, '--set', set, '--without-keys'], beside);
+  await outputOf(['restore', backups, '--set', set, '--without-keys', '--unsigned'], beside);
   const restored = await startServer({ folder: place['DATA_DIR']!, environment: beside });
   try {
     const after = await new Client(restored.url, client.token).send(`${table.path}/${table.rowIds[0]}`, { method: 'PATCH', body: { n: 3 } });

@@ -10,8 +10,12 @@ import { pino } from 'pino';
 import { readModelSchema } from '../../projections/models.ts';
 import { changeTeam, newTeam } from '../../src/administration/teams.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { openService } from '../../src/app/service.ts';
+import { openService, type Service } from '../../src/app/service.ts';
+import { FolderStore } from '../../src/backup/folder-store.ts';
+import type { Manifest } from '../../src/backup/manifest.ts';
+import { takeBackup } from '../../src/backup/take-backup.ts';
 import { untilCaughtUp } from '../../src/backup/until-caught-up.ts';
+import { partitionOf } from '../../src/log/partition.ts';
 import { dumpOf } from '../fixtures/dump.ts';
 import { scale } from '../scale.ts';
 import { newToken } from '../fixtures/writers/scripted-team.ts';
@@ -82,6 +86,14 @@ async function dump(environment: Environment, url: string): Promise<string> {
   }
 }
 
+/** A client of the team whose partition has the highest number. */
+async function writerOfLastPartition(service: Service): Promise<{ readonly client: Client; readonly partition: number }> {
+  const { log: { partitions }, queries: { teams } } = service;
+  const writer = Array.from({ length: 1000 }, (_, n) => newTeam(`writer ${n}`)).toSorted((a, b) => partitionOf(b.teamId, partitions) - partitionOf(a.teamId, partitions))[0]!;
+  await changeTeam({ log: service.log, teams }, writer);
+  return { client: new Client(server.url, (await newToken(service, writer.teamId)).token), partition: partitionOf(writer.teamId, partitions) };
+}
+
 async function take(): Promise<{ readonly id: string; readonly events: number; readonly stored: { readonly packs: number; readonly bytes: number } }> {
   return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json'], source));
 }
@@ -124,6 +136,40 @@ test('a backup that is taken beside writes, killed before it was complete and ta
   await expectVerified(place);
 });
 
+test('each partition is copied out of a snapshot of its own, at an offset that the set notes', async () => {
+  const service = await openService(readConfig(source), pino({ level: 'silent' }), new AbortController().signal);
+  const place = join(folder, 'by-partition');
+  const store = await FolderStore.open(place, { make: true });
+  try {
+    const wrote = await writerOfLastPartition(service);
+    const { path } = await createTable(wrote.client, [{ name: 'before' }]);
+    const ends = async (): Promise<bigint> => (await service.log.bounds(wrote.partition)).end;
+    const [before, during] = [await ends(), { end: 0n }];
+    // The first pack is stored while the first snapshot is open.
+    const put = store.put.bind(store);
+    store.put = async (...given) => {
+      if (given[0].startsWith('packs/') && during.end === 0n) {
+        expect((await wrote.client.post(path, { rows: [{ name: 'during' }] })).status).toBe(201);
+        during.end = await ends();
+      }
+      await put(...given);
+    };
+    const { signal } = new AbortController();
+    const set = await takeBackup({
+      store, url: generated.url, database: service.database, log: service.log, withRecords: true, passphrase: null, withKeys: false, files: null, full: false,
+      behind: false, signal, onProgress: () => undefined, onUnusable: () => undefined,
+    });
+    expect(during.end).toBeGreaterThan(before);
+    expect(BigInt(set.manifest.partitions[wrote.partition]!.next)).toBe(during.end);
+  } finally {
+    await store.close();
+    await service.close();
+  }
+  const restored = await emptyPlace('by-partition-restored');
+  await outputOf(['restore', place, '--unsigned'], restored);
+  await expectVerified(restored);
+});
+
 test('a second backup stores what is new, and shares the rest with the first', async () => {
   const content = Buffer.alloc(100_000, 'tablog');
   await upload(client, content);
@@ -134,11 +180,16 @@ test('a second backup stores what is new, and shares the rest with the first', a
   const second = await take();
   dumped = { set: second.id, text };
   // Reading is noted, and maintenance goes on.
-  const { packs } = JSON.parse(await outputOf(['backup', 'verify', backups, '--json'], {}));
-  expect(second.stored.packs).toBeLessThan(packs / 2);
+  const { problems, set, ...verified } = JSON.parse(await outputOf(['backup', 'verify', backups, '--key-file', keyFile, '--json'], {}));
+  expect({ problems, set }).toEqual({ problems: [], set: second.id });
+  expect(second.stored.packs).toBeLessThan(verified.packs / 2);
   const listed = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   expect(listed.slice(-2).map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
-  expect(listed.at(-1)).toMatchObject({ withKeys: true, withLog: true, withFiles: true, files: 1 });
+  expect(listed.at(-1)).toMatchObject({ signed: true, withKeys: true, withLog: true, withFiles: true, files: 1 });
+  // Each number means the same, whichever command shows it.
+  expect(Object.keys(verified).toSorted()).toEqual(['events', 'files', 'packs', 'rows']);
+  expect(listed.at(-1)).toMatchObject(verified);
+  expect(second).toMatchObject(verified);
 });
 
 test('restored, though killed on the way, all reads as it did, files and jobs too; versions go on above all that were given out', async () => {
@@ -191,17 +242,68 @@ test('a set has every table that no log can give back', async () => {
   }
 });
 
+/** Writes a manifest as somebody does who can write to the backups. Resolves to the ID of the set, and the name of its file. */
+async function writeSet(manifest: { readonly takenAt: number }): Promise<{ readonly set: string; readonly name: string }> {
+  const content = JSON.stringify(manifest);
+  const set = `${new Date(manifest.takenAt).toISOString().replace(/[-:.]/g, '')}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
+  const name = join(backups, 'sets', `${set}.json`);
+  await writeFile(name, content);
+  return { set, name };
+}
+
+test('a set that was changed, or that is not signed, is not restored unless that is said; none names other tables to be written to', async () => {
+  const manifest = JSON.parse(await readFile(join(backups, 'sets', `${dumped.set}.json`), 'utf8'));
+  const { signature, ...unsigned } = manifest;
+  const elsewhere = manifest.notes.map((copy: object, at: number) => (at === 0 ? { ...copy, schema: 'public' } : copy));
+  const place = await emptyPlace('changed');
+  const refusals = [
+    [{ ...manifest, localKeys: `${manifest.localKeys}0` }, [], 'is not signed with this passphrase'],
+    [unsigned, [], 'is not signed'],
+    [{ ...manifest, notes: elsewhere }, ['--unsigned'], 'which is no table of notes'],
+    [{ ...manifest, tables: manifest.tables.slice(1) }, ['--unsigned'], 'which it does not name'],
+  ] as const;
+  for (const [changed, flags, refusal] of refusals) {
+    const { set, name } = await writeSet(changed);
+    try {
+      const restoring = ['restore', backups, '--set', set, '--key-file', keyFile, ...flags];
+      expect(await runTablog(restoring, place)).toMatchObject({ code: 1, stderr: expect.stringContaining(refusal) });
+    } finally {
+      await rm(name);
+    }
+  }
+  expect(signature).toMatchObject({ hmac: expect.any(String) });
+  expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('Say with --key-file') });
+  // From before manifests were signed.
+  const { set, name } = await writeSet(formerOf(unsigned));
+  try {
+    const restoring = ['restore', backups, '--set', set, '--key-file', keyFile];
+    expect(await runTablog(restoring, place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not signed') });
+    await outputOf([...restoring, '--unsigned'], place);
+    await expectVerified(place);
+  } finally {
+    await rm(name);
+  }
+});
+
+/** A manifest in the form from before manifests were signed: the rows of a table were not parted by partitions, and the sizes of packs were not noted. */
+function formerOf(manifest: Manifest): { readonly takenAt: number } {
+  const tables = [...manifest.tables].map(({ name, columns }) => ({
+    name, columns, width: null, streams: manifest.partitions.flatMap((partition) => partition.tables.filter((table) => table.name === name).flatMap(({ streams }) => streams)),
+  }));
+  return {
+    ...manifest, format: 1, tables,
+    partitions: manifest.partitions.map(({ tables: _, records, ...rest }) => ({ ...rest, records: records!.map(({ first, pack }) => ({ first, pack })) })),
+  } as { readonly takenAt: number };
+}
+
 test('rows that are not those of the digests are not put in place; the log has them too', async () => {
   const manifest = JSON.parse(await readFile(join(backups, 'sets', `${dumped.set}.json`), 'utf8'));
   const changed = manifest.partitions.findIndex(({ next }: { next: string }) => BigInt(next) > 1n);
   manifest.partitions[changed].digest = manifest.partitions[changed].digest.split('').toReversed().join('');
-  const content = JSON.stringify(manifest);
-  const set = `${dumped.set.split('-')[0]}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
-  const name = join(backups, 'sets', `${set}.json`);
-  await writeFile(name, content);
+  const { set, name } = await writeSet(manifest);
   try {
     const place = await emptyPlace('other-rows');
-    const restoring = ['restore', backups, '--set', set, '--key-file', keyFile];
+    const restoring = ['restore', backups, '--set', set, '--key-file', keyFile, '--unsigned'];
     expect(await runTablog(restoring, place)).toMatchObject({ code: 1, stderr: expect.stringContaining(`The read model of partition ${changed} has the digest`) });
     await outputOf([...restoring, '--without-read-model'], place);
     await expectVerified(place);
@@ -216,9 +318,10 @@ test('another passphrase is refused, and nothing is restored', async () => {
   const place = await emptyPlace('refused');
   const refused = await runTablog(['restore', backups, '--key-file', other], place);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is another one') });
+  expect(await runTablog(['restore', backups, '--unsigned', '--key-file', other], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('The keys cannot be decrypted') });
   expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({ code: 1, stdout: expect.stringContaining('the passphrase is another one') });
   expect(await runTablog(['backup', backups], source)).toMatchObject({ code: 1, stderr: expect.stringContaining('--without-keys') });
-  expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 0 });
+  expect(await runTablog(['restore', backups, '--without-keys', '--key-file', keyFile], place)).toMatchObject({ code: 0 });
 });
 
 test('a set whose manifest is damaged is named, and the next backup goes on from the one before', async () => {

@@ -247,6 +247,25 @@ describe('replay and verify', () => {
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
 
+  test('an end that a deposed leader tells is confirmed before a read model takes over that ends there', async () => {
+    const { log, url } = generated;
+    const confirmed = new Set<number>();
+    const deposed = new Proxy(log, {
+      get: (_log, name) => {
+        if (name === 'confirmLeader') return async (partition: number) => void confirmed.add(partition);
+        if (name === 'bounds') return async (partition: number) => {
+          const { start, end } = await log.bounds(partition);
+          return { start, end: confirmed.has(partition) || end < 2n ? end : end - 1n };
+        };
+        const value: unknown = Reflect.get(log, name);
+        return typeof value === 'function' ? value.bind(log) : value;
+      },
+    });
+    expect((await replay({ url, log: deposed, ...quietly })).shortened).toEqual([]);
+    expect(confirmed.size).toBeGreaterThan(0);
+    expect((await verify({ url, log, ...quietly })).differences).toEqual([]);
+  });
+
   test('where there is no read model, verify says so, and replay makes one', async () => {
     const client = new pg.Client({ connectionString: generated.url });
     await client.connect();

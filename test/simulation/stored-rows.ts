@@ -16,6 +16,9 @@ interface TableOfRows {
   readonly defaults: Row;
 }
 
+/** The code with which Postgres refuses rows that it cannot hold (`refuses`): untranslatable_character. */
+export const refusedRowsCode = '22P05';
+
 const entities: readonly EntitySchema[] = [ProgressEntity, OutcomeEntity, ...Object.values(models).flatMap((model) => model.entities)];
 
 const tables = new Map(entities.map(({ meta }) => {
@@ -110,7 +113,7 @@ export function generatedWrite(statement: Statement): ((view: View, values: read
   const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return (view, values) => {
     const rows = decodeRows(statement, values).map((row) => nullEmptyLines(text, row));
-    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name))) throw postgresError('22P05');
+    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name))) throw postgresError(refusedRowsCode);
     for (const row of rows) {
       const key = keyOf(table.name, row);
       const before = view.get(table.name, key);

@@ -136,7 +136,7 @@ async function start(kind: DeploymentKind, settings: Readonly<Record<string, str
   const patience = kind === 'postgres' ? {} : { OUTCOME_WAIT_MS: '60000' };
   // All tests come from one address, and many with wrong tokens.
   const servers = await startServers(roles.map((ROLE) => {
-    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, RATE_LIMIT_REFUSALS: '0', ...patience, ...settings, ...log.environment, ROLE } };
+    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, RATE_LIMIT_REFUSALS: '0', RATE_LIMIT_PUBLIC: '0', RATE_LIMIT_CONNECTIONS: '0', ...patience, ...settings, ...log.environment, ROLE } };
   }));
   const operatorEnvironment = { ...patience, ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder };
   const operator = await openOperator(operatorEnvironment);

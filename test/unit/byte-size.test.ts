@@ -17,7 +17,7 @@ describe('a size', () => {
 });
 
 test.each([
-  [0, '0 bytes'], [1023, '1023 bytes'], [1024, '1 KiB'], [1025, '1025 bytes'], [1_000_000, '1000000 bytes'], [2 ** 30, '1 GiB'],
+  [0, '0 bytes'], [1023, '1023 bytes'], [1024, '1 KiB'], [1025, '1025 bytes'], [1_000_000, '1 MB'], [2 ** 30, '1 GiB'], [10_000_000_000, '10 GB'], [1_024_000, '1000 KiB'], [1_000_001, '1000001 bytes'],
   [1536 * 1024, '1536 KiB'], [5 * 2 ** 50, '5 PiB'], [2 ** 53 - 1, '9007199254740991 bytes'],
 ])('%d bytes are written as %s, and read as what they are', (bytes, text) => {
   expect(formatByteSize(bytes)).toBe(text);

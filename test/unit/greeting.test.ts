@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { describeGreeting } from '../../src/app/greeting.ts';
 
 const run = promisify(execFile);
-const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', newToken: null, teamWithoutToken: null };
+const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', newToken: null, inTerminal: true, teamWithoutToken: null };
 
 /** What the shell makes of the indented lines: the arguments of `curl`, one a line. `npm` writes its arguments. */
 async function copyIntoShell(greeting: string): Promise<string[]> {
@@ -25,8 +25,15 @@ test('says where the service is, and what to try', () => {
   );
 });
 
-test('the first start has a link to the console that can be opened', () => {
+test('the first start in a terminal has a link to the console that can be opened', () => {
   expect(describeGreeting({ ...options, newToken: 'tablog_abc' })).toContain('\n  http://127.0.0.1:8080/#token=tablog_abc\n');
+});
+
+test('the first start elsewhere names the file that holds the token', () => {
+  const greeting = describeGreeting({ ...options, newToken: 'tablog_abc', inTerminal: false });
+  expect(greeting).not.toContain('tablog_abc');
+  expect(greeting).toContain('  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n');
+  expect(greeting).toContain('\nThe token is in /data/token, which only the user of this process may read.\n');
 });
 
 test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])('the line works for a folder named %j', async (name) => {

@@ -7,10 +7,10 @@ type BodyOf<Response> = Response extends { content: { 'application/json': infer 
 /** The error types of the interface, such as `table_not_found`. */
 export type ErrorType = Extract<BodyOf<Responses[keyof Responses]>, { error: unknown }>['error']['type'];
 
-/** The service refused a request, or failed to do it. */
+/** The service refused a request, failed to do it, or has not what was asked for. */
 export class TablogError extends Error {
   override readonly name = 'TablogError';
-  /** Null for a job that failed. */
+  /** Null for a job that failed, and for a name that several tables have. */
   readonly status: number | null;
   /** Null if the answer is not one of Tablog's: then a proxy gave it, or the URL is that of something else. */
   readonly type: ErrorType | null;
@@ -34,8 +34,11 @@ export class Unreachable extends Error {
   }
 }
 
-/** The error of an answer that is no success. Reads its body. */
-export async function errorOf(response: Response): Promise<TablogError> {
+/** The status of an error that only the first try of a request may be given (`Tablog-Turned-Away`). */
+const statusOfFirstTry: ReadonlyMap<string, number> = new Map([['limit_exceeded', 400], ['payment_required', 402]]);
+
+/** The error of an answer that is no success. Reads its body. `isFirstTry`: no request with the same key was sent before, so what was turned away is refused. */
+export async function errorOf(response: Response, isFirstTry: boolean): Promise<TablogError> {
   const location = response.headers.get('location');
   // A browser does not show where to.
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && location !== null)) {
@@ -44,6 +47,9 @@ export async function errorOf(response: Response): Promise<TablogError> {
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   const { error } = parse(await response.text());
   if (typeof error?.type === 'string' && typeof error.message === 'string') {
+    const turnedAway = response.headers.get('tablog-turned-away');
+    const status = isFirstTry && turnedAway !== null ? statusOfFirstTry.get(turnedAway) : undefined;
+    if (status !== undefined) return new TablogError(status, turnedAway as ErrorType, error.message.replace(/\.? Whether an earlier try .*$/, ''), retryAfterMs);
     return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
   }
   return notTablog(response.status, retryAfterMs);

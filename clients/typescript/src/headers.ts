@@ -7,7 +7,17 @@ export function randomID(): string {
 
 /** With it, a request that is sent again takes effect once. */
 export function newKey(): { readonly 'Idempotency-Key': string } {
-  return { 'Idempotency-Key': randomID() };
+  const key = randomID();
+  unused.add(key);
+  return { 'Idempotency-Key': key };
+}
+
+/** Keys that no request was sent with. */
+const unused = new Set<string>();
+
+/** Whether no request was sent with the key before, because `newKey` has just made it. Counts as sent from then on. */
+export function takeUnused(key: string | null): boolean {
+  return key !== null && unused.delete(key);
 }
 
 /** How many cells were dropped, where `dropColumns` allowed that. */

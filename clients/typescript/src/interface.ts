@@ -151,7 +151,7 @@ export interface paths {
         put?: never;
         /**
          * Query rows
-         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV.
+         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.
          */
         post: operations["queryRows"];
         delete?: never;
@@ -189,7 +189,7 @@ export interface paths {
         };
         /**
          * Export rows
-         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
+         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
          */
         get: operations["exportTable"];
         put?: never;
@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "in" | "contains" | "startsWith" | "endsWith" | "isEmpty" | "isNotEmpty" | "has";
-            /** @description What the cells are compared with: it must fit the column. Of `in` an array of values. */
+            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. Of `in` an array of values. It is never null. */
             value?: unknown;
             /** @description Of `contains`, `startsWith` and `endsWith`. */
             ignoreCase?: boolean;
@@ -1254,6 +1254,7 @@ export interface components {
             appID: string | null;
         };
         NewToken: {
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
             /** @description From when on it is refused; null: never. */
             expires?: string | null;
@@ -1272,6 +1273,7 @@ export interface components {
             lastUsed: string | null;
         };
         NewOperatorToken: {
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
             /** @description From when on it is refused; null: never. */
             expires?: string | null;
@@ -1369,6 +1371,25 @@ export interface components {
                 };
             };
         };
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
+        "429.rate_limited": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "rate_limited";
+                        message: string;
+                    };
+                };
+            };
+        };
         /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
         "500.internal_error": {
             headers: {
@@ -1423,26 +1444,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
-        "429.rate_limited": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "rate_limited";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1505,7 +1507,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed. */
+        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try. */
         "408.request_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1568,9 +1570,9 @@ export interface components {
             };
         };
         /**
-         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed.
+         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.
          *
-         *     `outcome_unknown`: Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.
+         *     `outcome_unknown`: Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.
          */
         "503.service_unavailable.outcome_unknown": {
             headers: {
@@ -1579,6 +1581,7 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "Job-ID": components["headers"]["Job-ID"];
+                "Tablog-Turned-Away": components["headers"]["Tablog-Turned-Away"];
                 [name: string]: unknown;
             };
             content: {
@@ -1696,7 +1699,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1717,7 +1720,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1887,7 +1890,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.
+         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.
          *
          *     `query_timeout`: The query takes longer than a query may.
          */
@@ -1927,6 +1930,24 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_validation_error" | "query_invalid" | "limit_exceeded";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /** @description `column_has_invalid_value`: A value does not fit the type of its column. */
+        "422.column_has_invalid_value": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "column_has_invalid_value";
                         message: string;
                     };
                 };
@@ -2231,6 +2252,11 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
+         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @example column_1: had no name; column_4: had no name and no values, and was left out
+         */
+        "Tablog-Notes.at-times": string;
+        /**
          * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
@@ -2240,6 +2266,11 @@ export interface components {
          * @example djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl
          */
         "Job-ID": string;
+        /**
+         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.
+         * @example payment_required
+         */
+        "Tablog-Turned-Away": "service_unavailable" | "limit_exceeded" | "payment_required";
         /**
          * @description How many rows meet the filter, at the version in `ETag`.
          * @example 42
@@ -2301,6 +2332,11 @@ export interface components {
          */
         "Content-Range": string;
         /**
+         * @description The URL of the file.
+         * @example https://files.example.org/files/9fJ0Zb2mQ3yTn1cXv7LkWg/photo.png
+         */
+        "File-Location": string;
+        /**
          * @description After how many seconds to try again.
          * @example 1
          */
@@ -2341,6 +2377,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -2422,6 +2459,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2448,6 +2486,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2578,6 +2617,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2597,6 +2637,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2907,6 +2948,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2926,6 +2968,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3211,9 +3254,9 @@ export interface operations {
                      * @constant
                      */
                     count?: "exact";
-                    /** @description The columns whose values make up a group. */
+                    /** @description The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none. */
                     groupBy?: string[];
-                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. */
+                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing. */
                     aggregate?: {
                         /** @enum {string} */
                         op: "count" | "countDistinct" | "sum" | "avg" | "min" | "max";
@@ -3282,7 +3325,7 @@ export interface operations {
                 "application/json": {
                     /** @description At most 64 KiB. */
                     sql: string;
-                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. */
+                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text. */
                     parameters?: (string | number | boolean | null)[] | {
                         [key: string]: string | number | boolean | null;
                     };
@@ -3334,6 +3377,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout.query_timeout"];
             413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_has_invalid_value"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable"];
@@ -3456,6 +3500,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
                     "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3742,7 +3787,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["400.request_validation_error"];
+            400: components["responses"]["400.request_validation_error.limit_exceeded"];
             403: components["responses"]["403.forbidden"];
             404: components["responses"]["404.upload_not_found"];
             405: components["responses"]["405.method_not_allowed"];
@@ -3825,6 +3870,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Files have an address of their own here. The file is at `Location`. */
+            307: {
+                headers: {
+                    Location: components["headers"]["File-Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["400.request_validation_error"];
             402: components["responses"]["402.payment_required"];
             404: components["responses"]["404.not_found"];
@@ -3894,6 +3947,14 @@ export interface operations {
                     "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Files have an address of their own here. The file is at `Location`. */
+            307: {
+                headers: {
+                    Location: components["headers"]["File-Location"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4746,6 +4807,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4768,6 +4830,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4801,6 +4864,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable"];
         };
@@ -4824,6 +4888,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
             503: components["responses"]["503.service_unavailable.head"];
         };
@@ -4857,6 +4922,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4887,6 +4953,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4920,6 +4987,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -4950,6 +5018,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -4994,6 +5063,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5032,16 +5102,14 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
     getDocumentation: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
-                "If-None-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5050,38 +5118,23 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
                 };
             };
-            /** @description The client has the current version. */
-            304: {
-                headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["400.request_validation_error"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
     getDocumentationHead: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
-                "If-None-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5090,19 +5143,6 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The client has the current version. */
-            304: {
-                headers: {
-                    ETag: components["headers"]["ETag"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5110,6 +5150,7 @@ export interface operations {
             400: components["responses"]["400.request_validation_error.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };
@@ -5158,6 +5199,7 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
         };
     };
@@ -5203,6 +5245,7 @@ export interface operations {
             404: components["responses"]["404.not_found.head"];
             405: components["responses"]["405.method_not_allowed.head"];
             406: components["responses"]["406.not_acceptable.head"];
+            429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
         };
     };

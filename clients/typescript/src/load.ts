@@ -4,6 +4,7 @@ import type { JobProgress } from './jobs.ts';
 import type { AnyRow, OnSchemaError } from './rows.ts';
 import type { ImportTarget, Stash } from './stash.ts';
 import type { Version } from './versions.ts';
+import { stringify } from './stringify.ts';
 
 /** Rows, however they come. They are taken only as fast as they can be sent. */
 export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row> | ReadableStream<Row>;
@@ -86,7 +87,7 @@ async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk, void, u
     return chunk;
   };
   for await (const row of rows as AsyncIterable<AnyRow>) {
-    const text = JSON.stringify(row);
+    const text = stringify(row);
     if (texts.length > 0 && length + text.length > chunkBytes) yield take();
     texts.push(text);
     length += text.length;

@@ -27,6 +27,14 @@ export interface Imported {
   readonly droppedCells: number;
 }
 
+/** What the service says of a chunk that it took, though it may not be what was meant. */
+export interface ChunkRemarks {
+  /** How many lines of CSV or TSV had fewer cells than the header. */
+  readonly shortLines: number;
+  /** What was made of forms that are not by the book, such as a column without a name: at most ten. */
+  readonly notes: readonly string[];
+}
+
 export interface ImportOptions {
   /** Called while the rows are imported. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
@@ -52,11 +60,8 @@ export class Stash {
     return this.#mayExist;
   }
 
-  /**
-   * Puts a chunk into its place: the body of a request that adds rows, compressed as `encoding` says. Sent again, it replaces itself. Resolves to how
-   * many of its lines had fewer cells than the header.
-   */
-  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, signal }: { readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<number> {
+  /** Puts a chunk into its place: the body of a request that adds rows, compressed as `encoding` says. Sent again, it replaces itself. */
+  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, signal }: { readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<ChunkRemarks> {
     this.#mayExist = true;
     const { response } = await this.#transport.operations.PUT('/stashes/{stashID}/{serial}', {
       params: { path: { stashID: this.id, serial: String(serial) }, query: this.#onSchemaError === 'dropColumns' ? { onSchemaError: 'dropColumns' } : {} },
@@ -64,7 +69,8 @@ export class Stash {
       // As it is: the document describes what is in it.
       body: body as never, bodySerializer: (given) => given, ...(signal && { signal }),
     });
-    return Number(response.headers.get('tablog-short-lines') ?? 0);
+    const notes = response.headers.get('tablog-notes');
+    return { shortLines: Number(response.headers.get('tablog-short-lines') ?? 0), notes: notes === null ? [] : notes.split('; ') };
   }
 
   /** Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the job failed. */

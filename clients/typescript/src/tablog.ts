@@ -1,4 +1,5 @@
 /** The client of a Tablog service. */
+import { TablogError } from './errors.ts';
 import type { components, operations } from './interface.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import { Job, type ListedJob } from './jobs.ts';
@@ -107,11 +108,11 @@ export class Tablog {
     return new Table(this.#transport, id);
   }
 
-  /** A table by its name. Undefined if there is none; throws if several have it. */
+  /** A table by its name. Undefined if there is none; throws TablogError if several have it. */
   async find<Row extends object = AnyRow>(name: string): Promise<Table<Row> | undefined> {
     const named: TableSummary[] = [];
     for await (const table of this.tables()) if (table.name === name) named.push(table);
-    if (named.length > 1) throw new Error(`${named.length} tables are named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(', ')}`);
+    if (named.length > 1) throw new TablogError(null, null, `${named.length} tables are named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(', ')}`);
     return named[0] && this.table(named[0].id);
   }
 

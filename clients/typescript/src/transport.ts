@@ -2,8 +2,10 @@
 import createClient, { type Client } from 'openapi-fetch';
 import pRetry from 'p-retry';
 import { errorOf, notTablog, TablogError, Unreachable } from './errors.ts';
+import { takeUnused } from './headers.ts';
 import type { paths } from './interface.ts';
 import { pause } from './pause.ts';
+import { stringify } from './stringify.ts';
 
 export interface TransportOptions {
   /** The address of the service, such as `https://tablog.example.org`. */
@@ -62,7 +64,7 @@ export function openTransport({ url, token, ...options }: TransportOptions): Tra
   const baseUrl = url.replace(/\/+$/, '');
   const sender = new Sender({ ...options, url: baseUrl });
   const open = (sending: Sending): Operations => createClient<paths>({
-    baseUrl, headers: { authorization: `Bearer ${token}` },
+    baseUrl, headers: { authorization: `Bearer ${token}` }, bodySerializer: stringify,
     Request: Asked as unknown as typeof Request, fetch: (asked) => sender.send(asked as unknown as Asked, sending),
   });
   return {
@@ -82,6 +84,8 @@ class Asked {
   readonly body: NonNullable<RequestInit['body']> | null;
   readonly signal: AbortSignal | null;
   readonly #isSignedPut: boolean;
+  /** Whether the next try is the first with its key. */
+  isFirstTry = false;
 
   constructor(url: string, { method = 'GET', headers, body = null, signal = null }: RequestInit, isSignedPut = false) {
     this.url = url;
@@ -120,6 +124,7 @@ class Sender {
   async send(asked: Asked, { isWhole, isLasting }: Sending): Promise<Response> {
     const { limitWaitMs = 60_000, onRetry, signal: common } = this.#options;
     const signal = AbortSignal.any([asked.signal, isLasting ? null : common].filter((given) => given !== null && given !== undefined));
+    asked.isFirstTry = takeUnused(asked.headers.get('idempotency-key'));
     for (;;) {
       try {
         return await this.#sendPatiently(asked, isWhole, signal);
@@ -151,7 +156,8 @@ class Sender {
   }
 
   async #attempt(asked: Asked, isWhole: boolean, signal: AbortSignal): Promise<Response> {
-    const { url, method, headers, body } = asked;
+    const { url, method, headers, body, isFirstTry } = asked;
+    asked.isFirstTry = false;
     const abort = asked.isChunk ? later(signal) : signal;
     let response: Response;
     try {
@@ -159,7 +165,7 @@ class Sender {
         // A redirected POST would become a GET, and another host would get the request without its token.
         method, headers, body, redirect: 'manual', signal: isWhole ? AbortSignal.any([abort, AbortSignal.timeout(attemptMs)]) : abort,
       });
-      if (!response.ok) throw await errorOf(response);
+      if (!response.ok) throw await errorOf(response, isFirstTry);
       // Whatever listens at a wrong address answers with a page.
       if (response.headers.get('content-type')?.startsWith('text/html')) throw notTablog(response.status);
       if (isWhole && response.body !== null) response = new Response(await response.arrayBuffer(), response);

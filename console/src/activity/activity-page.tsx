@@ -51,7 +51,7 @@ function LogState({ log: { version, eventsBehind, halted, quarantinedSince } }: 
     <>
       {halted !== null && <p className="problem" role="alert">The part of the log with your tables takes no writes: {halted}. An operator has to look at it.</p>}
       {quarantinedSince !== null && <p className="problem" role="alert">Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be processed. An operator has to look at it.</p>}
-      <p>Version {version} is shown. {eventsBehind === 0 ? 'Nothing is waiting.' : `${showCount(eventsBehind, 'event')} still to be processed.`}</p>
+      <p>{eventsBehind === 0 ? `Up to date (version ${version}).` : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}</p>
     </>
   );
 }
@@ -76,8 +76,8 @@ function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactEl
   }, [minutes]);
   return (
     <div className="pair">
-      <LineChart label="Requests per minute" kind="time" series={requestSeries} values={requests} height={180} />
-      <LineChart label="Rows per minute" kind="time" series={rowSeries} values={rows} height={180} />
+      <LineChart label="Requests per minute" kind="time" across="Time" series={requestSeries} values={requests} height={180} />
+      <LineChart label="Rows per minute" kind="time" across="Time" series={rowSeries} values={rows} height={180} />
     </div>
   );
 }

@@ -6,6 +6,6 @@ export const namesOfOperations: Readonly<Record<string, string>> = {
 };
 
 export const namesOfQuotas: Readonly<Record<string, string>> = {
-  rows: 'Rows', tables: 'Tables', stashes: 'Stashes', openBodies: 'Bodies being received', openUploads: 'Open uploads', openUploadBytes: 'Bytes of open uploads', uploadBytes: 'Bytes of files',
+  rows: 'Rows', tables: 'Tables', stashes: 'Stashes', openBodies: 'Large requests in progress', openUploads: 'Open uploads', openUploadBytes: 'Bytes of open uploads', uploadBytes: 'Bytes of files',
   logBytesPerDay: 'Bytes of the log today',
 };

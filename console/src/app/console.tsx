@@ -1,10 +1,11 @@
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState, type ReactElement } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
 import { ImportProvider } from '../import/import-provider.tsx';
 import { SessionContext, openService } from '../session/service.ts';
-import { endSession, keepSession, openLinkedSession, openSession, type Session } from '../session/session.ts';
+import { endSession, hasEnded, keepSession, noteEnd, openLinkedSession, openSession, type Session } from '../session/session.ts';
+import { joinTabs, type Tabs } from '../session/tabs.ts';
 import { useWho } from '../session/who.ts';
 import { SignIn } from '../session/sign-in.tsx';
 import { TablesPage } from '../tables/tables-page.tsx';
@@ -18,18 +19,49 @@ const QueryPage = lazy(async () => ({ default: (await import('../query/query-pag
 const OperatorPages = lazy(async () => ({ default: (await import('../operator/operator-pages.tsx')).OperatorPages }));
 const ActivityPage = lazy(async () => ({ default: (await import('../activity/activity-page.tsx')).ActivityPage }));
 
+/** How long a new tab waits for the answer of another one before it asks the person, in milliseconds. A later answer counts too. */
+const answerMs = 300;
+
 /** The console: a page to sign in, or the pages of a session. */
 export function Console(): ReactElement {
   const [session, setSession] = useState(openSession);
   const [reason, setReason] = useState<string | null>(null);
+  /** Whether another tab may answer soon. */
+  const [isAsking, setAsking] = useState(session === null && !hasEnded());
+  const token = useRef<string | null>(null);
+  token.current = session?.token ?? null;
+  const tabs = useRef<Tabs | null>(null);
   const begin = useCallback((begun: Session) => {
     keepSession(begun);
     setSession(begun);
   }, []);
   const end = useCallback((why: string | null) => {
     endSession();
+    noteEnd();
     setReason(why);
     setSession(null);
+  }, []);
+  const signOut = useCallback(() => {
+    tabs.current!.tellEnded(token.current!);
+    end(null);
+  }, [end]);
+  useEffect(() => {
+    const joined = joinTabs({
+      token: () => token.current,
+      onSession: (offered) => {
+        // The first answer counts.
+        token.current = offered;
+        begin({ token: offered, isKept: false });
+      },
+      onEnded: () => end(null),
+    });
+    tabs.current = joined;
+    if (isAsking) joined.ask();
+    const timer = setTimeout(() => setAsking(false), answerMs);
+    return () => {
+      clearTimeout(timer);
+      joined.leave();
+    };
   }, []);
   useEffect(() => {
     const follow = (): void => {
@@ -41,10 +73,18 @@ export function Console(): ReactElement {
     for (const event of ['popstate', 'hashchange']) addEventListener(event, follow, { capture: true, signal: leaving.signal });
     return () => leaving.abort();
   }, []);
-  return session === null ? <SignIn reason={reason} onSession={begin} /> : <Pages key={session.token} token={session.token} onEnd={end} />;
+  if (session !== null) return <Pages key={session.token} token={session.token} onEnd={end} onSignOut={signOut} />;
+  return isAsking ? <p className="waiting">Loading …</p> : <SignIn reason={reason} onSession={begin} />;
 }
 
-function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reason: string | null) => void }): ReactElement {
+interface PagesProps {
+  readonly token: string;
+  /** Called when the service refuses the token. */
+  readonly onEnd: (reason: string) => void;
+  readonly onSignOut: () => void;
+}
+
+function Pages({ token, onEnd, onSignOut }: PagesProps): ReactElement {
   const queries = useMemo(() => new QueryClient({
     // The client tries again by itself.
     defaultOptions: { queries: { retry: false, staleTime: 1000 } },
@@ -54,7 +94,7 @@ function Pages({ token, onEnd }: { readonly token: string; readonly onEnd: (reas
       },
     }),
   }), [onEnd]);
-  const session = useMemo(() => ({ tablog: openService(token), token, signOut: () => onEnd(null) }), [token, onEnd]);
+  const session = useMemo(() => ({ tablog: openService(token), token, signOut: onSignOut }), [token, onSignOut]);
   return (
     <SessionContext value={session}>
       <QueryClientProvider client={queries}>

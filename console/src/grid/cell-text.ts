@@ -11,13 +11,13 @@ export function cellOfText(type: string, text: string): unknown {
   if (text === '') return null;
   if (type.startsWith('array<')) {
     const value = parse(text);
-    if (!Array.isArray(value)) throw new Error(`${text} is no list. Write it in square brackets, such as ["a", "b"].`);
+    if (!Array.isArray(value)) throw new Error(`${text} is not a list. Write it in square brackets, such as ["a", "b"].`);
     return value;
   }
   switch (type) {
     case 'number': {
       const value = Number(text.replaceAll(/[\s_]/g, ''));
-      if (!Number.isFinite(value)) throw new Error(`${text} is no number.`);
+      if (!Number.isFinite(value)) throw new Error(`${text} is not a number.`);
       return value;
     }
     case 'boolean': {

@@ -1,5 +1,9 @@
 import type { ReactElement } from 'react';
 import type { AnyRow, Versioned } from '../../../clients/typescript/src/index.ts';
+import { classify } from '../../../src/values/json-value.ts';
+import { allTypes, type ColumnType } from '../../../src/values/column-type.ts';
+import { boundOfKnown } from '../../../src/values/lattice.ts';
+import { nameOfType, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { textOfCell } from './cell-text.ts';
 import type { CellChange } from './save-cell.ts';
@@ -21,7 +25,7 @@ export function ConflictDialog({ conflict: { change, theirs }, onTheirs, onMine 
         <dt>It is now</dt><dd>{textOfCell(theirs) || '(empty)'}</dd>
         <dt>You have written</dt><dd>{textOfCell(change.after) || '(empty)'}</dd>
       </dl>
-      <footer><button type="button" onClick={onTheirs}>Keep what is there now</button><button type="button" className="primary" onClick={onMine}>Write mine</button></footer>
+      <footer><button type="button" onClick={onTheirs}>Keep what is there now</button><button type="button" className="primary" onClick={onMine}>Replace with mine</button></footer>
     </Dialog>
   );
 }
@@ -34,14 +38,21 @@ export interface OpenMisfit {
 }
 
 /** A value that does not fit the type of its column: the column can take a wider type. */
-export function MisfitDialog({ misfit: { change, message }, onWiden, onClose }: {
-  readonly misfit: OpenMisfit; readonly onWiden: () => void; readonly onClose: () => void;
+export function MisfitDialog({ misfit: { change, message }, column, onWiden, onClose }: {
+  readonly misfit: OpenMisfit; readonly column: Column; readonly onWiden: () => void; readonly onClose: () => void;
 }): ReactElement {
+  const type = textOfType(column.type);
+  const wider = widenedBy(type as ColumnType, change.after);
   return (
     <Dialog title="The value does not fit the column" onClose={onClose}>
       <p>{message}</p>
-      <p>The column <b>{change.columnID}</b> can get a type that fits this value and all that are there.</p>
-      <footer><button type="button" onClick={onClose}>Leave it</button><button type="button" className="primary" onClick={onWiden}>Change the type of the column</button></footer>
+      <p>Change <b>{titleOf(column)}</b> from {nameOfType(type)} to {nameOfType(wider)}? This cannot be undone.</p>
+      <footer><button type="button" onClick={onClose}>Keep {nameOfType(type)}</button><button type="button" className="primary" onClick={onWiden}>Change to {nameOfType(wider)}</button></footer>
     </Dialog>
   );
+}
+
+/** The type that the service gives a column of this type for this value. */
+function widenedBy(type: ColumnType, value: unknown): ColumnType {
+  return boundOfKnown(type, classify(JSON.stringify(value), allTypes).natural)!;
 }

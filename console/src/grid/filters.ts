@@ -1,6 +1,7 @@
 /** What the grid's filters and sorts mean to the service. */
 import type { AnyRow, Condition } from '../../../clients/typescript/src/index.ts';
-import { textOfType, type Column } from '../tables/column-types.ts';
+import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { isErrorOfType } from '../ui/describe-error.ts';
 import type { View } from './rows-reader.ts';
 
 /** How the grid describes the filter of one column: one condition, or two of them. */
@@ -89,12 +90,32 @@ function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFil
   }
 }
 
+const needs: Readonly<Record<string, string>> = {
+  number: 'a number', boolean: 'true or false', date: 'a date, such as 2024-03-01', time: 'a time, such as 10:30', dateTime: 'a date with a time, such as 2024-03-01T10:30:00Z',
+  duration: 'a duration, such as P1D', uri: 'an address, such as https://example.org', emailAddress: 'an e-mail address', phoneNumber: 'a phone number', emoji: 'an emoji', json: 'JSON, such as {"a":1} or "text"',
+};
+
+/** What a person can do about a filter that the service refused, because the value does not fit the column; null for any other error. */
+export function describeMisfit(error: unknown, columns: readonly Column[]): string | null {
+  if (!isErrorOfType(error, 'column_has_invalid_value')) return null;
+  const id = /^filter\b.* \(column (".*")\)$/s.exec((error as Error).message)?.[1];
+  const column = id === undefined ? undefined : columns.find((each) => each.id === JSON.parse(id));
+  if (column === undefined) return null;
+  const type = textOfType(column.type);
+  return `${titleOf(column)} needs ${needs[scalarOf(type)] ?? `a value of the type ${type}`}.`;
+}
+
+function scalarOf(type: string): string {
+  return /^array<(.*)>$/.exec(type)?.[1] ?? type;
+}
+
 /** What was typed, as a value of the column. What is none goes to the service as it is, which says why it is none. */
 function valueOf(type: string, text: string): unknown {
-  const scalar = /^array<(.*)>$/.exec(type)?.[1] ?? type;
+  const scalar = scalarOf(type);
   if (scalar !== 'number' && scalar !== 'json' && scalar !== 'boolean') return text;
   try {
-    return JSON.parse(text);
+    // Digits may stand in groups, as in a cell.
+    return JSON.parse(scalar === 'number' ? text.replaceAll(/[\s_]/g, '') : text);
   } catch {
     return text;
   }

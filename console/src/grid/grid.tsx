@@ -1,6 +1,6 @@
-import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, RowClassRules, ValueSetterParams } from 'ag-grid-community';
+import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, OverlayType, RowClassRules, ValueSetterParams } from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
-import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
+import { useCallback, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { isErrorOfType, isPassing } from '../ui/describe-error.ts';
@@ -11,7 +11,8 @@ import { cellOfText, textOfCell } from './cell-text.ts';
 import { describeColumn } from './columns.tsx';
 import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
-import { viewOf, type ColumnFilter } from './filters.ts';
+import { describeMisfit, viewOf, type ColumnFilter } from './filters.ts';
+import { initialStateOf, keepState } from './kept-layout.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
 import { writeRows, type RowConflict, type SeenRow } from './guarded-rows.ts';
 import { blockBetween, hasSeveral, type Block, type CellPlace } from './range.ts';
@@ -24,6 +25,8 @@ import { saveCell, type CellChange } from './save-cell.ts';
 // The grid begins anew with each object that is another one.
 const rowSelection = { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const;
 const defaultColDef: ColDef<GridRow> = { minWidth: 80, width: 160, resizable: true };
+/** The page says itself why there are no rows. */
+const overlaysOfPage: OverlayType[] = ['noRows', 'noMatchingRows'];
 const rowClassRules: RowClassRules<GridRow> = { loading: ({ data }) => data === undefined };
 
 const blockRows = 500;
@@ -49,6 +52,8 @@ export interface GridStatus {
   readonly selected: number;
   /** Whether rows are missing that can be read later. */
   readonly isMissing: boolean;
+  /** What is wrong with the filters; null if nothing is. */
+  readonly problem: string | null;
 }
 
 interface GridProps {
@@ -91,9 +96,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         const last = rowsOf(rows);
         editing.show(api.current, startRow, endRow, () => {
           successCallback(rows, last);
-          now.current.onStatus({ rows: last ?? null, step: null });
+          now.current.onStatus({ rows: last ?? null, step: null, problem: null });
         });
       }, (error: unknown) => {
+        const problem = describeMisfit(error, now.current.description.schema.columns);
+        if (problem !== null) {
+          successCallback([], 0);
+          now.current.onStatus({ rows: 0, step: null, problem });
+          return;
+        }
         failCallback();
         now.current.onStatus({ step: null, isMissing: isPassing(error) });
         // The version that a query began with is gone: begin anew.
@@ -167,6 +178,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     }
   }
 
+  const [initialState] = useState(() => initialStateOf(table.id, columns));
   const columnDefs = useMemo(() => columns.map((column) => describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type)))), [columns, canWrite]);
 
   function onEditingStarted({ data }: CellEditingStartedEvent<GridRow>): void {
@@ -192,6 +204,18 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   /** Shift extends the block from where it began. Before the focus moves: its event comes later than the next key. */
   function beforeMove(isExtended: boolean): void {
     from.current = isExtended ? from.current ?? focused() : null;
+  }
+
+  /** Moves to the first or last column of the row, or of the first or last row of all. */
+  function goToEdge(key: 'Home' | 'End', ofAll: boolean): void {
+    const grid = api.current!;
+    const columnID = shownColumns().at(key === 'End' ? -1 : 0);
+    if (columnID === undefined) return;
+    const lastRow = grid.getDisplayedRowCount() - 1;
+    const row = ofAll ? (key === 'End' ? lastRow : 0) : focused()!.row;
+    grid.ensureIndexVisible(row);
+    grid.ensureColumnVisible(columnID);
+    grid.setFocusedCell(row, columnID);
   }
 
   /** The block of cells that somebody has chosen. */
@@ -254,17 +278,20 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     }).catch(notices.fail);
   }
 
-  useEffect(() => {
-    reader.current = new RowsReader(table, {});
-  }, [table]);
-
   return (
     <>
       <div
         className="grid" onCopy={onCopy} onPaste={onPaste}
         onKeyDownCapture={(event) => {
-          const { key, shiftKey, target } = event;
+          const { key, shiftKey, ctrlKey, metaKey, target } = event;
           if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
+          if ((key === 'Home' || key === 'End') && !isTyping(target) && focused() !== null) {
+            // The grid would go to another row.
+            event.stopPropagation();
+            event.preventDefault();
+            goToEdge(key, ctrlKey || metaKey);
+            return;
+          }
           const block = canWrite && /^(Delete|Backspace)$/.test(key) && !isTyping(target) ? chosen() : null;
           if (!hasSeveral(block)) return;
           // The grid would clear the one cell that has the focus.
@@ -275,12 +302,12 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
       >
         <AgGridReact<GridRow>
-          theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf}
+          theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf} {...(initialState !== null && { initialState })} maintainColumnOrder
           cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
           {...(canWrite && { rowSelection })} defaultColDef={defaultColDef} rowClassRules={rowClassRules}
-          singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
+          suppressOverlays={overlaysOfPage} singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
           onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
-          onCellEditingStarted={onEditingStarted} onCellEditingStopped={() => editing.ended()} {...whole.listeners} onCellFocused={onFocused} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
+          onCellEditingStarted={onEditingStarted} onCellEditingStopped={() => editing.ended()} {...whole.listeners} onCellFocused={onFocused} onStateUpdated={(event) => keepState(table.id, event)} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
         />
       </div>
       {whole.dialog}
@@ -300,7 +327,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       {conflicts.length > 0 && <RowConflictsDialog conflicts={conflicts} columns={columns} onClose={() => setConflicts([])} />}
       {misfit !== null && (
         <MisfitDialog
-          misfit={misfit} onClose={() => setMisfit(null)}
+          misfit={misfit} column={columns.find(({ id }) => id === misfit.change.columnID)!} onClose={() => setMisfit(null)}
           onWiden={() => {
             setMisfit(null);
             showCell(misfit.change.rowID, misfit.change.columnID, misfit.change.after);

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
 import { useCanWrite } from '../session/who.ts';
 import { TableMenu } from '../tables/table-menu.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-import { describeError } from '../ui/describe-error.ts';
+import { describeError, isErrorOfType, isNotThere } from '../ui/describe-error.ts';
 import { showCount, showNumber } from '../ui/format.ts';
 import { useTitle } from '../ui/use-title.ts';
 import { useNotices } from '../ui/notices.tsx';
@@ -23,7 +23,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const notices = useNotices();
   const table = useMemo(() => tablog.table(tableID), [tablog, tableID]);
   const grid = useRef<GridHandle>(null);
-  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0, isMissing: false });
+  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0, isMissing: false, problem: null });
   /** The rows that are to be deleted, as they were seen when that was chosen. */
   const [deleting, setDeleting] = useState<readonly SeenRow[]>([]);
   const canWrite = useCanWrite();
@@ -50,6 +50,11 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     grid.current?.refresh();
   }, [version.dataUpdatedAt]);
 
+  // The answer to a HEAD has no text that says what is not there.
+  useEffect(() => {
+    if (isNotThere(version.error)) void description.refetch();
+  }, [version.errorUpdatedAt]);
+
   const onWritten = useCallback(() => void queries.invalidateQueries({ queryKey: ['version', tableID] }), [queries, tableID]);
 
   async function addRow(): Promise<void> {
@@ -69,7 +74,8 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     }
   }
 
-  if (description.isError && description.data === undefined) return <div className="page"><p className="problem" role="alert">{describeError(description.error)}</p></div>;
+  const isGone = isErrorOfType(description.error, 'table_not_found');
+  if (isGone || (description.isError && description.data === undefined)) return <NoTable text={isGone ? 'There is no such table. Somebody may have deleted it.' : describeError(description.error)} />;
   if (description.data === undefined) return <p className="waiting">Loading …</p>;
   const { name, rows } = description.data;
   const isFiltered = status.view.filter !== undefined;
@@ -79,9 +85,11 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
         <h1 title={name}>{name === '' ? '(without a name)' : name}</h1>
         {canWrite && <button type="button" onClick={() => void addRow()}>Add a row</button>}
         {status.selected > 0 && <button type="button" onClick={() => setDeleting(grid.current!.selected())}>Delete {showCount(status.selected, 'row')}</button>}
-        <TableMenu table={table} description={description.data} view={status.view} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
+        <TableMenu table={table} description={description.data} view={status.view} viewRows={status.rows} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
       </div>
       <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />
+      {status.problem !== null && <p className="no-rows" role="alert"><span className="problem">{status.problem}</span></p>}
+      {status.problem === null && status.rows === 0 && <p className="no-rows">{isFiltered ? 'No row matches the filter.' : `No rows yet.${canWrite ? ' Add, paste or import some.' : ''}`}</p>}
       <p className="status-line" role="status">
         <span>{isFiltered ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}` : showCount(rows, 'row')}</span>
         {status.step !== null && <span>Going on from row {showNumber(status.step)} …</span>}
@@ -99,6 +107,16 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
           <p>They cannot be brought back.</p>
         </ConfirmDialog>
       )}
+    </div>
+  );
+}
+
+/** A page in the place of a table that cannot be shown. */
+function NoTable({ text }: { readonly text: string }): ReactElement {
+  return (
+    <div className="page">
+      <p className="problem" role="alert">{text}</p>
+      <p><Link href="/">Back to the tables</Link></p>
     </div>
   );
 }

@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -9,7 +8,7 @@ import { ImportFailed, startImport, type RunningImport } from './import-worker.t
 import { ImportForm, type Wanted } from './import-form.tsx';
 import { ImportRunning, type Running } from './import-running.tsx';
 import { ImportSummary } from './import-summary.tsx';
-import type { Failure } from './messages.ts';
+import type { Failure, ImportOutcome } from './messages.ts';
 
 interface ImportDialogProps {
   readonly file: File;
@@ -19,7 +18,7 @@ interface ImportDialogProps {
 }
 
 interface Finished {
-  readonly result: ImportResult;
+  readonly outcome: ImportOutcome;
   readonly name: string;
   readonly ms: number;
 }
@@ -56,8 +55,8 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
     });
     current.current = started;
     try {
-      const result = await started.done;
-      setFinished({ result, name, ms: performance.now() - startedAt });
+      const outcome = await started.done;
+      setFinished({ outcome, name, ms: performance.now() - startedAt });
     } catch (error) {
       const why = error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
       if (why.isCanceled) {

@@ -1,18 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
+import type { ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
-import type { ImportTarget, OnSchemaError } from '../../../clients/typescript/src/index.ts';
+import type { ImportTarget, OnSchemaError, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
 import { useSession } from '../session/service.ts';
+import { textOfType } from '../tables/column-types.ts';
+import { describeError } from '../ui/describe-error.ts';
 import { showBytes, showCount } from '../ui/format.ts';
-import type { Failure, Reading } from './messages.ts';
+import type { Failure, ImportRequest } from './messages.ts';
 import { PreviewTable } from './preview-table.tsx';
 import { encodings, formatTitles, guessFormat, delimiterTitles, tableNameOf } from './reading-choices.ts';
 import { usePreview } from './use-preview.ts';
 
 /** What is asked for: how the file is read, and the table with its name. */
-export interface Wanted extends Omit<Reading, 'file'> {
-  readonly target: ImportTarget;
+export interface Wanted extends Omit<ImportRequest, 'file' | 'url' | 'token'> {
   readonly name: string;
 }
 
@@ -41,24 +44,33 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const [onSchemaError, setOnSchemaError] = useState<OnSchemaError>('abort');
   const reading = { format, delimiter: format === 'csv' || format === 'tsv' ? delimiter : null, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
   const preview = usePreview(file, reading);
-  const problem = preview.failure ?? failure;
+  const target = useTarget(kind === 'create' ? '' : chosen);
+  /** The table that the last attempt was to write into. */
+  const [tried, setTried] = useState<string | null>(null);
+  const isConflict = kind === 'overwrite' && failure?.isConflict === true && tried === chosen;
+  const problem = preview.failure ?? (failure?.isConflict === true && !isConflict ? null : failure);
   const isDelimited = format === 'csv' || format === 'tsv';
 
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    const table = tables.data?.find(({ id }) => id === chosen);
-    if (kind === 'create') onImport({ ...reading, name, target: { kind, name } });
-    else if (table !== undefined) onImport({ ...reading, name: table.name, target: { kind, tableID: table.id } });
+    const columns = preview.data!.columns.map((column): ExpectedColumn => ({ ...column, isOfTable: false }));
+    if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns });
+    if (kind === 'create' || target.data === undefined) return;
+    const seen = target.data;
+    setTried(seen.id);
+    // Where others write all the time, the second click replaces whatever is there.
+    const ifMatch = kind === 'overwrite' && !isConflict ? `"${seen.version}"` as Version : undefined;
+    onImport({ ...reading, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [] });
   }
 
   return (
     <form onSubmit={submit}>
       <div className="choices">
-        <label>Rows go
+        <label>What to do with the rows
           <select value={kind} onChange={(event) => setKind(event.target.value as TargetKind)}>
-            <option value="create">into a new table</option>
-            <option value="add">to those of a table</option>
-            <option value="overwrite">in the place of all of a table</option>
+            <option value="create">Make a new table</option>
+            <option value="add">Add to an existing table</option>
+            <option value="overwrite">Replace all rows of a table</option>
           </select>
         </label>
         {kind === 'create'
@@ -75,7 +87,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
           <select value={format} onChange={(event) => setFormat(event.target.value as Format)}>{formatTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
         </label>
         {isDelimited && (
-          <label>Between the cells
+          <label>Separator
             <select value={delimiter ?? ''} onChange={(event) => setDelimiter((event.target.value || null) as Delimiter | null)}>
               <option value="">{preview.data?.delimiter ? `as recognised: ${titleOf(preview.data.delimiter)}` : 'as recognised'}</option>
               {delimiterTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}
@@ -96,11 +108,13 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         )}
       </div>
       {problem !== null && <p className="problem" role="alert">{problem.line === null ? '' : `Line ${problem.line}: `}{problem.text}</p>}
+      {target.error !== null && <p className="problem" role="alert">{describeError(target.error)}</p>}
+      {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
       {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : <PreviewTable preview={preview.data} isNew={kind === 'create'} />}
       <footer>
         <span className="size">{showBytes(file.size)}{preview.data?.isWhole && `, ${showCount(preview.data.rowsRead, 'row')}`}</span>
         <button type="button" onClick={onClose}>Cancel</button>
-        <button className="primary" disabled={preview.data === null || (kind !== 'create' && chosen === '')}>Import</button>
+        <button className="primary" disabled={preview.data === null || (kind !== 'create' && target.data === undefined)}>{isConflict ? 'Replace them as they are now' : 'Import'}</button>
       </footer>
     </form>
   );
@@ -108,4 +122,26 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
 
 function titleOf(delimiter: Delimiter): string {
   return delimiterTitles.find(([value]) => value === delimiter)![1];
+}
+
+/** A table as it is when somebody chooses it. Nothing for the empty ID. */
+function useTarget(id: string): { readonly data: TableDescription | undefined; readonly error: Error | null } {
+  const { tablog } = useSession();
+  const { data, error } = useQuery({
+    queryKey: ['import target', id], queryFn: () => tablog.table(id).describe(), enabled: id !== '', gcTime: 0, staleTime: Infinity,
+    // A description that changes by itself would let the person replace rows that they have not heard of.
+    refetchOnWindowFocus: false, refetchOnReconnect: false,
+  });
+  return { data, error };
+}
+
+function replacedBy({ name, id, rows }: TableDescription): string {
+  if (rows === 0) return `${name || id} has no rows yet.`;
+  return `${rows === 1 ? 'The only row' : `All ${showCount(rows, 'row')}`} of ${name || id} will be replaced.`;
+}
+
+/** What the columns of a table will be if all values of the file fit: those of the table as they are, and new ones as the preview shows them. */
+function expectedOf({ schema }: TableDescription, ofFile: readonly ExpectedColumn[]): ExpectedColumn[] {
+  const known = schema.columns.map(({ id, type }): ExpectedColumn => ({ id, type: textOfType(type) as ColumnType, isOfTable: true }));
+  return [...known, ...ofFile.filter(({ id }) => !known.some((column) => column.id === id))];
 }

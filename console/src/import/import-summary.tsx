@@ -1,10 +1,12 @@
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
-import type { ImportResult } from '../../../clients/file-import/import-file.ts';
+import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
+import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
+import type { ImportOutcome } from './messages.ts';
 
 interface ImportSummaryProps {
-  readonly result: ImportResult;
+  readonly outcome: ImportOutcome;
   /** Of the table. */
   readonly name: string;
   readonly ms: number;
@@ -12,15 +14,26 @@ interface ImportSummaryProps {
 }
 
 /** What has come of an import. */
-export function ImportSummary({ result: { rows, tableID, shortLines, droppedCells }, name, ms, onClose }: ImportSummaryProps): ReactElement {
+export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
   return (
     <div className="running">
       <p role="status">
         {showCount(rows, 'row')} imported into <Link href={`/tables/${tableID}`} onClick={onClose}>{name}</Link> in {showDuration(ms)} ({showNumber((rows * 1000) / Math.max(ms, 1))} rows/s).
       </p>
       {shortLines > 0 && <p>{showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing cells are empty.</p>}
+      {notes.map((note) => <p key={note}>{note}.</p>)}
       {droppedCells > 0 && <p>{showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.</p>}
+      {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} />)}</ul>}
+      {problem !== null && <p className="problem" role="alert">The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}</p>}
       <footer><Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>Show the table</Link><button type="button" onClick={onClose}>Close</button></footer>
     </div>
+  );
+}
+
+function WidenedLine({ column: { id, expected, type, cells, first } }: { readonly column: WidenedColumn }): ReactElement {
+  return (
+    <li>
+      <b>{id}</b> became {nameOfType(type)}, not {nameOfType(expected)}: {showCount(cells, 'cell does', 'cells do')} not fit {nameOfType(expected)}. The first is <q>{first.text}</q>, in line {showNumber(first.line)}.
+    </li>
   );
 }

@@ -1,7 +1,6 @@
 /** Starts workers that read a file, and hears what they say. */
-import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import type { Preview } from '../../../clients/file-import/preview.ts';
-import type { Failure, FromWorker, ImportProgress, ImportRequest, Reading, ToWorker } from './messages.ts';
+import type { Failure, FromWorker, ImportOutcome, ImportProgress, ImportRequest, Reading, ToWorker } from './messages.ts';
 
 /** The name of the worker's file, beside that of this module; `build.ts` puts it here. */
 declare const importWorkerFile: string;
@@ -25,7 +24,7 @@ export interface ImportListeners {
 
 export interface RunningImport {
   /** Throws ImportFailed. */
-  readonly done: Promise<ImportResult>;
+  readonly done: Promise<ImportOutcome>;
   /** Stops it and deletes what was uploaded; `done` throws then. */
   readonly cancel: () => void;
 }
@@ -42,7 +41,7 @@ export function startImport(request: ImportRequest, { onProgress, onWaiting }: I
   const done = answerOf(worker, (message) => {
     if (message.kind === 'progress') onProgress(message.progress);
     if (message.kind === 'waiting') onWaiting(message.reason);
-    return message.kind === 'imported' ? message.result : undefined;
+    return message.kind === 'imported' ? message.outcome : undefined;
   });
   return { done, cancel: () => worker.postMessage({ kind: 'cancel' } satisfies ToWorker) };
 }

@@ -3,6 +3,7 @@ import type { ImportTarget, OnSchemaError } from '../../../clients/typescript/sr
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import type { Preview } from '../../../clients/file-import/preview.ts';
+import type { ExpectedColumn, WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
 
 /** How a file is read. */
@@ -21,6 +22,16 @@ export interface ImportRequest extends Reading {
   readonly url: string;
   readonly token: string;
   readonly target: ImportTarget;
+  /** The columns as the person expects them; empty if the import changes no types. */
+  readonly expected: readonly ExpectedColumn[];
+}
+
+export interface ImportOutcome {
+  readonly result: ImportResult;
+  /** Columns that the file gave another type than expected. */
+  readonly widened: readonly WidenedColumn[];
+  /** Why it is unknown whether there are more of them; null if it is known. */
+  readonly problem: Failure | null;
 }
 
 export type ToWorker =
@@ -40,6 +51,8 @@ export interface Failure {
   readonly line: number | null;
   readonly text: string;
   readonly isCanceled: boolean;
+  /** Whether somebody else has changed the table since it was shown. */
+  readonly isConflict?: boolean;
 }
 
 export type FromWorker =
@@ -47,5 +60,5 @@ export type FromWorker =
   /** No connection, a rate limit, or the service is busy: it is tried again. `reason`: as it is shown. */
   | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'previewed'; readonly preview: Preview }
-  | { readonly kind: 'imported'; readonly result: ImportResult }
+  | { readonly kind: 'imported'; readonly outcome: ImportOutcome }
   | { readonly kind: 'failed'; readonly failure: Failure };

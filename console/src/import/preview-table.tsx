@@ -9,7 +9,7 @@ interface PreviewTableProps {
 }
 
 /** The first rows of a file, and its columns with the types that they would have in a new table. */
-export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole }, isNew }: PreviewTableProps): ReactElement {
+export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, notes }, isNew }: PreviewTableProps): ReactElement {
   if (columns.length === 0) return <p>The file has no rows.</p>;
   return (
     <>
@@ -23,8 +23,9 @@ export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole }, is
           </tbody>
         </table>
       </div>
-      {isNew && !isWhole && <p className="faint">The types are those of the first {showNumber(rowsRead)} rows. Later rows can widen them.</p>}
-      {!isNew && <p className="faint">These are the types of the file. The table keeps its own, unless its columns get wider ones.</p>}
+      {notes.map((note) => <p key={note} className="faint">{note}.</p>)}
+      {isNew && !isWhole && <p className="faint">Types are guessed from the first {showNumber(rowsRead)} rows. A later value that does not fit turns the column into text.</p>}
+      {!isNew && <p className="faint">These are the types of the file. The table keeps its own types, unless you choose above that its columns get wider ones.</p>}
     </>
   );
 }

@@ -2,10 +2,13 @@
 import { importFile } from '../../../clients/file-import/import-file.ts';
 import { preview } from '../../../clients/file-import/preview.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
-import { Tablog, Unreachable } from '../../../clients/typescript/src/index.ts';
+import { findWidened } from '../../../clients/file-import/widened-columns.ts';
+import { Tablog, Unreachable, type Table } from '../../../clients/typescript/src/index.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { describeFailure } from './describe-failure.ts';
-import type { FromWorker, ImportRequest, Reading, ToWorker } from './messages.ts';
+import type { FromWorker, ImportOutcome, ImportRequest, Reading, ToWorker } from './messages.ts';
 
 /** How many chunks are uploaded at a time. */
 const parallel = 3;
@@ -37,7 +40,8 @@ function previewOf({ file, format, delimiter, encoding, onSchemaError }: Reading
   return preview(sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, onSchemaError, signal });
 }
 
-async function runImport({ file, format, delimiter, encoding, onSchemaError, url, token, target }: ImportRequest): Promise<void> {
+async function runImport(request: ImportRequest): Promise<void> {
+  const { file, format, delimiter, encoding, onSchemaError, url, token, target } = request;
   const client = new Tablog({
     url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
     onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
@@ -60,5 +64,17 @@ async function runImport({ file, format, delimiter, encoding, onSchemaError, url
     // It expires.
     onLeftOver: () => undefined,
   });
-  tell({ kind: 'imported', result });
+  tell({ kind: 'imported', outcome: { result, ...await widenedBy(request, client.table(result.tableID)) } });
+}
+
+/** The rows are in the table, whatever goes wrong here. */
+async function widenedBy({ file, format, delimiter, encoding, expected }: ImportRequest, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
+  if (expected.length === 0) return { widened: [], problem: null };
+  try {
+    const { schema } = await table.describe();
+    const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
+    return { widened: await findWidened(() => sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, signal }, expected, now), problem: null };
+  } catch (error) {
+    return { widened: [], problem: describeFailure(error, signal.aborted) };
+  }
 }

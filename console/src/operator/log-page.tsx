@@ -30,7 +30,7 @@ export function LogPage(): ReactElement {
               <thead>
                 <tr>
                   <th scope="col">Partition</th><th scope="col">State</th><th scope="col" className="number">Behind</th><th scope="col" className="number wide">Version</th>
-                  <th scope="col" className="number wide">End of the log</th><th scope="col" className="number wide">Epoch</th>
+                  <th scope="col" className="number wide">End of the log</th><th scope="col" className="number wide"><abbr title="It rises each time another process takes the partition over.">Epoch</abbr></th>
                 </tr>
               </thead>
               <tbody>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
 import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
@@ -9,6 +9,7 @@ import { showTime } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
+import { namesOfTokens } from './token-names.ts';
 
 const dayMs = 86_400_000;
 
@@ -18,7 +19,7 @@ export function TeamTokens({ teamID }: { readonly teamID: string }): ReactElemen
   return (
     <Tokens
       title="Tokens" id={teamID} ofTeam list={() => operator.tokens(teamID).toArray()}
-      create={async ({ name, expires, readOnly, appID }) => (await operator.createToken(teamID, { name, expires, readOnly, appID })).token}
+      create={async ({ name, expires, readOnly, appID }) => (await operator.createToken(teamID, { ...nameOf(name), expires, readOnly, appID })).token}
     />
   );
 }
@@ -32,13 +33,19 @@ export function OperatorTokensPage(): ReactElement {
       <h1>Tokens of operators</h1>
       <Tokens
         title="All tokens" id="operators" ofTeam={false} list={() => operator.operatorTokens().toArray()}
-        create={async ({ name, expires }) => (await operator.createOperatorToken({ name, expires })).token}
+        create={async ({ name, expires }) => (await operator.createOperatorToken({ ...nameOf(name), expires })).token}
       />
     </div>
   );
 }
 
+/** The service names a token that comes without a name. */
+function nameOf(name: string): { readonly name?: string } {
+  return name === '' ? {} : { name };
+}
+
 interface Wanted {
+  /** Empty: none. */
   readonly name: string;
   readonly expires: string | null;
   readonly readOnly: boolean;
@@ -60,6 +67,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
   const [isCreating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Token | OperatorToken | null>(null);
   const tokens = useQuery({ queryKey: ['tokens', id], queryFn: list });
+  const names = useMemo(() => namesOfTokens(tokens.data ?? []), [tokens.data]);
   const revoke = (tokenID: string): void => void operator.revoke(tokenID).then(() => tokens.refetch()).catch(notices.fail);
   return (
     <>
@@ -71,9 +79,9 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
               <tbody>
                 {known.map((token) => (
                   <tr key={token.id}>
-                    <th scope="row">{token.name === '' ? token.id : token.name}</th><td>{stateOf(token)}</td>
+                    <th scope="row" title={token.id}>{names.get(token.id)}</th><td>{stateOf(token)}</td>
                     <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
-                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${token.name || token.id}`} onClick={() => setRevoking(token)}>Revoke</button>}</td>
+                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${names.get(token.id)!}`} onClick={() => setRevoking(token)}>Revoke</button>}</td>
                   </tr>
                 ))}
               </tbody>
@@ -84,7 +92,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
       <p><button type="button" onClick={() => setCreating(true)}>New token</button></p>
       {revoking !== null && (
         <ConfirmDialog
-          title={`Revoke ${revoking.name || revoking.id}?`} action="Revoke" onClose={() => setRevoking(null)}
+          title={`Revoke ${names.get(revoking.id) ?? revoking.id}?`} action="Revoke" onClose={() => setRevoking(null)}
           onConfirm={() => {
             setRevoking(null);
             revoke(revoking.id);
@@ -101,7 +109,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
 function stateOf(token: Token | OperatorToken): string {
   if (token.revoked) return 'revoked';
   const rights = 'readOnly' in token ? [token.readOnly ? 'for reading' : '', token.appID === null ? '' : `for the app ${token.appID}`] : [];
-  return [token.expires === null ? 'valid' : `valid until ${showTime(token.expires)}`, ...rights].filter((part) => part !== '').join(', ');
+  return [token.expires === null ? 'active' : `active until ${showTime(token.expires)}`, ...rights].filter((part) => part !== '').join(', ');
 }
 
 function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps, 'ofTeam' | 'create'> & { readonly onClose: () => void; readonly onCreated: () => void }): ReactElement {
@@ -114,7 +122,7 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
     const days = Number(textOf('days'));
     create({
-      name: textOf('name'), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
+      name: textOf('name').trim(), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
     }).then((made) => {
       setSecret(made);
       onCreated();
@@ -132,7 +140,7 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
         </>
       ) : (
         <form onSubmit={make}>
-          <label>Name <input name="name" autoFocus /></label>
+          <label>Name (optional) <input name="name" autoFocus /></label>
           <label>Valid for days (empty: for ever) <input name="days" type="number" min={1} step={1} /></label>
           {ofTeam && <label className="choice"><input name="readOnly" type="checkbox" /> For reading only</label>}
           {ofTeam && <label>App (empty: all of the team) <input name="appID" /></label>}

@@ -1,4 +1,4 @@
-import { autocompletion, completeFromList, completionKeymap } from '@codemirror/autocomplete';
+import { autocompletion, completeFromList, completionKeymap, type Completion } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { PostgreSQL, sql, SQLDialect } from '@codemirror/lang-sql';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -7,9 +7,12 @@ import { EditorView, keymap, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef, type ReactElement } from 'react';
 import { nonce } from '../ui/nonce.ts';
+import { functions, keywords, types } from './sql-words.ts';
 
 /** Names are told apart by case, without quotes too. */
-const dialect = SQLDialect.define({ ...PostgreSQL.spec, caseInsensitiveIdentifiers: true });
+const dialect = SQLDialect.define({ ...PostgreSQL.spec, keywords: keywords.join(' '), types: types.join(' '), builtin: '', caseInsensitiveIdentifiers: true });
+
+const functionCompletions = functions.map((label): Completion => ({ label, type: 'function', boost: -1 }));
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: 'var(--accent)', fontWeight: '600' }, { tag: [tags.string, tags.number, tags.bool, tags.null], color: 'var(--literal)' },
@@ -42,7 +45,7 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
       state: EditorState.create({
         doc: text,
         extensions: [
-          EditorView.cspNonce.of(nonce), history(), autocompletion(), syntaxHighlighting(colours), EditorView.lineWrapping, placeholder('SELECT … FROM …'),
+          EditorView.cspNonce.of(nonce), typeOver, history(), autocompletion(), syntaxHighlighting(colours), EditorView.lineWrapping, placeholder('SELECT … FROM …'),
           keymap.of([{ key: 'Mod-Enter', run }, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
           language.current.of([]), EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
           EditorView.updateListener.of(({ docChanged, state }) => {
@@ -59,7 +62,7 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
     const support = sql({ dialect, schema, upperCaseKeywords: true });
     // It completes columns of tables that stand behind FROM, which people write last.
     const columns = [...new Set(Object.values(schema).flat())].map((label) => ({ label, type: 'property', apply: quoted(label) }));
-    view.current!.dispatch({ effects: language.current.reconfigure([support, support.language.data.of({ autocomplete: completeFromList(columns) })]) });
+    view.current!.dispatch({ effects: language.current.reconfigure([support, support.language.data.of({ autocomplete: completeFromList([...columns, ...functionCompletions]) })]) });
   }, [schema]);
 
   useEffect(() => {
@@ -69,6 +72,16 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
 
   return <div ref={parent} className="editor" />;
 }
+
+/** If Chromium replaced chosen text itself, it would keep the style of that text by a `style` attribute, which the policy of the page forbids. */
+const typeOver = EditorView.domEventHandlers({
+  beforeinput: (event, editor) => {
+    if (event.inputType !== 'insertText' || event.data === null || editor.composing || editor.state.selection.main.empty) return false;
+    event.preventDefault();
+    editor.dispatch(editor.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
 
 /** A name as SQL takes it. */
 function quoted(name: string): string {

@@ -14,21 +14,30 @@ import { ResultGrid } from './result-grid.tsx';
 /** The columns of so many tables are completed. */
 const completedMax = 100;
 
+/** What an entry of the history knows besides its address. */
+interface HistoryNote {
+  readonly isQueryWanted: boolean;
+}
+
 interface Answer {
   readonly result: SqlResult<AnyRow>;
   readonly ms: number;
 }
 
-/** SQL over the tables of the team. What was asked is in the address. */
+/**
+ * SQL over the tables of the team. What was asked is in the address. A query of a link runs at a click only: somebody else may have written it. The entry of the
+ * history notes the click, so that a reload and the way back run the query again; no link can write into the history.
+ */
 export function QueryPage(): ReactElement {
   useTitle('Query');
   const { tablog } = useSession();
   const [, goTo] = useLocation();
   const asked = sqlOfAddress();
   const [text, setText] = useState(asked);
+  const [isWanted, setWanted] = useState(() => (history.state as HistoryNote | null)?.isQueryWanted === true);
   const [isChart, setChart] = useState(false);
   const answer = useQuery({
-    queryKey: ['sql', asked], enabled: asked !== '', staleTime: Infinity, gcTime: 0,
+    queryKey: ['sql', asked], enabled: asked !== '' && isWanted, staleTime: Infinity, gcTime: 0,
     queryFn: async (): Promise<Answer> => {
       const began = performance.now();
       return { result: await tablog.sql(asked), ms: performance.now() - began };
@@ -40,8 +49,15 @@ export function QueryPage(): ReactElement {
   function run(): void {
     const sql = text.trim();
     if (sql === '') return;
-    if (sql === asked) void answer.refetch();
-    else goTo(`/query/${encodeURIComponent(sql)}`);
+    const note: HistoryNote = { isQueryWanted: true };
+    if (sql !== asked) {
+      goTo(`/query/${encodeURIComponent(sql)}`, { state: note });
+    } else if (isWanted) {
+      void answer.refetch();
+    } else {
+      history.replaceState(note, '');
+      setWanted(true);
+    }
   }
 
   return (
@@ -59,11 +75,12 @@ export function QueryPage(): ReactElement {
             {chart !== null && <label className="choice"><input type="checkbox" checked={isChart} onChange={(event) => setChart(event.target.checked)} /> Chart</label>}
           </div>
           {isChart && chart !== null
-            ? <LineChart label={`${chart.series.join(', ')} by ${chart.across}`} kind={chart.kind} names={chart.names} series={chart.series} values={chart.values} />
+            ? <LineChart label={`${chart.series.join(', ')} by ${chart.across}`} kind={chart.kind} across={chart.across} names={chart.names} series={chart.series} values={chart.values} />
             : <ResultGrid result={answer.data.result} />}
         </>
       )}
-      {asked === '' && <p className="waiting">One SELECT over your tables, in the SQL of DuckDB: <code>SELECT Origin, count(*) FROM cars GROUP BY Origin</code>. The address keeps it, to be shared.</p>}
+      {asked !== '' && !isWanted && <p className="waiting" role="status">This query comes from a link, and has not run yet. Read it, then run it.</p>}
+      {asked === '' && <p className="waiting">One SELECT over your tables, in the SQL of DuckDB: <code>SELECT Origin, count(*) FROM cars GROUP BY Origin</code>. Once it has run, the link in the address bar contains it. If a column is named like a keyword, quote it: <code>"order"</code>.</p>}
     </div>
   );
 }

@@ -23,7 +23,7 @@ export function ResultGrid({ result: { columns, data } }: { readonly result: Sql
   return (
     <>
       <div className="grid">
-        <AgGridReact<AnyRow> theme={theme} styleNonce={nonce} rowData={data as AnyRow[]} columnDefs={columnDefs} enableCellTextSelection ensureDomOrder {...whole.listeners} />
+        <AgGridReact<AnyRow> theme={theme} styleNonce={nonce} rowData={data as AnyRow[]} overlayNoRowsTemplate="The answer has no rows." columnDefs={columnDefs} enableCellTextSelection ensureDomOrder {...whole.listeners} />
       </div>
       {whole.dialog}
     </>

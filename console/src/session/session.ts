@@ -1,4 +1,4 @@
-/** Who asks: a token, kept for this tab only, or on this device. */
+/** Who asks: a token, kept for this tab and those that are opened beside it, or on this device. */
 
 export interface Session {
   readonly token: string;
@@ -7,6 +7,7 @@ export interface Session {
 }
 
 const key = 'tablog.token';
+const endedKey = 'tablog.ended';
 
 /**
  * The session of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has it. Null: it has none, or the person stays
@@ -39,7 +40,18 @@ export function keepSession({ token, isKept }: Session): void {
   (isKept ? localStorage : sessionStorage).setItem(key, token);
 }
 
+/** Forgets the token, and what this tab keeps besides it. */
 export function endSession(): void {
-  sessionStorage.removeItem(key);
+  for (const name of Object.keys(sessionStorage).filter((each) => each.startsWith('tablog.'))) sessionStorage.removeItem(name);
   localStorage.removeItem(key);
+}
+
+/** Notes that the session of this tab has ended: after a reload it asks no other tab for one. */
+export function noteEnd(): void {
+  sessionStorage.setItem(endedKey, 'true');
+}
+
+/** Whether the last session of this tab has ended. */
+export function hasEnded(): boolean {
+  return sessionStorage.getItem(endedKey) !== null;
 }

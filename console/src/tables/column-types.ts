@@ -20,6 +20,11 @@ export function typeOfText(text: string): NewColumn['type'] {
   return (item === undefined ? text : { kind: 'array', items: { kind: item } }) as NewColumn['type'];
 }
 
+/** A type in a sentence. */
+export function nameOfType(text: string): string {
+  return text === 'string' ? 'text' : text;
+}
+
 /** What a column is shown under. */
 export function titleOf({ id, displayName }: Column): string {
   return displayName ?? id;

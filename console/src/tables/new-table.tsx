@@ -32,7 +32,7 @@ export function NewTable({ onClose, onCreated }: { readonly onClose: () => void;
   return (
     <Dialog title="New table" onClose={onClose}>
       <form onSubmit={(event) => void create(event)}>
-        <p>For a table of a file, drop the file on the page, or choose it in the list of tables.</p>
+        <p>To start from a file, close this, and drop the file on the page or use <b>Import a file</b>.</p>
         <label>Name <input name="name" required autoFocus maxLength={1024} /></label>
         <fieldset>
           <legend>Columns</legend>

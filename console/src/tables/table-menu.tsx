@@ -13,6 +13,8 @@ interface TableMenuProps {
   readonly description: TableDescription;
   /** What is shown of the table. */
   readonly view: View;
+  /** How many rows the view has; null while it is unknown. */
+  readonly viewRows: number | null;
   readonly canWrite: boolean;
   readonly onDropped: () => void;
   readonly onChanged: () => void;
@@ -46,10 +48,12 @@ export function TableMenu(props: TableMenuProps): ReactElement {
 
 const formats: readonly (readonly [format: ExportFormat, name: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON'], ['parquet', 'Parquet']];
 
-function ExportDialog({ table, description: { name, rows }, view, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function ExportDialog({ table, description: { name, rows }, view, viewRows, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const isView = view.filter !== undefined || view.sort !== undefined;
+  const [wantsView, setWantsView] = useState(isView);
+  const count = wantsView && view.filter !== undefined ? viewRows : rows;
 
   async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
@@ -57,7 +61,7 @@ function ExportDialog({ table, description: { name, rows }, view, onClose }: Tab
     const format = form.get('format') as ExportFormat;
     setBusy(true);
     try {
-      await saveExport(table, `${name || table.id}.${format}`, format, (form.get('view') === 'on' ? view : {}) as RowsQuery<object>);
+      await saveExport(table, `${name || table.id}.${format}`, format, (wantsView ? view : {}) as RowsQuery<object>);
       onClose();
     } catch (error) {
       setBusy(false);
@@ -66,10 +70,10 @@ function ExportDialog({ table, description: { name, rows }, view, onClose }: Tab
   }
 
   return (
-    <Dialog title={`Export ${showCount(rows, 'row')}`} onClose={onClose}>
+    <Dialog title={count === null ? 'Export' : `Export ${showCount(count, 'row')}`} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
         <label>Format <select name="format">{formats.map(([format, title]) => <option key={format} value={format}>{title}</option>)}</select></label>
-        {isView && <label className="choice"><input type="checkbox" name="view" defaultChecked /> As it is filtered and sorted here</label>}
+        {isView && <label className="choice"><input type="checkbox" checked={wantsView} onChange={(event) => setWantsView(event.target.checked)} /> As it is filtered and sorted here</label>}
         {problem !== null && <p className="problem" role="alert">{problem}</p>}
         <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary" disabled={isBusy}>{isBusy ? 'Saving …' : 'Save'}</button></footer>
       </form>

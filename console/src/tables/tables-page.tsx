@@ -49,7 +49,7 @@ export function TablesPage(): ReactElement {
       {found.length > 0 && (
         <div className="scroller" role="region" aria-label="Tables" tabIndex={0}>
           <table className="list">
-            <thead><tr><th scope="col">Name</th><th scope="col" className="number">Rows</th><th scope="col" className="wide">Columns</th><th scope="col" className="wide">Created</th></tr></thead>
+            <thead><tr><th scope="col">Name</th><th scope="col" className="number">Rows</th><th scope="col" className="wide number">Columns</th><th scope="col" className="wide">Created</th></tr></thead>
             <tbody>{found.slice(0, shown).map((table) => <TableLine key={table.id} table={table} />)}</tbody>
           </table>
         </div>

@@ -16,6 +16,11 @@ export function isPassing(error: unknown): boolean {
   return error instanceof Unreachable || (error instanceof TablogError && error.status !== null && error.status >= 500);
 }
 
+/** Whether something that was asked for does not exist. */
+export function isNotThere(error: unknown): boolean {
+  return error instanceof TablogError && error.status === 404;
+}
+
 export function isErrorOfType(error: unknown, ...types: readonly TablogError['type'][]): boolean {
   return error instanceof TablogError && types.includes(error.type);
 }

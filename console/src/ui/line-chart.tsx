@@ -1,10 +1,13 @@
 import { useEffect, useRef, useSyncExternalStore, type ReactElement } from 'react';
 import uPlot from 'uplot';
+import { showTime } from './format.ts';
 
 interface LineChartProps {
   /** Said to who cannot see it. */
   readonly label: string;
   readonly kind: 'time' | 'number' | 'name';
+  /** The title of the horizontal axis. */
+  readonly across: string;
   readonly names?: readonly string[];
   readonly series: readonly string[];
   readonly values: readonly (readonly (number | null)[])[];
@@ -14,7 +17,7 @@ interface LineChartProps {
 const colours = ['--accent', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 
 /** Curves over moments and numbers; bars over names. */
-export function LineChart({ label, kind, names = [], series, values, height = 320 }: LineChartProps): ReactElement {
+export function LineChart({ label, kind, across, names = [], series, values, height = 320 }: LineChartProps): ReactElement {
   const parent = useRef<HTMLDivElement>(null);
   const isDark = useIsDark();
   useEffect(() => {
@@ -32,10 +35,10 @@ export function LineChart({ label, kind, names = [], series, values, height = 32
         { ...axis, size: 70 },
       ],
       series: [
-        { label: '', ...(isNamed && { value: (_chart: uPlot, place: number | null) => (place === null ? '' : names[place] ?? '') }) },
+        { label: across, value: (_chart, place: number | null) => placeText(kind, names, place) },
         ...series.map((name, index) => {
           const colour = colourOf(element, colours[index]!);
-          return { label: name, stroke: colour, width: 2, ...(isNamed && series.length <= 3 && { fill: colour, paths: barsOf(index, series.length), points: { show: false } }) };
+          return { label: name, value: (_chart: uPlot, value: number | null) => (value === null ? '' : value.toLocaleString('en')), stroke: colour, width: 2, ...(isNamed && series.length <= 3 && { fill: colour, paths: barsOf(index, series.length), points: { show: false } }) };
         }),
       ],
     }, values as uPlot.AlignedData, element);
@@ -45,8 +48,15 @@ export function LineChart({ label, kind, names = [], series, values, height = 32
       watch.disconnect();
       chart.destroy();
     };
-  }, [kind, names, series, values, height, isDark]);
+  }, [kind, across, names, series, values, height, isDark]);
   return <div ref={parent} className="chart" role="img" aria-label={label} />;
+}
+
+/** The place under the pointer, as the legend shows it; nothing while there is none. */
+function placeText(kind: LineChartProps['kind'], names: readonly string[], place: number | null): string {
+  if (place === null) return '';
+  if (kind === 'name') return names[place] ?? '';
+  return kind === 'time' ? showTime(new Date(place * 1000).toISOString()) : place.toLocaleString('en');
 }
 
 /** The bars of a series, beside those of the others: up to three have room. */

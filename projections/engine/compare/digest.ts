@@ -61,7 +61,7 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
           signal.throwIfAborted();
           rowsRead += rows;
           onRowsRead?.(rowsRead);
-        }).run();
+        }, null).run();
         if (partitions === null) continue;
         await cache.removeOtherUnits([...unitsOf(models).map(({ query }) => query), ...blockedSectionsOf(models).map(unitsOfBlocks)]);
         return { partitions, rowsRead };
@@ -79,10 +79,19 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
  * have a digest cache (DigestCache.open).
  */
 export async function digestSnapshot(models: Models, snapshot: Snapshot): Promise<ReadModelDigest> {
+  return digestWithoutKeeping(models, snapshot, null);
+}
+
+/** Digests one partition of what a snapshot shows, as `digestSnapshot` does, without reading the others. In hexadecimal digits. */
+export async function digestPartition(models: Models, snapshot: Snapshot, partition: number): Promise<string> {
+  return digestOf(await digestWithoutKeeping(models, snapshot, partition), partition);
+}
+
+async function digestWithoutKeeping(models: Models, snapshot: Snapshot, partition: number | null): Promise<ReadModelDigest> {
   let rowsRead = 0;
   const partitions = await new Digesting(models, snapshot, null, (rows) => {
     rowsRead += rows;
-  }).run();
+  }, partition).run();
   if (partitions === null) throw new Error('the snapshot is too old to be digested');
   return { partitions, rowsRead };
 }
@@ -106,9 +115,12 @@ class Digesting {
   readonly #onRowsRead: (rows: number) => void;
   /** By partition, then by the name of a part. */
   readonly #parts = new Map<number, Map<string, string>>();
+  /** Null: all partitions are digested. */
+  readonly #partition: number | null;
   #hasRead = false;
 
-  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void) {
+  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void, partition: number | null) {
+    this.#partition = partition;
     this.#models = models;
     this.#snapshot = snapshot;
     this.#cache = cache;
@@ -122,15 +134,22 @@ class Digesting {
       if (!(await this.#digestUnits(units))) return null;
     }
     for (const section of blockedSectionsOf(this.#models)) {
-      if (!(await this.#digestBlocks(section))) return null;
+      if (!(await this.#digestBlocks({ ...section, query: this.#ofPartition(section) }))) return null;
     }
     // What is left is not cached, so it begins with a young snapshot. Little has changed by then.
     if (this.#cache !== null && this.#hasRead && this.#snapshot.isHalfOld) return null;
     const owned = new Set(allUnits.map(({ owner }) => owner));
     for (const section of sectionsOf(this.#models)) {
-      if (!owned.has(section.owner) && section.blocks === undefined) await this.#digestSection(section);
+      if (!owned.has(section.owner) && section.blocks === undefined) await this.#digestSection({ ...section, query: this.#ofPartition(section) });
     }
     return this.#partitions();
+  }
+
+  /** The query of a section of partitions or teams, with the rows that are digested. */
+  #ofPartition({ owner, query }: Section): string {
+    if (this.#partition === null) return query;
+    const isOfPartition = owner === 'partition' ? `partition = ${this.#partition}` : `team_id in (select id from teams where partition = ${this.#partition})`;
+    return `select * from (${query}) of_all where ${isOfPartition}`;
   }
 
   async #partitions(): Promise<PartitionDigest[]> {
@@ -173,7 +192,8 @@ class Digesting {
   async #digestUnits(kind: DigestedUnits): Promise<boolean> {
     const hashes = new Map<number, ReturnType<typeof createHash>>();
     const query = `select units.unit, coalesce(units.partition, -1) as partition, units.fingerprint, kept.digest from (${kind.query}) units
-      ${joinDigest('units.unit', `''`, 'units.fingerprint')} order by units.unit`;
+      ${joinDigest('units.unit', `''`, 'units.fingerprint')}
+      ${this.#partition === null ? '' : `where units.partition = ${this.#partition}`} order by units.unit`;
     for await (const units of inBatches(this.#snapshot.stream<Unit>(query, unitsAtOnce), unitsAtOnce)) {
       const changed = await this.#digestChanged(kind, units.filter(({ digest }) => digest === null));
       if (changed === null) return false;

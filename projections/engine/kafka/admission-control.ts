@@ -3,6 +3,7 @@
  * events out is also what operators are told.
  */
 import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
+import { describeHalt } from '../../../src/log/describe-halt.ts';
 import { NotAppended, type HaltCause, type LogStatus } from '../../../src/log/event-log.ts';
 import { isTopicMissing } from '../../../src/log/kafka/kafka-away.ts';
 import type { LogEnds } from '../../../src/log/kafka/log-ends.ts';
@@ -78,10 +79,10 @@ export class AdmissionControl {
     return this.#queue.enter(partition, event);
   }
 
-  /** Current problems, a sentence each; empty when all is well. */
+  /** See `EventLog.problems`. */
   problems(): readonly string[] {
     const { ends } = this.#options;
-    const problems = this.#partitions.flatMap((partition) => this.#haltOf(partition) ?? []);
+    const problems = this.#partitions.filter((partition) => this.#haltOf(partition) !== null).map(describeHalt);
     if (!this.#isCaughtUp) {
       const left = this.#partitions.reduce((sum, partition) => sum + ends.leftOf(partition), 0);
       problems.push(`The read model is being brought to the end of the log: ${left} events to go.`);
@@ -180,6 +181,5 @@ export class AdmissionControl {
 }
 
 function kafkaProblem(away: Error): string {
-  if (!isTopicMissing(away)) return 'Kafka cannot be reached.';
-  return 'Kafka does not know the topic of the log. If that lasts, correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; a process that starts makes an empty one.';
+  return isTopicMissing(away) ? 'Kafka does not know the topic of the log.' : 'Kafka cannot be reached.';
 }

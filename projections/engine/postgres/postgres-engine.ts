@@ -13,6 +13,7 @@ import { inTransaction } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import { readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
+import { describeHalt } from '../../../src/log/describe-halt.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
 import { encodeGenesis, proveIdentity, readLogId } from '../../../src/log/identity.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../../../src/log/event-log.ts';
@@ -241,7 +242,7 @@ export class PostgresEngine implements EventLog {
   }
 
   problems(): readonly string[] {
-    return [this.#lost, this.#clock.problem, ...this.#halted.values()].filter((problem) => problem !== null);
+    return [this.#lost, this.#clock.problem, ...[...this.#halted.keys()].map(describeHalt)].filter((problem) => problem !== null);
   }
 
   status(): LogStatus {

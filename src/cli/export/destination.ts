@@ -10,6 +10,9 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 
+/** What is written, in parts. */
+type Content = AsyncIterable<string | Uint8Array> | Iterable<string>;
+
 const encoders = {
   gzip: () => createGzip(),
   // With a checksum, as the `zstd` command writes it.
@@ -18,10 +21,10 @@ const encoders = {
 
 /** Writes to stdout. Resolves to false if the reader has closed it (`| head`). */
 export async function writeToStdout(
-  text: AsyncIterable<string> | Iterable<string>, compression: Compression | null, signal: AbortSignal,
+  content: Content, compression: Compression | null, signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    await write(text, compression, process.stdout, signal, false);
+    await write(content, compression, process.stdout, signal, false);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
@@ -31,13 +34,13 @@ export async function writeToStdout(
 
 /** Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError. */
 export async function writeToFile(
-  file: string, text: AsyncIterable<string>, compression: Compression | null, signal: AbortSignal,
+  file: string, content: Content, compression: Compression | null, signal: AbortSignal,
 ): Promise<void> {
   const target = await targetOf(file);
   const written = target.isReplaced ? join(dirname(target.path), `.${basename(target.path)}.${randomUUID()}.part`) : target.path;
   try {
     const stream = createWriteStream(written, { flags: target.isReplaced ? 'wx' : 'w', flush: target.isReplaced });
-    await write(text, compression, stream, signal, true);
+    await write(content, compression, stream, signal, true);
     if (target.isReplaced) await rename(written, target.path);
   } catch (error) {
     if (target.isReplaced) await rm(written, { force: true });
@@ -71,9 +74,9 @@ async function targetOf(file: string): Promise<{ readonly path: string; readonly
 }
 
 async function write(
-  text: AsyncIterable<string> | Iterable<string>, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
+  content: Content, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
 ): Promise<void> {
-  const source = Readable.from(text, { objectMode: true, highWaterMark: 1 });
+  const source = Readable.from(content, { objectMode: true, highWaterMark: 1 });
   const stages = compression === null ? [source, target] : [source, encoders[compression](), target];
   await pipeline(stages as [Readable, NodeJS.WritableStream], { signal, end });
 }

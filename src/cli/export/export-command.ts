@@ -3,17 +3,18 @@ import { rowIdKey } from '../../formats/row-scanner.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
-import { formatOf, type FileFormat } from '../file-format.ts';
+import { formatOf, isParquet, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
+import { exportParquet } from './parquet.ts';
 import { writerFor } from './row-writer.ts';
 import { readPage, readTable } from './table-pages.ts';
 
 export interface ExportFlags extends ClientFlags {
-  readonly format?: FileFormat;
+  readonly format?: FileFormat | 'parquet';
   readonly output?: string;
   readonly rowIds?: boolean;
 }
@@ -21,20 +22,26 @@ export interface ExportFlags extends ClientFlags {
 /** Exports a table, and reports the result on stderr. Throws UserError. */
 export async function runExport(idOrName: string, flags: ExportFlags): Promise<void> {
   const started = performance.now();
-  const { output } = flags;
-  const { format, compression } = output === undefined || output === '-'
-    ? flags.format ?? { format: 'csv', compression: null }
-    : formatOf(output, flags.format);
+  const { output, format: given } = flags;
+  const isFile = output !== undefined && output !== '-';
+  const chosen = isParquet(isFile ? output : null, given) ? 'parquet' : isFile ? formatOf(output, given) : given ?? { format: 'csv', compression: null };
   const signal = interruption();
   let progress = showProgress('Writing', null, false);
   const ended = new AbortController();
   const client = await openClient(flags, AbortSignal.any([signal, ended.signal]), (words) => progress.say(words));
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
+  const durationOf = (ms: number): string => `${Math.round(ms / 10) / 100} s`;
+  if (chosen === 'parquet') {
+    const written = await exportParquet({ client, table: found, file: isFile ? output : null, signal });
+    ended.abort();
+    if (written !== null) progress.say(`${written}, in ${durationOf(performance.now() - started)}.`);
+    return;
+  }
+  const { format, compression } = chosen;
   const table = await readTable(client, found.id);
   const writer = writerFor(format, flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns);
   const exported: Written = { rows: 0, hasMore: false, versions: [] };
-  const isFile = output !== undefined && output !== '-';
   // Rows on the same terminal would garble a progress bar.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
   const text = pagesText({
@@ -52,7 +59,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const ms = performance.now() - started;
   const into = isFile ? ` written to ${output}` : ' written';
   progress.say(`${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, `
-    + `${describeVersions(exported.versions)}, in ${Math.round(ms / 10) / 100} s (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
+    + `${describeVersions(exported.versions)}, in ${durationOf(ms)} (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
 }
 
 /** A page is one snapshot, but pages may be of different versions. */

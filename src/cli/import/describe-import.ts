@@ -10,11 +10,16 @@ const delimiterNames: Readonly<Record<Delimiter, string>> = { ',': 'commas', ';'
 
 /** What the user is told of a delimiter that was recognised. */
 export function describeDelimiter(delimiter: Delimiter): string {
-  return `By its first line the file has ${delimiterNames[delimiter]} between its cells. If that is wrong, give --delimiter.`;
+  return `By its first lines the file has ${delimiterNames[delimiter]} between its cells. If that is wrong, give --delimiter.`;
 }
 
 export function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
+}
+
+/** What the user is told of a note of the service. */
+export function describeNote(note: string): string {
+  return `${note}.`;
 }
 
 export function describeDeleted(stashID: string): string {

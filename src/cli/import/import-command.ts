@@ -11,7 +11,7 @@ import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
-import { describeDeleted, describeDelimiter, describeLeftOver, describeShortLines, importFailure } from './describe-import.ts';
+import { describeDeleted, describeDelimiter, describeLeftOver, describeNote, describeShortLines, importFailure } from './describe-import.ts';
 import { parseVersion, type Target } from './import-request.ts';
 import { nameOf, openSource } from './source.ts';
 
@@ -60,6 +60,7 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
     });
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
+    for (const note of result.notes) say(describeNote(note));
     report(result, target, performance.now() - started, flags);
   } finally {
     progress.stop();

@@ -1,5 +1,6 @@
 /** What `tablog query` asks for, as the body of a query (docs/spec/queries.md). */
 import { InvalidArgumentError } from 'commander';
+import { parseExactly } from '../../formats/exact-json.ts';
 
 /** An aggregate as it is given: `count`, or `sum:amount`. */
 export interface Aggregate {
@@ -28,10 +29,10 @@ export function groupColumns({ groupBy, aggregate }: RowsQueryFlags): readonly s
   return [...(groupBy ?? []), ...values];
 }
 
-/** Parses `--filter`. */
+/** Parses `--filter`. Its numbers keep their digits. */
 export function parseFilter(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactly(text);
   } catch {
     throw new InvalidArgumentError('It must be JSON, such as {"column":"age","op":"gte","value":18}.');
   }

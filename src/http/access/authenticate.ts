@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
+import { acquit } from '../server/address-connections.ts';
 
 /** The identity and rights behind the token of a team. */
 export interface Principal {
@@ -68,6 +69,7 @@ export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefu
       replyWithError(reply, 'forbidden', forOperators ? 'This path is for tokens of operators only.' : 'The token of an operator is for /admin only.');
       return;
     }
+    acquit(request.raw.socket);
     if (identity.teamId === null) request.operator = identity;
     else request.principal = identity;
     done();

@@ -1,6 +1,7 @@
 /** A team in quarantine: one of its events cannot be projected, so what it has is not known until an operator releases it. */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
+import { noEffect } from '../answers/http-error.ts';
 
 /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. */
 export type QuarantinedSince = (teamId: string) => number | null;
@@ -24,7 +25,7 @@ export function buildQuarantineCheck(quarantinedSince: QuarantinedSince) {
       return;
     }
     const message = `An event of the team could not be processed: since ${new Date(since).toISOString()} its requests are refused, and what was `
-      + 'accepted then has to wait. The operator has been told. Nothing was changed.';
+      + `accepted then has to wait. The operator has been told. ${noEffect}`;
     replyWithError(reply, 'service_unavailable', message, { 'retry-after': retryAfter });
   };
 }

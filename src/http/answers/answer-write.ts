@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../events/event-codec.ts';
-import type { EventData } from '../../events/event.ts';
+import type { Remarks } from '../../formats/row-reader.ts';
 import { encloseResult } from './result-json.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import type { Submission } from '../submit/turned-away.ts';
 import { parseOrRefuse } from '../requests/validation.ts';
 import { setVersion } from '../requests/versions.ts';
 
@@ -34,9 +35,9 @@ export interface Write {
   readonly asynchronous: boolean;
   /** The ID of the table that it creates; null if it creates none. */
   readonly newTable: string | null;
-  /** How many lines of its body had fewer cells than their header. */
-  readonly shortLines: number;
-  readonly event: EventData;
+  /** On its body. */
+  readonly remarks: Remarks;
+  readonly event: Submission;
   readonly body?: PackedBody | undefined;
   /** How many rows it affects; null if not known yet. */
   readonly rows: number | null;
@@ -52,15 +53,15 @@ export async function answerWrite(
   write: Write,
   status: 200 | 201,
 ): Promise<FastifyReply> {
-  const { teamId, identity, newTable, shortLines, event, body, rows } = write;
+  const { teamId, identity, newTable, remarks, event, body, rows } = write;
   const submitted = mayBeJob(write)
     ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
     : await submitter.submit(teamId, identity, event, body, rows);
-  if ('jobId' in submitted) return replyAccepted(setShortLines(reply, shortLines), submitted.jobId, newTable);
+  if ('jobId' in submitted) return replyAccepted(setRemarks(reply, remarks), submitted.jobId, newTable);
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  setShortLines(setDroppedCells(reply, submitted.result.droppedCells), shortLines);
+  setRemarks(setDroppedCells(reply, submitted.result.droppedCells), remarks);
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
 }
 
@@ -69,9 +70,10 @@ export function setDroppedCells(reply: FastifyReply, droppedCells: number | unde
   return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
 }
 
-/** Tells the client of lines that had fewer cells than their header: they are accepted, but seldom meant. */
-export function setShortLines(reply: FastifyReply, shortLines: number): FastifyReply {
-  return shortLines === 0 ? reply : reply.header('tablog-short-lines', shortLines);
+/** Tells the client what was made of a body that is seldom meant as it is. */
+export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks): FastifyReply {
+  if (shortLines > 0) reply.header('tablog-short-lines', shortLines);
+  return notes.length === 0 ? reply : reply.header('tablog-notes', notes.join('; '));
 }
 
 /** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */

@@ -4,7 +4,7 @@ import { isDatabaseAway } from '../../database/database-away.ts';
 import { KeysNotRead } from '../../security/secret-keys.ts';
 import { StoreAway } from '../../files/file-store.ts';
 import { AppendError, NotAppended, type LogPlace } from '../../log/event-log.ts';
-import { HttpError, isErrorType, statusOf, type ErrorType } from './http-error.ts';
+import { HttpError, isErrorType, noEffect, statusOf, type ErrorType } from './http-error.ts';
 import { ClientGone, discardBody } from '../bodies/request-body.ts';
 import { describeRequest } from '../server/request-log.ts';
 
@@ -87,9 +87,9 @@ function toHttpError(error: unknown): HttpError | null {
   const { type, code } = error as Error & { type?: unknown; code?: unknown };
   if (isErrorType(type)) return new HttpError(type, error.message);
   if (error instanceof NotAppended) {
-    return new HttpError('service_unavailable', 'The service is too busy, or part of it is away. Nothing was changed.');
+    return new HttpError('service_unavailable', `The service is too busy, or part of it is away. ${noEffect}`);
   }
-  if (error instanceof StoreAway) return new HttpError('service_unavailable', 'Files cannot be stored or read now. Nothing was changed.');
+  if (error instanceof StoreAway) return new HttpError('service_unavailable', `Files cannot be stored or read now. ${noEffect}`);
   if (isDatabaseAway(error) || error instanceof KeysNotRead) return new HttpError('service_unavailable', 'The database is away.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;

@@ -1,6 +1,9 @@
 /** Files that do not change while the process runs: the documentation and the console. */
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FairShares } from '../limits/fair-shares.ts';
+import { networkOf } from '../limits/network-of.ts';
+import { takeOutgoing } from '../limits/outgoing.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { varyBy } from './vary.ts';
 
@@ -19,13 +22,19 @@ export function makeFile(type: string, text: string): StaticFile {
   return { type, bytes: Buffer.from(text), version, compressed: new Map() };
 }
 
-/** Sends it, compressed if the client accepts that. */
-export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> {
+/**
+ * Sends it, compressed if the client accepts that. Its bytes count for the address of the client until it has read them. Rejects as `takeOutgoing` does.
+ * `outgoingBytes` null: nobody counts them.
+ */
+export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile, outgoingBytes: FairShares | null): Promise<FastifyReply> {
   void reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }).type(file.type);
   void varyBy(reply, 'Accept-Encoding');
   const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
-  if (encoding === null || request.method === 'HEAD') return reply.send(file.bytes);
-  return reply.header('content-encoding', encoding).send(await compressOnce(file, encoding));
+  if (request.method === 'HEAD') return reply.send(file.bytes);
+  const bytes = encoding === null ? file.bytes : await compressOnce(file, encoding);
+  if (outgoingBytes !== null) await takeOutgoing(outgoingBytes, `address ${networkOf(request.ip)}`, bytes.length, reply);
+  if (encoding !== null) void reply.header('content-encoding', encoding);
+  return reply.send(bytes);
 }
 
 function compressOnce({ bytes, compressed }: StaticFile, encoding: string): Promise<Buffer> {

@@ -3,11 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import type { UploadResult } from '../../events/outcome.ts';
 import { filePath } from '../../files/file-name.ts';
 import type { FileStore } from '../../files/file-store.ts';
+import { withoutSlash, type FilesOrigin } from '../requests/files-origin.ts';
 
 export interface UploadAnswersOptions {
   readonly files: FileStore;
   /** The address under which clients reach the service; undefined: the one that each client used. */
   readonly publicUrl: string | undefined;
+  /** Null: files are under that address too. */
+  readonly filesOrigin: FilesOrigin | null;
 }
 
 export class UploadAnswers {
@@ -27,17 +30,18 @@ export class UploadAnswers {
 
   /** The public URL of a file. */
   urlOf(file: string, fileName: string, request: FastifyRequest): string {
-    return `${this.#baseFor(request)}${filePath(file, fileName)}`;
+    return `${this.#options.filesOrigin?.base ?? this.#baseFor(request)}${filePath(file, fileName)}`;
   }
 
   #baseFor(request: FastifyRequest): string {
-    return this.#options.publicUrl?.replace(/\/+$/, '') ?? originOf(request);
+    const { publicUrl } = this.#options;
+    return publicUrl === undefined ? originOf(request) : withoutSlash(publicUrl);
   }
 }
 
-/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. */
-function originOf({ host, raw }: FastifyRequest): string {
-  const named = `http://${host}`;
+/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. `X-Forwarded-Host` has no effect. */
+function originOf({ raw }: FastifyRequest): string {
+  const named = `http://${raw.headers.host ?? ''}`;
   if (URL.canParse(named)) return new URL(named).origin;
   const { localAddress, localFamily, localPort } = raw.socket;
   return `http://${localFamily === 'IPv6' ? `[${localAddress}]` : localAddress}:${localPort}`;

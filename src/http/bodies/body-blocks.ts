@@ -13,10 +13,12 @@ import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
 import type { Refusal } from '../../events/outcome.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
-import { emptyProfile } from '../../values/build-profile.ts';
+import { ProfileChain, emptyProfile } from '../../values/build-profile.ts';
+import type { Profile } from '../../values/profile.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import { TurnedAway } from '../submit/turned-away.ts';
 import { decodeBlock, encodeBlock, type SpooledBlock } from './spooled-block.ts';
 import { Spool } from './spool.ts';
 
@@ -53,11 +55,14 @@ export interface ArrivedContent {
   readonly profiledColumns: number;
 }
 
-/** Why the committed state refuses a request whose body has this content, or more; null if it does not. */
-export type Refuses = (arrived: ArrivedContent) => Refusal | null;
+/** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
+export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
-/** Where the rows of the request are, or why the committed state refuses it: then they were dropped. */
-export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal };
+/** Why the schema that the rows are for refuses them; null if it does not. */
+export type JudgeRows = (profile: Profile) => Refusal | null;
+
+/** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
+export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
 
 export interface BodyBlocksOptions {
   readonly teamId: string;
@@ -77,7 +82,11 @@ export class BodyBlocks implements AsyncDisposable {
   readonly #bodyId = randomUUIDv7();
   readonly #began = performance.now();
   readonly #spool: Spool;
-  #refusal: Refusal | null = null;
+  #refusal: Refusal | TurnedAway | null = null;
+  /** Why the rows are refused wherever they go: then they are dropped, and only judged. */
+  #rowsRefusal: Refusal | null = null;
+  /** The profile of the blocks that were dropped. */
+  readonly #dropped = new ProfileChain();
   #only: RowBlock | null = null;
   #content: BodyContent = { columns: 0, rowIds: 0 };
   #rowCount = 0;
@@ -106,12 +115,17 @@ export class BodyBlocks implements AsyncDisposable {
     return this.#droppedCells;
   }
 
+  /** Notes why the rows are refused wherever they go. The first reason counts. */
+  refuse(refusal: Refusal): void {
+    this.#rowsRefusal ??= refusal;
+  }
+
   /** Takes in the next block. Throws HttpError, also for a block before it. */
   async add(block: RowBlock): Promise<void> {
     const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
     this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
     if (this.#content.columns > profiledColumnsMax) {
-      throw new HttpError('limit_exceeded', 'The body has too many columns for so many rows: send it in several requests.');
+      this.refuse({ type: 'limit_exceeded', message: 'The body has too many columns for so many rows: send it in several requests.' });
     }
     this.#rowCount += block.profile.rows;
     this.#droppedCells += block.profile.dropped ?? 0;
@@ -125,15 +139,17 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#take(block);
   }
 
-  /** Stores the rows where the request's event refers to them, or says why the committed state refuses the request. Throws HttpError. */
-  async store(): Promise<StoredRows> {
+  /** Stores the rows where the request's event refers to them, or says why the request is refused. Throws HttpError. */
+  async store(judge: JudgeRows): Promise<StoredRows> {
+    if (this.#rowsRefusal !== null) return { refusal: await this.#firstRefusal(this.#rowsRefusal, judge) };
     if (this.#blocks === 0) return this.#storeOnly();
     if (this.#refusal !== null) return { refusal: this.#refusal };
     await this.#keeping;
     // Only now it is known how many rows there are.
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
-    await this.#append();
+    const turnedAway = await this.#append();
+    if (turnedAway !== null) return { refusal: turnedAway };
     return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#blocks, content: this.#content } };
   }
 
@@ -144,10 +160,27 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#store.takeBack(this.#writtenAhead).catch(() => undefined);
   }
 
+  /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
+  async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
+    if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
+    return this.#refusal ?? await this.#findRefusal() ?? judge(await this.#profile()) ?? last;
+  }
+
+  /** The profile of all rows. To be called once, and not before `#append`. */
+  async #profile(): Promise<Profile> {
+    if (this.#only !== null) return this.#only.profile;
+    await this.#keeping;
+    const chain = new ProfileChain();
+    for await (const { profile } of this.#spooled()) chain.add(profile);
+    chain.add(this.#dropped.build());
+    return chain.build();
+  }
+
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
     const { teamId, asSegments, dropsCells } = this.#options;
-    if (block === null) return { source: dropsCells ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
+    // A chunk without rows has no cells, so all of them are counted.
+    if (block === null) return { source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
     const { profile, ids } = block;
     this.#store.rateLimits?.take('rows', teamId, profile.rows);
     const refusal = await this.#findRefusal();
@@ -173,7 +206,8 @@ export class BodyBlocks implements AsyncDisposable {
     else rateLimits?.count('rows', teamId, block.profile.rows);
     if (performance.now() - this.#began > bodyLife) throw new HttpError(lateBody.type, lateBody.message);
     if (isFirst) this.#refusal = await this.#findRefusal();
-    if (this.#refusal !== null) return;
+    if (this.#rowsRefusal !== null) this.#dropped.add(block.profile);
+    if (this.#refusal !== null || this.#rowsRefusal !== null) return;
     await this.#keeping;
     this.#keeping = this.#keep(block);
     // Whoever waits for it next sees the error.
@@ -187,22 +221,29 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
   }
 
-  async #append(): Promise<void> {
+  /** Appends the blocks, unless a quota turns the body away: it says why, and they are dropped. */
+  async #append(): Promise<TurnedAway | null> {
     const { submitter, bodyLimits } = this.#store;
     const { teamId } = this.#options;
     const bodyId = this.#bodyId;
-    await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    try {
+      await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    } catch (error) {
+      if (error instanceof TurnedAway) return error;
+      throw error;
+    }
     this.#writtenAhead = [];
     await eachInParallel(this.#spooled(), appendsMax, async ({ body, ...block }, number) => {
       await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
     }, () => undefined);
+    return null;
   }
 
   async *#spooled(): AsyncGenerator<SpooledBlock, void, undefined> {
     for await (const entry of this.#spool.entries()) yield decodeBlock(entry);
   }
 
-  async #findRefusal(): Promise<Refusal | null> {
+  async #findRefusal(): Promise<Refusal | TurnedAway | null> {
     return (await this.#refuses)({ rows: this.#rowCount, profiledColumns: this.#content.columns });
   }
 }

@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import type { RowSource } from '../../events/event.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
-import type { RowReader } from '../../formats/row-reader.ts';
+import type { Remarks, RowReader } from '../../formats/row-reader.ts';
 import { readMediaType, type MediaType } from './media-type.ts';
-import { BodyBlocks, type BlockStore, type Refuses, type StoredRows } from './body-blocks.ts';
+import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
@@ -22,6 +22,8 @@ export interface RowReceiver extends BlockStore {
 
 /** To be disposed once the request is submitted, or refused: then nothing of its rows is left. */
 export interface ReceivedRows extends AsyncDisposable {
+  /** Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not known. */
+  readonly isWhole: boolean;
   /** The members of the body except its rows; null for a bare array, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body had rows, or an array or header for them. */
@@ -29,13 +31,13 @@ export interface ReceivedRows extends AsyncDisposable {
   /** How many rows the body had, and how many cells were left out because no row may hold them. */
   readonly rowCount: number;
   readonly droppedCells: number;
-  /** How many lines of CSV or TSV had fewer cells than the header. */
-  readonly shortLines: number;
+  readonly remarks: Remarks;
   /**
-   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. Throws
-   * HttpError: `rate_limited` when the team may not write as many, `limit_exceeded` or `payment_required` when it has too many bodies open.
+   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. `judge` is asked only
+   * about rows that are refused anyway, for a refusal that comes first. Throws HttpError: `rate_limited` when the team may not write as many,
+   * `limit_exceeded` or `payment_required` when it has too many bodies open.
    */
-  store(): Promise<StoredRows>;
+  store(judge: JudgeRows): Promise<StoredRows>;
 }
 
 /** Rows of this many bytes take no longer to read than other requests. */
@@ -79,7 +81,13 @@ export async function receiveRows(
   const reader = readerOf(readMediaType(request, rowTypes), options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
-  const body = new BodyBlocks(receiver, { teamId: request.principal.teamId, asSegments, dropsCells, lookUp });
+  const body = new BodyBlocks(receiver, {
+    teamId: request.principal.teamId, asSegments, dropsCells,
+    lookUp: async () => {
+      const refuses = await lookUp();
+      return (arrived) => identity.turnedAway?.() ?? refuses(arrived);
+    },
+  });
   const close = async (): Promise<void> => {
     await body[Symbol.asyncDispose]();
     place.release();
@@ -88,13 +96,17 @@ export async function receiveRows(
     for await (const chunk of bodyChunks(request, receiver.bodyBytesMax)) {
       if (chunk.length > smallBodyBytesMax) await receiver.turns.take();
       identity.digest?.update(chunk);
-      for (const block of reader.push(chunk)) await body.add(block);
+      for (const block of reader.push(chunk)) {
+        if (reader.refusal !== null) body.refuse(reader.refusal);
+        await body.add(block);
+      }
     }
-    const { blocks, envelope, hasRows, shortLines } = reader.end();
+    const { blocks, envelope, ...end } = reader.end();
+    if (reader.refusal !== null) body.refuse(reader.refusal);
     for (const block of blocks) await body.add(block);
     return {
-      members: envelope, hasRows, rowCount: body.rowCount, droppedCells: body.droppedCells, shortLines,
-      store: () => body.store(), [Symbol.asyncDispose]: close,
+      ...end, members: envelope, rowCount: body.rowCount, droppedCells: body.droppedCells,
+      store: (judge) => body.store(judge), [Symbol.asyncDispose]: close,
     };
   } catch (error) {
     await close();

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HttpError } from '../answers/http-error.ts';
+import { HttpError, noEffect } from '../answers/http-error.ts';
 
 /** How many bytes a spool keeps in memory. */
 const memoryBytesMax = 1024 * 1024;
@@ -80,5 +80,5 @@ async function readWhole(file: FileHandle, length: number, position: number): Pr
 }
 
 function unavailable(cause: unknown): HttpError {
-  return new HttpError('service_unavailable', 'There is no room to keep the body until it is whole: nothing was changed.', {}, { cause });
+  return new HttpError('service_unavailable', `There is no room to keep the body until it is whole. ${noEffect}`, {}, { cause });
 }

@@ -1,12 +1,14 @@
 /** The free space that the disks of this process keep: below it, requests that store much are refused, and far below it all writes (docs/limits.md). */
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Config } from '../../app/config.ts';
 import { formatByteSize } from '../../byte-size.ts';
-import { HttpError } from '../answers/http-error.ts';
+import type { DiskRoom } from '../../usage/disk-share.ts';
+import { noEffect } from '../answers/http-error.ts';
 import { guardLargeBody, largeBodyBytes } from '../bodies/request-body.ts';
 import type { App } from '../server/app-type.ts';
+import { turnAwayLater, TurnedAway } from '../submit/turned-away.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -57,6 +59,8 @@ export class DiskFloor {
   readonly #options: DiskFloorOptions;
   #free: Promise<FreeBytes> = Promise.resolve(new Map());
   #lookedAt = -Infinity;
+  /** The device of each folder that could be asked. */
+  #devices: ReadonlyMap<WatchedFolder['name'], number> = new Map();
   #isLow = false;
   #isLast = false;
 
@@ -73,25 +77,48 @@ export class DiskFloor {
     return this.#free;
   }
 
-  /** Rejects with HttpError `service_unavailable` while a disk has less free than it must keep. */
+  /** The disks that teams fill, with what is left above the floor at which all writes stop. Folders of one device are one disk. */
+  async rooms(): Promise<DiskRoom[]> {
+    const free = await this.free();
+    const devices = this.#devices;
+    return [...new Set(devices.values())].map((device) => {
+      const names = [...free.keys()].filter((name) => devices.get(name) === device);
+      const left = Math.max(0, Math.min(...names.map((name) => free.get(name)!)) - this.#lastMin);
+      return { hasTables: names.includes('postgres'), hasFiles: names.includes('files'), left };
+    });
+  }
+
+  /** Rejects with TurnedAway `service_unavailable` while a disk has less free than it must keep. */
   async require(): Promise<void> {
     if (this.#isBelow(await this.free())) throw this.#refusal(this.#options.freeMin);
   }
 
-  /** Refuses requests to all routes of the app that come with large bodies, or to routes that store bytes; when hardly anything is left, all writes that add something. */
+  /**
+   * Turns away requests to all routes of the app that come with large bodies, or to routes that store bytes; when hardly anything is left, all writes that add something.
+   * A command with an Idempotency-Key goes on as far as the look for the outcome of an earlier try.
+   */
   addTo(app: App): void {
     const keepsTables = this.#options.folders.some(({ name }) => name === 'postgres');
     app.addHook('preHandler', (request, _reply, done) => {
       const { headers } = request.raw;
       const { storesBytes, operation } = request.routeOptions.config;
+      // Queries and what operators do are no commands.
+      const isCommand = operation !== undefined && operation.isCommand !== false;
+      const require = async (hasRoom: Promise<void>): Promise<void> => {
+        try {
+          await hasRoom;
+        } catch (error) {
+          if (!(error instanceof TurnedAway) || !isCommand || headers['idempotency-key'] === undefined) throw error;
+          turnAwayLater(request.raw, error);
+        }
+      };
       if (storesNothing.has(request.method)) {
         done();
       } else if (storesBytes === true || Number(headers['content-length'] ?? 0) > largeBodyBytes) {
-        this.require().then(() => done(), done);
+        require(this.require()).then(() => done(), done);
       } else {
-        if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined) guardLargeBody(request.raw, () => this.require());
-        // Queries and what operators do are no commands.
-        if (keepsTables && operation !== undefined && operation.isCommand !== false) this.#requireLast().then(() => done(), done);
+        if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined) guardLargeBody(request.raw, () => require(this.require()));
+        if (keepsTables && isCommand) require(this.#requireLast()).then(() => done(), done);
         else done();
       }
     });
@@ -106,17 +133,21 @@ export class DiskFloor {
     return Math.floor(this.#options.freeMin * lastPart);
   }
 
-  #refusal(min: number): HttpError {
-    return new HttpError('service_unavailable', `The service's disk has less than ${formatByteSize(min)} free. Nothing was changed.`, { 'retry-after': String(retryAfterSeconds) });
+  #refusal(min: number): TurnedAway {
+    return new TurnedAway('service_unavailable', `The service's disk has less than ${formatByteSize(min)} free. ${noEffect}`, { 'retry-after': String(retryAfterSeconds) });
   }
 
   async #look(): Promise<FreeBytes> {
     const free = new Map<WatchedFolder['name'], number>();
+    const devices = new Map<WatchedFolder['name'], number>();
     await Promise.all(this.#options.folders.map(async ({ name, path }) => {
       // A folder that cannot be asked fails where it is used.
-      const found = await statfs(path).catch(() => null);
-      if (found !== null) free.set(name, found.bavail * found.bsize);
+      const [found, folder] = await Promise.all([statfs(path), stat(path)]).catch(() => [null, null]);
+      if (found === null || folder === null) return;
+      free.set(name, found.bavail * found.bsize);
+      devices.set(name, folder.dev);
     }));
+    this.#devices = devices;
     this.#tell(free);
     return free;
   }

@@ -2,7 +2,7 @@
  * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from the others: who
  * finds none left waits first, and is refused after a while.
  */
-import { HttpError } from '../answers/http-error.ts';
+import { HttpError, noEffect } from '../answers/http-error.ts';
 
 /** What is shared out (docs/limits.md). */
 export const shareNames = ['bodies', 'pages', 'queries', 'sql', 'exports', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
@@ -15,8 +15,8 @@ export interface FairSharesOptions {
   readonly name: ShareName;
   /** How many units there are. */
   readonly capacity: number;
-  /** Between whom the units are shared: teams, unless it says uploads. The comments below say `team` for both. */
-  readonly holder?: 'team' | 'upload';
+  /** Between whom the units are shared: teams, unless it says otherwise. The comments below say `team` for all of them. */
+  readonly holder?: 'team' | 'upload' | 'team or client address';
   /** The most units that one of them holds; by default as many as its share allows. */
   readonly eachAtMost?: number;
   /** The same while several of them take some. */
@@ -219,8 +219,8 @@ export class FairShares {
     const held = this.#held.get(team) ?? 0;
     const isOwn = held > 0 && [...this.#held.values()].every((others) => others <= held);
     onRefused(name, isOwn ? 'team' : 'process');
-    if (!isOwn) return new HttpError('service_unavailable', 'The service is too busy. Nothing was changed.');
-    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). Nothing was changed.`;
+    if (!isOwn) return new HttpError('service_unavailable', `The service is too busy. ${noEffect}`);
+    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). ${noEffect}`;
     return new HttpError('rate_limited', message);
   }
 }

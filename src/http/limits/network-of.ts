@@ -1,13 +1,18 @@
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** Clients whose connections have ended, or of which a proxy says no address. */
+const unknown = 'unknown';
 
 /**
  * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because one customer usually has them all. An
- * IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. Clients whose connections have ended share one.
+ * IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some proxies add, is left out. Texts that are no address share one network.
  */
 export function networkOf(address: string | undefined): string {
-  if (address === undefined) return 'unknown';
-  const [plain] = address.split('%', 1);
-  if (!isIPv6(plain!)) return address;
+  if (address === undefined) return unknown;
+  const [, inBrackets, beforePort] = /^(?:\[([^\]]{1,100})\](?::\d{1,5})?|([\d.]{7,15}):\d{1,5})$/.exec(address) ?? [];
+  const [plain] = (inBrackets ?? beforePort ?? address).split('%', 1);
+  if (isIPv4(plain!)) return plain!;
+  if (!isIPv6(plain!)) return unknown;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain!);
   if (mapped !== null) return mapped[1]!;
   const [before, after] = plain!.split('::') as [string, string?];

@@ -5,11 +5,11 @@ import type { FairShares, Share } from './fair-shares.ts';
 import { whileOthersWait } from './slow-clients.ts';
 
 /**
- * Takes bytes of what is on its way out, for an answer, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
+ * Takes bytes of what is on its way out, for an answer to a team or client address, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
  * and with ClientGone if the client did not wait for them. While other teams find none, a client that reads slowly is cut off.
  */
-export async function takeOutgoing(outgoingBytes: FairShares, teamId: string, bytes: number, reply: FastifyReply): Promise<Share> {
-  const share = await outgoingBytes.take(teamId, bytes);
+export async function takeOutgoing(outgoingBytes: FairShares, holder: string, bytes: number, reply: FastifyReply): Promise<Share> {
+  const share = await outgoingBytes.take(holder, bytes);
   const { raw } = reply;
   const { socket } = reply.request.raw;
   const release = (): void => {

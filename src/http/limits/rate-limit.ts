@@ -1,4 +1,4 @@
-/** One rate limit: counts the units that each team, or each client address, uses in a time window (docs/rate-limits.md). */
+/** One rate limit: counts the units that each team uses in a time window (docs/rate-limits.md). */
 import { largeLruCache } from '../../large-lru-cache.ts';
 import type { LimitName } from '../server/request-observer.ts';
 
@@ -18,24 +18,19 @@ export interface Refusal {
 /** Windows are kept for this many teams, the most recently used. */
 const teamsMax = 100_000;
 
-/** A limit for each team, or for each client address (the comments say `team` for both): units in a window that begins with the first use. */
+/** A limit for each team: units in a window that begins with the first use. */
 export class RateLimit {
   /** The name of the policy in the `RateLimit` fields. */
   readonly name: LimitName;
   readonly #max: number;
   readonly #windowMs: number;
-  readonly #holder: string;
   readonly #windows = largeLruCache<string, Window>(teamsMax);
 
-  /**
-   * @param max the most units in a window
-   * @param holder whose limit it is, in words
-   */
-  constructor(name: LimitName, max: number, windowMs: number, holder = 'team') {
+  /** @param max the most units in a window */
+  constructor(name: LimitName, max: number, windowMs: number) {
     this.name = name;
     this.#max = max;
     this.#windowMs = windowMs;
-    this.#holder = holder;
   }
 
   /**
@@ -80,7 +75,7 @@ export class RateLimit {
     const { max, seconds } = this.policy;
     const { units, seconds: wait } = this.left(teamId);
     return {
-      message: `The limit of the ${this.#holder} is ${max} ${this.name} in ${seconds} s. For the next ${wait} s ${units} of them are left.`,
+      message: `The limit of the team is ${max} ${this.name} in ${seconds} s. For the next ${wait} s ${units} of them are left.`,
       headers: { 'retry-after': String(wait) },
     };
   }

@@ -44,7 +44,7 @@ export interface Shares {
   readonly sql: FairShares;
   /** Exports that are made and sent. */
   readonly exports: FairShares;
-  /** Bytes of pages and files that are read, or that their clients have not read yet. */
+  /** Bytes of pages and files that are read, or that their clients have not read yet; static files count for client addresses. */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
   readonly writes: FairShares;
@@ -60,7 +60,9 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
   const open = (name: ShareName, capacity: number, more: Partial<FairSharesOptions> = {}): FairShares => {
     return new FairShares({ name, capacity, waitMs: config.OUTCOME_WAIT_MS, onRefused, ...more });
   };
-  const openWithKept = (name: ShareName, capacity: number): FairShares => open(name, capacity, { kept: Math.floor(capacity / keptPart) });
+  const openWithKept = (name: ShareName, capacity: number, more: Partial<FairSharesOptions> = {}): FairShares => {
+    return open(name, capacity, { kept: Math.floor(capacity / keptPart), ...more });
+  };
   const writeUnitsMin = Math.ceil(config.APPEND_QUEUE_BYTES_MAX / Math.min(writesAtOnce, config.APPEND_QUEUE_EVENTS_MAX));
   return {
     bodies: openWithKept('bodies', bodiesAtOnce),
@@ -68,7 +70,7 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
     queries: openWithKept('queries', queriesAtOnce),
     sql: openWithKept('sql', sqlAtOnce),
     exports: openWithKept('exports', exportsAtOnce),
-    outgoingBytes: openWithKept('outgoing_bytes', config.RESPONSE_BYTES_MAX),
+    outgoingBytes: openWithKept('outgoing_bytes', config.RESPONSE_BYTES_MAX, { holder: 'team or client address' }),
     writes: open('writes', config.APPEND_QUEUE_BYTES_MAX, { eachWhenShared: writesOfTeamAtOnce * writeUnitsMin }),
     writeUnitsMin,
     signedPuts: open('signed_puts', config.CONNECTIONS_MAX, { holder: 'upload', eachAtMost: putsOfUploadAtOnce }),

@@ -187,10 +187,10 @@ function requestHeadersOf(operation: Operation, method: string) {
 function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
   const { ifMatch, body, errors = [] } = operation;
   return [...new Set<ErrorType>([
-    'request_validation_error', 'method_not_allowed', 'internal_error',
+    'request_validation_error', 'method_not_allowed', 'internal_error', 'rate_limited',
     ...(answerTypesOf(operation).length === 0 ? [] : ['not_acceptable'] as const),
     // src/http/access/ decides what a token may do, and which tables it reaches.
-    ...(isPublic ? [] : ['request_error', 'rate_limited', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
+    ...(isPublic ? [] : ['request_error', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
     // Every command adds to the log, of which a team may have used up its bytes of the day.
     ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
     ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large', 'request_timeout'] as const),
@@ -287,6 +287,6 @@ function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
     ...(status === 405 ? ['Allow'] as const : []),
     ...(status === 429 || status === 503 ? ['Retry-After'] as const : []),
     ...(status === 416 ? ['Content-Range'] as const : []),
-    ...(types.includes('outcome_unknown') ? ['Job-ID'] as const : []),
+    ...(types.includes('outcome_unknown') ? ['Job-ID', 'Tablog-Turned-Away'] as const : []),
   ];
 }

@@ -21,7 +21,7 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   not_acceptable: ['`Accept` names only media types that the answer does not have. The message says which it has.', 'Accept: none of it is there. This path answers with application/json.'],
   query_invalid: ['The SQL is no SELECT that is possible here, or does not fit the tables. The message is that of the engine, or says what is not possible.', 'There is no table "cars".'],
   query_timeout: ['The query takes longer than a query may.', 'The query took longer than 30 s.'],
-  request_timeout: ['The body arrives too slowly, or took too long. The connection is closed. Nothing was changed.', 'The body arrives too slowly: less than 1024 bytes a second came in 30 s.'],
+  request_timeout: ['The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.', 'The body arrives too slowly: less than 1024 bytes a second came in 30 s.'],
   upload_incomplete: ['Not all of the file has arrived.', 'Not all of the file has arrived.'],
   upload_completed: ['The upload is complete already.', 'The upload is complete already.'],
   precondition_failed: ['It has changed since the version in `If-Match`.', 'the row has changed: its version is 45, not 42 or older'],
@@ -32,10 +32,10 @@ export const errorMeanings: Readonly<Record<ErrorType, readonly [meaning: string
   column_id_reserved: ['A column ID is reserved.', 'schema.columns[0].id: the column ID "$stashID" is reserved'],
   column_id_not_unique: ['A column ID occurs twice in the schema.', 'schema.columns[1].id: the column ID "name" occurs twice'],
   rate_limited: [
-    'The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token came from the address of the client. Nothing was changed. `Retry-After` says when to try again.',
+    'The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again.',
     'The limit of the team is 100 requests in 60 s. For the next 30 s 0 of them are left.',
   ],
   internal_error: ['Something went wrong in the service. It is in its log, under the ID of the request.', 'Something went wrong here. The log has more under 4bZ2vQkM-1f.'],
-  service_unavailable: ['The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed.', 'The service is too busy, or part of it is away. Nothing was changed.'],
-  outcome_unknown: ['Whether the request took effect was not known in time. `Job-ID` has the ID under which to ask.', 'Nobody could tell in time whether the request took effect.'],
+  service_unavailable: ['The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.', 'The service is too busy, or part of it is away. Nothing was changed by this try.'],
+  outcome_unknown: ['Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.', 'Nobody could tell in time whether the request took effect.'],
 };

@@ -115,9 +115,16 @@ export const responseHeaders = {
   'Page-Location': {
     header: 'Location', schema: z.literal('docs'), required: true, example: 'docs', description: 'The page, relative to this address.',
   },
+  'File-Location': {
+    header: 'Location', schema: z.url(), required: true, example: 'https://files.example.org/files/9fJ0Zb2mQ3yTn1cXv7LkWg/photo.png', description: 'The URL of the file.',
+  },
   'Job-ID': {
     schema: z.string(), required: false, example: 'djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl',
     description: 'With `outcome_unknown`: the ID of the job that the request has become.',
+  },
+  'Tablog-Turned-Away': {
+    schema: z.enum(['service_unavailable', 'limit_exceeded', 'payment_required']), required: false, example: 'payment_required',
+    description: 'With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.',
   },
   'Request-ID': {
     schema: z.string(), required: false, example: '4bZ2vQkM-1f',
@@ -156,6 +163,10 @@ export const responseHeaders = {
   },
   'Tablog-Short-Lines': {
     schema: z.int().min(1), required: false, example: 2, description: 'How many lines of CSV or TSV had fewer cells than the header. The columns of those that are missing are empty.',
+  },
+  'Tablog-Notes': {
+    schema: z.string(), required: false, example: 'column_1: had no name; column_4: had no name and no values, and was left out',
+    description: 'What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.',
   },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',

@@ -3,27 +3,29 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../server/app-type.ts';
+import { newNonce } from '../answers/nonce.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 
 /** URLs are relative, so that the page also works behind a path prefix of a proxy. */
-const page = `<!doctype html>
+const pageOf = (nonce: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Tablog</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/swagger-ui.css" nonce="${nonce}">
 </head>
 <body>
 <div id="page"></div>
 <noscript>This page needs JavaScript. The document itself is <a href="openapi.json">openapi.json</a>.</noscript>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
+<script src="docs/swagger-ui-bundle.js" nonce="${nonce}"></script>
+<script src="docs/start.js" nonce="${nonce}"></script>
 </body>
 </html>
 `;
@@ -32,19 +34,23 @@ const page = `<!doctype html>
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, validatorUrl: null });
 `;
 
-/** The page may load resources of this service only. The icons in its style sheet are data URLs. */
-const contentSecurityPolicy = [
-  'default-src \'none\'', 'script-src \'self\'', 'style-src \'self\'', 'img-src \'self\' data:', 'connect-src \'self\'',
+/** The page may load its own scripts and styles, and what the interface answers: uploaded files may be scripts at the same origin. The icons in its style sheet are data URLs. */
+const policyOf = (nonce: string): string => [
+  'default-src \'none\'', `script-src 'nonce-${nonce}'`, `style-src 'nonce-${nonce}'`, 'img-src \'self\' data:', 'connect-src \'self\'',
   'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'',
 ].join('; ');
 
 const swaggerUi = createRequire(import.meta.url);
 
-/** `document` is called once all routes are registered. */
-export function addDocumentationRoutes(app: App, document: () => OpenApiDocument): void {
+/** `document` is called once all routes are registered. `outgoingBytes`: what counts the bytes of the files. */
+export function addDocumentationRoutes(app: App, outgoingBytes: FairShares | null, document: () => OpenApiDocument): void {
+  /** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
+  function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
+    if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
+    return sendFile(request, setVersion(reply, file.version), file, outgoingBytes);
+  }
   const method = ['GET', 'HEAD'];
   const documentFile = once(() => makeFile('application/json; charset=utf-8', JSON.stringify(document())));
-  const pageFile = once(() => makeFile('text/html; charset=utf-8', page));
   const filesOfPage = new Map<string, () => StaticFile | Promise<StaticFile>>([
     ['start.js', once(() => makeFile('text/javascript; charset=utf-8', startScript))],
     ['swagger-ui-bundle.js', once(() => readSwaggerUi('text/javascript; charset=utf-8', 'swagger-ui-bundle.js'))],
@@ -56,7 +62,12 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
   });
   app.route({
     method, url: '/docs', config: { public: true, operation: serviceOperations.page },
-    handler: (request, reply) => replyWithFile(request, reply, pageFile()),
+    handler: (_request, reply) => {
+      const nonce = newNonce();
+      return reply.headers({
+        'content-security-policy': policyOf(nonce), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer',
+      }).type('text/html; charset=utf-8').send(pageOf(nonce));
+    },
   });
   app.route({
     method, url: '/docs/:file', config: { public: true, operation: serviceOperations.pageFile },
@@ -66,12 +77,6 @@ export function addDocumentationRoutes(app: App, document: () => OpenApiDocument
       return replyWithFile(request, reply, await file());
     },
   });
-}
-
-/** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
-function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
-  if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
-  return sendFile(request, setVersion(reply, file.version).header('content-security-policy', contentSecurityPolicy), file);
 }
 
 async function readSwaggerUi(type: string, name: string): Promise<StaticFile> {

@@ -1,11 +1,11 @@
 /**
  * The public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with its declared
- * type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts.
+ * type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts. With `FILES_URL` it has an origin of its own.
  */
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { isFileName } from '../../files/file-name.ts';
+import { filePath, isFileName } from '../../files/file-name.ts';
 import { readBytes, type FileStore } from '../../files/file-store.ts';
 import type { PublicFile, UploadQueries } from '../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
@@ -14,6 +14,7 @@ import { replyWithError } from '../answers/error-reply.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
+import type { FilesOrigin } from '../requests/files-origin.ts';
 import { readIfRange, readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
@@ -32,6 +33,8 @@ export interface FilesRouteDependencies {
   readonly shares: Pick<Shares, 'outgoingBytes'>;
   readonly uploads: UploadQueries;
   readonly files: FileStore;
+  /** Null: files have no origin of their own. */
+  readonly filesOrigin: FilesOrigin | null;
   /** How long caches may keep a file before they ask again, in seconds. */
   readonly filesCacheSeconds: number;
   /** Rejects while the read model has not caught up with its log. */
@@ -39,12 +42,13 @@ export interface FilesRouteDependencies {
 }
 
 export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): void {
-  const { uploads, filesCacheSeconds, requireReadModel } = dependencies;
+  const { uploads, filesOrigin, filesCacheSeconds, requireReadModel } = dependencies;
   app.route({
     method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
     config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),
     handler: async (request, reply) => {
       const { fileID, fileName } = request.params as z.output<typeof path>;
+      if (filesOrigin?.isMissedBy(request) === true) return reply.redirect(`${filesOrigin.base}${filePath(fileID, fileName)}`, 307);
       const hasTag = readKnownTags(request);
       const isOfPart = readIfRange(request);
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;

@@ -12,6 +12,9 @@ export interface Health {
 
 export type CheckHealth = () => Health | Promise<Health>;
 
+/** The health of a process that stops. */
+export const stopping: Health = { notReady: ['The service is stopping.'], problems: [] };
+
 /** `/livez`: the process runs. `/readyz`: it serves requests; 503 with the reasons if not. */
 export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
   const ok = { data: { status: 'ok' } };

@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
+import type { App } from '../server/app-type.ts';
 import { serviceOperations } from '../openapi/operations/service.ts';
+import { addHealthRoutes, type CheckHealth } from './health.ts';
 
 /** The metrics of the service, as text. */
 export interface Scraped {
@@ -18,14 +20,19 @@ export function metricsRoute(metrics: Scraped): RouteOptions {
   };
 }
 
-/** Serves `/metrics`, and nothing else, on its own port. Resolves to a function that closes it; rejects when it cannot listen. */
+/**
+ * Serves `/metrics` and the probes, and nothing else, on their own port, where no limit of a client address holds. Resolves to a function that closes it;
+ * rejects when it cannot listen.
+ */
 export async function serveMetrics(
   metrics: Scraped,
+  checkHealth: CheckHealth,
   address: { readonly host: string; readonly port: number },
   log: FastifyBaseLogger,
 ): Promise<() => Promise<void>> {
-  const app = fastify();
+  const app = fastify() as unknown as App;
   app.route(metricsRoute(metrics));
+  addHealthRoutes(app, checkHealth);
   await app.listen(address);
   log.info({ port: (app.server.address() as AddressInfo).port }, 'metrics are served on a port of their own');
   return async () => {

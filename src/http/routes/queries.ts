@@ -1,5 +1,7 @@
 /** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. `POST /query`: SQL. */
-import { readMembers, readMembersExactly } from '../../formats/read-members.ts';
+import { numberToken } from '../../formats/exact-json.ts';
+import { readMembersExactly } from '../../formats/read-members.ts';
+import { isExactNumber } from '../../values/json-text.ts';
 import type { FastifyReply } from 'fastify';
 import { answerQuery, answerSql, type QueryDependencies } from '../answers/answer-query.ts';
 import { rowsFormatOf } from '../answers/rows-page.ts';
@@ -12,6 +14,7 @@ import { invalidContinuation } from '../requests/continuation.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import type { SqlRequest } from '../../query/protocol.ts';
+import { excerptOf } from '../../values/build-profile.ts';
 
 /** The largest body of a query. */
 const bodyBytesMax = 1024 * 1024;
@@ -33,7 +36,7 @@ export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies)
   app.post('/query', { config: { operation: queryOperations.querySql } }, async (request, reply) => {
     readMediaType(request, ['application/json']);
     const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
-    const { sql, parameters, format } = only(sqlMembers, readMembers(bytes));
+    const { sql, parameters, format } = only(sqlMembers, readMembersExactly(bytes, ['parameters']));
     return answerSql(dependencies, reply, { sql: readSql(sql), parameters: readParameters(parameters), format: readFormat(format, reply) });
   });
 }
@@ -47,9 +50,15 @@ function readSql(given: unknown): string {
 
 function readParameters(given: unknown): SqlRequest['parameters'] {
   if (given === undefined) return [];
-  const isParameter = (value: unknown): boolean => value === null || ['string', 'number', 'boolean'].includes(typeof value);
+  const isParameter = (value: unknown): boolean => value === null || ['string', 'boolean'].includes(typeof value) || numberToken(value) !== null;
   const isGood = typeof given === 'object' && given !== null && Object.values(given).every(isParameter);
   if (!isGood) throw new HttpError('request_validation_error', 'parameters: must be an array or an object of texts, numbers, booleans and null');
+  for (const [name, value] of Object.entries(given)) {
+    const token = numberToken(value);
+    if (token === null || isExactNumber(token)) continue;
+    const place = Array.isArray(given) ? `parameters[${name}]` : `parameters.${name}`;
+    throw new HttpError('column_has_invalid_value', `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text`);
+  }
   return given as SqlRequest['parameters'];
 }
 

@@ -4,11 +4,13 @@ import { addRows, addRowsQuery } from '../../../commands/add-rows.ts';
 import { deleteRow } from '../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { refuseRequest } from '../../../commands/refuse-request.ts';
+import { refusalOfCells } from '../../../projections/tables/guards.ts';
 import { pageBytesAtMost, type PageQueries } from '../../../projections/tables/pages.queries.ts';
 import type { TableQueries } from '../../../projections/tables/tables.queries.ts';
 import type { QueryEngine } from '../../query/query-engine.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
-import { packBody } from '../../events/event-codec.ts';
+import { packBody, type PackedBody } from '../../events/event-codec.ts';
+import type { Refusal } from '../../events/outcome.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
@@ -92,13 +94,13 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   app.post(path, {
     schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, tableId, ifMatch, query: request.query, limits };
-    const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
+    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
+    const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
   });
@@ -127,18 +129,23 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
     const bytes = isSmall ? await collectBody(request, bodyBytesMax) : await collectInPlace(shares.bodies, request, bodyBytesMax);
     identity.digest?.update(bytes);
-    const { block, rowId: givenRowId } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
+    const { block, rowId: givenRowId, refusal: refusalOfRow } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
     const tableId = tableIdOf(request);
     const row = rowOf(request) ?? neverARow;
     const { rowID: rowId } = request.params as RowPath;
     const event = patchRow({
       teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
     });
-    const body = block.body.length < 1024 ? { codec: 0, bytes: block.body } : await packBody(block.body);
     rateLimits?.take('rows', teamId, 1);
-    const refusal = isSmall ? null : (await tables.target(teamId, tableId, null)).refusal ?? await rows.refusalOfPatch(teamId, tableId, row, ifMatch);
+    const findRefusal = async (): Promise<Refusal | null> => {
+      const { schema, refusal } = await tables.target(teamId, tableId, null);
+      const first = refusal ?? await rows.refusalOfPatch(teamId, tableId, row, ifMatch);
+      if (first !== null || refusalOfRow === null) return first;
+      return refusalOfCells(event, schema, block.profile) ?? refusalOfRow;
+    };
+    const refusal = isSmall && refusalOfRow === null ? null : await findRefusal();
     const { etag, result } = refusal === null
-      ? await submitter.submit(teamId, identity, event, body)
+      ? await submitter.submit(teamId, identity, event, await packPatch(block.body))
       : await submitter.submit(teamId, identity, refuseRequest(teamId, refusal));
     return setDroppedCells(setVersion(reply, etag), result.droppedCells).type(json).send('{}');
   });
@@ -152,6 +159,11 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     const { etag } = await submitter.submit(teamId, identity, event);
     return setVersion(reply, etag).type(json).send('{}');
   });
+}
+
+/** Short patches are not worth the compression. */
+async function packPatch(bytes: Uint8Array): Promise<PackedBody> {
+  return bytes.length < 1024 ? { codec: 0, bytes } : packBody(bytes);
 }
 
 /** An address that no row has: a malformed ID is answered like an unknown one. */

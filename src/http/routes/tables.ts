@@ -47,14 +47,14 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   app.post('/tables', {
     schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
-    const target = { teamId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
+    const { teamId, appId } = request.principal;
+    const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
     return writeRows(request, reply, dependencies, {
       lookUp: async () => {
         const refusal = await tables.refusalOfNew(teamId, tableLimits);
         return () => refusal;
       },
-      dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema: null, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });
         return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
@@ -66,13 +66,13 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   app.put('/tables/:tableID', {
     schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
   }, async (request, reply) => {
-    const { teamId } = request.principal;
+    const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
     const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, tableId, ifMatch, query: request.query, limits };
-    const { columns, refusal } = await tables.target(teamId, tableId, ifMatch);
+    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
+    const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      columns, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   });

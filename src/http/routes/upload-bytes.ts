@@ -8,6 +8,8 @@ import { verifyUploadUrl } from '../../security/upload-signature.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
+import type { Refusal } from '../../events/outcome.ts';
+import type { LogBytes } from '../../usage/log-bytes.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
@@ -26,6 +28,10 @@ export interface UploadBytesDependencies {
   readonly addressLimit: AddressLimit | null;
   /** Limits the bytes that come for a team; null: there are no limits. */
   readonly rateLimits: RateLimits | null;
+  /** Counts the bytes that teams take on disks in a day. */
+  readonly logBytes: Pick<LogBytes, 'refusalOfShare' | 'add'>;
+  /** Called when a team has no share of the disk left. */
+  readonly onRefused: (refusal: Refusal) => void;
   /** Rejects while the read model has not caught up with its log. */
   readonly requireReadModel: () => Promise<void>;
 }
@@ -42,7 +48,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
     schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put, storesBytes: true },
     onRequest: () => dependencies.requireReadModel(),
   }, async (request, reply) => {
-    const { store, keys, log, uploads, shares, addressLimit, rateLimits } = dependencies;
+    const { store, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused } = dependencies;
     const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
     if (expected === null) {
       const refusal = new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
@@ -50,12 +56,17 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
     }
     const { uploadId, contentType, expiresAt } = expected;
     if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
-    requireMediaType(request.raw.headers, contentType);
+    requireWholeFile(request.raw.headers, contentType);
     await shares.signedPuts.run(uploadId, async () => {
       const upload = await findOpen(uploads, uploadId);
       if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
+      const refusal = logBytes.refusalOfShare(upload.teamId, 'files');
+      if (refusal !== null) {
+        onRefused(refusal);
+        throw new HttpError(refusal.type, refusal.message);
+      }
       rateLimits?.countBody(upload.teamId, request);
-      await receive(store, request, expected);
+      logBytes.add(upload.teamId, { files: await receive(store, request, expected) });
       // Nothing else would remove for a day what came after the upload was given up.
       await findOpen(uploads, uploadId, () => store.remove({ kind: 'arrived', uploadId }));
     });
@@ -71,10 +82,18 @@ async function findOpen(uploads: UploadQueries, uploadId: string, cleanUp: () =>
   throw new HttpError('upload_not_found', 'There is no such upload.');
 }
 
-/** Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is kept of what came. */
-async function receive(store: LocalFileStore, request: FastifyRequest, { uploadId, sizeMax }: ExpectedUpload): Promise<void> {
+/** Resolves to the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is kept of what came. */
+async function receive(store: LocalFileStore, request: FastifyRequest, { uploadId, sizeMax }: ExpectedUpload): Promise<number> {
+  let size = 0;
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of bodyChunks(request, sizeMax)) {
+      size += chunk.length;
+      yield chunk;
+    }
+  };
   try {
-    await store.receive(uploadId, bodyChunks(request, sizeMax), sizeMax);
+    await store.receive(uploadId, counted(), sizeMax);
+    return size;
   } catch (error) {
     if (error instanceof UploadTooLarge) throw new HttpError('payload_too_large', error.message, {}, { cause: error });
     throw error;
@@ -82,7 +101,7 @@ async function receive(store: LocalFileStore, request: FastifyRequest, { uploadI
 }
 
 /** The file is stored byte for byte as sent, with the media type declared at its creation. */
-function requireMediaType(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
+function requireWholeFile(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
   const given = headers['content-type'];
   if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {
     throw new HttpError('request_validation_error', `Content-Type: it must be ${contentType}, which the upload was created with.`);
@@ -90,4 +109,6 @@ function requireMediaType(headers: Readonly<Record<string, string | string[] | u
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     throw new HttpError('request_validation_error', 'Content-Encoding: the file must be sent as it is.');
   }
+  // RFC 9110, 14.5: a part would be taken for the whole.
+  if (headers['content-range'] !== undefined) throw new HttpError('request_validation_error', 'Content-Range: the file must be sent whole.');
 }

@@ -22,6 +22,7 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
+import { turnedAwayOf } from '../submit/turned-away.ts';
 import type { UploadAnswers } from '../answers/upload-answers.ts';
 import { originOf } from '../requests/origin.ts';
 
@@ -86,8 +87,8 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
     if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
     // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
     if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
-    const file = upload.file ?? (await seal(files, uploadID, upload));
-    const applied = await submitter.submit(teamId, identity, completeUpload(teamId, request.params, file));
+    const event = turnedAwayOf(request.raw) ?? completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
+    const applied = await submitter.submit(teamId, identity, event);
     // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
     return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
   });

@@ -1,49 +1,117 @@
-/** Bounds the connections of a server, in all and by the address of the client. Where there are too many, an idle one makes room for a new one. */
+/**
+ * Bounds the connections of a server: how many are open, in all and of one client address, and how many new ones an address opens in a window
+ * (docs/rate-limits.md). Where too many are open, an idle one makes room for a new one.
+ */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../limits/network-of.ts';
+import { RefilledLimit } from '../limits/refilled-limit.ts';
+import type { RequestObserver } from './request-observer.ts';
 
 /** `_httpMessage`: its current response. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+
+export interface ConnectionBounds {
+  readonly max: number;
+  /** The most of one address. */
+  readonly eachMax: number;
+  /** The most new ones of one address in a window, without those that bring a valid token; 0: no limit. */
+  readonly newMax: number;
+  /** In milliseconds. */
+  readonly windowMs: number;
+  /** Whether an address is of a proxy that many clients share: for it, only `max` holds. */
+  readonly isProxy: (address: string | undefined) => boolean;
+  readonly observer: Pick<RequestObserver, 'connectionClosed'>;
+}
+
+/** How long a connection beyond the limit of new ones is held before it is closed, in milliseconds: else its client takes all the time that the process has. */
+const heldMs = 1000;
+/** How many are held at once; further ones are closed at once. */
+const heldMax = 1000;
+
+/** Gives back what a new connection took of the limit of its address. */
+const takenBy = new WeakMap<Socket, { readonly limit: RefilledLimit; readonly network: string }>();
+
+/** A request with a valid token came on this connection: it does not count to the limit of new ones. */
+export function acquit(socket: Socket): void {
+  const taken = takenBy.get(socket);
+  if (taken === undefined) return;
+  takenBy.delete(socket);
+  taken.limit.count(taken.network, -1);
+}
+
+/** Counts requests that were read on this connection for nothing, as if each had been a connection. */
+export function charge(socket: Socket, requests: number): void {
+  const taken = takenBy.get(socket);
+  taken?.limit.count(taken.network, requests);
+}
 
 /**
  * An address beyond `eachMax` loses its oldest idle connection. Beyond `max` in all, the address that holds most does. A new connection is closed if there is no
  * idle one. Idle is one without a request under way.
  */
-export function limitConnections(server: Server, { max, eachMax }: { readonly max: number; readonly eachMax: number }): void {
+export function limitConnections(server: Server, { max, eachMax, newMax, windowMs, isProxy, observer }: ConnectionBounds): void {
   /** The connections of each address, the oldest first. */
-  const held = new Map<string, Set<HttpSocket>>();
+  const openOf = new Map<string, Set<HttpSocket>>();
+  const held = new Set<Socket>();
+  const newOnes = newMax === 0 ? null : new RefilledLimit('connections', newMax, windowMs);
   let count = 0;
   server.on('connection', (socket: HttpSocket) => {
-    const address = networkOf(socket.remoteAddress);
-    const own = held.get(address) ?? new Set();
-    const isFull = count >= max;
-    if (isFull || own.size >= eachMax) {
-      const crowd = own.size >= eachMax ? own : largestOf(held);
+    const network = networkOf(socket.remoteAddress);
+    const isShared = isProxy(socket.remoteAddress);
+    if (!isShared && newOnes !== null) {
+      if (newOnes.take(network) !== null) {
+        observer.connectionClosed('new_of_address');
+        hold(socket);
+        return;
+      }
+      takenBy.set(socket, { limit: newOnes, network });
+    }
+    const own = openOf.get(network) ?? new Set();
+    const ownAreTooMany = !isShared && own.size >= eachMax;
+    if (ownAreTooMany || count >= max) {
+      observer.connectionClosed(ownAreTooMany ? 'open_of_address' : 'open');
+      const crowd = ownAreTooMany ? own : largestOf(openOf);
       const idle = [...crowd].find((other) => !other._httpMessage && !other.destroyed);
       if (idle === undefined) {
         socket.destroy();
         return;
       }
-      remove(idle);
+      remove(idle, networkOf(idle.remoteAddress));
       idle.destroy();
     }
     own.add(socket);
-    held.set(address, own);
+    openOf.set(network, own);
     count += 1;
-    socket.once('close', () => remove(socket, address));
+    socket.once('close', () => remove(socket, network));
   });
 
-  function remove(socket: HttpSocket, address = networkOf(socket.remoteAddress)): void {
-    const own = held.get(address);
+  /** Reads nothing of it, and closes it. */
+  function hold(socket: Socket): void {
+    if (held.size >= heldMax || count + held.size >= max) {
+      socket.destroy();
+      return;
+    }
+    held.add(socket);
+    // Only now: Node resumes a new connection in this turn.
+    process.nextTick(() => socket.pause());
+    const timer = setTimeout(() => socket.destroy(), heldMs);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      held.delete(socket);
+    });
+  }
+
+  function remove(socket: HttpSocket, network: string): void {
+    const own = openOf.get(network);
     if (own?.delete(socket) !== true) return;
     count -= 1;
-    if (own.size === 0) held.delete(address);
+    if (own.size === 0) openOf.delete(network);
   }
 }
 
-function largestOf(held: ReadonlyMap<string, ReadonlySet<HttpSocket>>): ReadonlySet<HttpSocket> {
+function largestOf(openOf: ReadonlyMap<string, ReadonlySet<HttpSocket>>): ReadonlySet<HttpSocket> {
   let largest: ReadonlySet<HttpSocket> = new Set();
-  for (const own of held.values()) if (own.size > largest.size) largest = own;
+  for (const own of openOf.values()) if (own.size > largest.size) largest = own;
   return largest;
 }

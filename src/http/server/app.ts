@@ -24,6 +24,7 @@ import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
 import { allowOrigins } from './cors.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
@@ -31,15 +32,17 @@ import type { ReadingFloor } from './slow-readers.ts';
 import type { SendingFloor } from '../bodies/body-pace.ts';
 import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
-import { addHealthRoutes, type CheckHealth } from '../routes/health.ts';
+import { addHealthRoutes, stopping, type CheckHealth } from '../routes/health.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
+import { trustIn } from '../../trusted-proxies.ts';
+import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 export interface AppDependencies {
   readonly config: Pick<
     Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS_MAX' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
+    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS_MAX' | 'RATE_LIMIT_CONNECTIONS' | 'RATE_LIMIT_WINDOW_MS' | 'TRUSTED_PROXIES' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
   >;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
@@ -53,7 +56,13 @@ export interface AppDependencies {
   readonly addressLimit?: AddressLimit | null;
   /** Limits preflights of browsers by that address; absent: there is no limit. */
   readonly preflightLimit?: AddressLimit | null;
+  /** Limits requests to paths that need no token, by that address; absent: there is no limit. */
+  readonly publicLimit?: AddressLimit | null;
+  /** The bytes of static files that clients have not read yet; absent: nobody counts them. */
+  readonly outgoingBytes?: FairShares | null;
   readonly isLinked: IsLinked;
+  /** Absent, or null: files have no origin of their own. */
+  readonly filesOrigin?: FilesOrigin | null;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
   /** Counts the requests of each team; absent: nobody does. */
@@ -78,18 +87,25 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, quarantinedSince, reachHead = () => null, isLinked, checkHealth,
+  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const sendingFloor: SendingFloor = { bytesPerSecond: config.BODY_RATE_MIN, windowMs: config.BODY_RATE_WINDOW_MS, totalMs: config.BODY_TIME_MAX_MS };
   const connectionsOfAddressMax = config.CONNECTIONS_PER_ADDRESS_MAX ?? Math.ceil(config.CONNECTIONS_MAX / 2);
-  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connectionsMax: config.CONNECTIONS_MAX, connectionsOfAddressMax, readingFloor, sendingFloor, headerBytesMax };
+  const isTrusted = trustIn(config.TRUSTED_PROXIES);
+  const connections = {
+    max: config.CONNECTIONS_MAX, eachMax: connectionsOfAddressMax, newMax: config.RATE_LIMIT_CONNECTIONS, windowMs: config.RATE_LIMIT_WINDOW_MS,
+    isProxy: (address: string | undefined) => isTrusted(address, 0), observer,
+  };
+  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connections, readingFloor, sendingFloor, headerBytesMax };
   const servers: Server[] = [];
   const app = fastify({
     loggerInstance: log,
     logController: new RequestLog(config.LOG_REQUESTS, observer, activity),
     genReqId: buildRequestIds(),
+    // `request.ip` is the address of the client; a number alone is not trusted by Fastify.
+    ...(config.TRUSTED_PROXIES !== undefined && { trustProxy: isTrusted }),
     exposeHeadRoutes: false,
     return503OnClosing: false,
     // A host name with two addresses creates two servers.
@@ -103,8 +119,12 @@ export function buildApp({
     clientErrorHandler: () => {
       // The server has its own handler, shared by the servers of both addresses.
     },
-    frameworkErrors: (_error, _request, reply) => {
-      replyWithError(reply as FastifyReply, 'request_validation_error', 'path: it is not validly percent-encoded.');
+    frameworkErrors: (_error, request, reply) => {
+      const error = new HttpError('request_validation_error', 'path: it is not validly percent-encoded.');
+      const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply as FastifyReply, type, message, headers);
+      const refusal = publicLimit?.count(request) ?? null;
+      if (refusal === null) answer(error);
+      else void refusal.then(answer);
     },
   }).withTypeProvider<ZodTypeProvider>() as App;
 
@@ -115,7 +135,9 @@ export function buildApp({
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(buildErrorHandler(log));
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
+  if (publicLimit !== null) app.addHook('onRequest', limitPublic(publicLimit));
   if (tracing !== null) app.addHook('onRequest', (request, reply, done) => tracing.traceRequest(request, reply, done));
+  if (filesOrigin !== null) app.addHook('onRequest', buildFilesOnly(filesOrigin));
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
   const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
@@ -134,9 +156,9 @@ export function buildApp({
 
   if (config.CORS_ORIGINS !== undefined) allowOrigins(app, config.CORS_ORIGINS, preflightLimit);
   routes(app);
-  addHealthRoutes(app, () => (isDraining() ? { notReady: ['The service is stopping.'], problems: [] } : checkHealth()));
-  addConsoleRoutes(app, consoleFolder);
-  addDocumentationRoutes(app, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
+  addHealthRoutes(app, () => (isDraining() ? stopping : checkHealth()));
+  addConsoleRoutes(app, consoleFolder, outgoingBytes, filesOrigin?.origin ?? null);
+  addDocumentationRoutes(app, outgoingBytes, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
   return app;
 }
 
@@ -155,6 +177,24 @@ function prepareRoute(
     route.onRequest = [...admitting, ...[route.onRequest ?? []].flat()];
   }
   route.schema = { querystring: noQuery, ...route.schema };
+}
+
+/** Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team, or as refused tokens. */
+function limitPublic(limit: AddressLimit): onRequestHookHandler {
+  return function onRequest(request, _reply, done) {
+    const needsToken = !request.is404 && request.routeOptions.url !== '*' && request.routeOptions.config.public !== true;
+    const refusal = needsToken ? null : limit.count(request);
+    if (refusal === null) done();
+    else refusal.then(done, done);
+  };
+}
+
+/** Scripts in files have whatever is at their origin: there is nothing but files. */
+function buildFilesOnly(filesOrigin: FilesOrigin) {
+  return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/')) replyWithError(reply, 'not_found', 'Only files are at this address.');
+    else done();
+  };
 }
 
 /** The query parser keeps broken percent-encoding as text, so that a wrong text would pass for a right one. */

@@ -7,7 +7,7 @@ import { errorBody } from '../answers/error-reply.ts';
 import { HttpError, statusOf } from '../answers/http-error.ts';
 import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts';
 import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
-import { limitConnections } from './address-connections.ts';
+import { charge, limitConnections, type ConnectionBounds } from './address-connections.ts';
 import { inTurn } from './pipeline.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
@@ -25,9 +25,7 @@ type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 export interface ConnectionLimits {
   /** How long a client may neither send nor read anything within a request. */
   readonly idleMs: number;
-  readonly connectionsMax: number;
-  /** The most of one client address. */
-  readonly connectionsOfAddressMax: number;
+  readonly connections: ConnectionBounds;
   /** How fast a client must read its answers. */
   readonly readingFloor: ReadingFloor;
   /** How fast a client must send its bodies. */
@@ -46,7 +44,7 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
       if (hasBody(request)) paces.watch(request);
       if (lacksHost) refuseRequest(response, 'Host: is missing.');
       else handler(request, response);
-    });
+    }, charge);
   }
   const server = createHttpServer({
     headersTimeout: headerTimeoutMs,
@@ -58,7 +56,7 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
     // Node's own answer to a request without Host has no body; `handle` sends ours.
     requireHostHeader: false,
   }, handle);
-  limitConnections(server, { max: limits.connectionsMax, eachMax: limits.connectionsOfAddressMax });
+  limitConnections(server, limits.connections);
   server.setTimeout(limits.idleMs);
   server.on('timeout', onIdle);
   cutOffSlowReaders(server, limits.readingFloor);

@@ -18,9 +18,10 @@ export function allowOrigins(app: App, origins: '*' | readonly string[], preflig
   };
   void app.register(cors, {
     delegator: (request, done) => {
+      const refusal = isPreflight(request) ? preflightLimit?.count(request) : null;
       if (!isPreflight(request)) done(null, { ...allowed, preflight: false });
-      else if (preflightLimit === null) done(null, allowed);
-      else preflightLimit.count(request).then((refusal) => (refusal === null ? done(null, allowed) : done(refusal)), done);
+      else if (refusal) refusal.then(done, done);
+      else done(null, allowed);
     },
   });
 }

@@ -18,10 +18,9 @@ interface Line {
 
 const lines = new WeakMap<Socket, Line>();
 
-/** Calls `handle` when the earlier requests of the connection are answered. */
-export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () => void): void {
-  const line = lines.get(socket) ?? { isBusy: false, waiting: [] };
-  lines.set(socket, line);
+/** Calls `handle` when the earlier requests of the connection are answered. `onDropped` is called with how many requests never are handled. */
+export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () => void, onDropped: (socket: Socket, requests: number) => void): void {
+  const line = lines.get(socket) ?? begin(socket, onDropped);
   const run = (): void => {
     line.isBusy = true;
     response.once('close', () => {
@@ -39,8 +38,18 @@ export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () 
   }
   if (line.waiting.length >= waitingMax) {
     socket.destroy();
+    onDropped(socket, 1);
     return;
   }
   line.waiting.push(run);
   socket.pause();
+}
+
+function begin(socket: Socket, onDropped: (socket: Socket, requests: number) => void): Line {
+  const line: Line = { isBusy: false, waiting: [] };
+  lines.set(socket, line);
+  socket.once('close', () => {
+    if (line.waiting.length > 0) onDropped(socket, line.waiting.length);
+  });
+  return line;
 }

@@ -6,12 +6,15 @@ import type { JobNote } from '../../jobs/job-notes.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 import { noTable, tableIdOf } from '../requests/table-path.ts';
 import { readIdempotencyKey } from './idempotency.ts';
+import { turnedAwayOf, type TurnedAway } from './turned-away.ts';
 
 /** Identifies a command, and the request behind it. */
 export interface RequestIdentity {
   readonly commandId: string;
   /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
   readonly digest: Hash | null;
+  /** Why the request is to be turned away, as far as is known at the call. Absent: for no reason. */
+  readonly turnedAway?: () => TurnedAway | null;
   /** The entry for `GET /jobs`. Absent: the command is not listed there. */
   readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
 }
@@ -29,7 +32,7 @@ export function identify(request: FastifyRequest): RequestIdentity {
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
   );
-  return { commandId, digest, about };
+  return { commandId, digest, about, turnedAway: () => turnedAwayOf(request.raw) };
 }
 
 function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']> {

@@ -5,6 +5,7 @@ import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcom
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
 import type { EventData } from '../../events/event.ts';
+import { stashIdIn } from '../../events/stash-name.ts';
 import { countRowsOf, type AppliedResult, type Outcome, type Refusal } from '../../events/outcome.ts';
 import { formatJobId, requestTagOf, type Job } from '../../security/job-id.ts';
 import { AppendError, AppendUnknown, NotAppended } from '../../log/event-log.ts';
@@ -14,13 +15,18 @@ import { isUnavailable } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
+import { tableBytesOf, takesNoRoom } from '../../usage/disk-share.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { RequestIdentity } from './request-identity.ts';
+import { TurnedAway, type Submission } from './turned-away.ts';
 import { pause, Waiting } from './waiting.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
+
+/** When a request with an Idempotency-Key that a quota has turned away should be sent again, in seconds. */
+const turnedAwayRetryAfter = '10';
 
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
 
@@ -53,8 +59,8 @@ interface Sent {
 export interface SubmitterOptions {
   /** Shares out among teams what may wait for its outcome. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
-  /** Counts the bytes that teams append to the log in a day, and refuses writes beyond their quota. Absent: there is no such quota. */
-  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'add'>;
+  /** Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or share. Absent: there is no such quota. */
+  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'refusalOfShare' | 'add'>;
   /** Notes jobs that clients are told of. Absent: they are not listed. */
   readonly jobNotes?: Pick<JobNotes, 'add'>;
   /** Finds the outcome of an earlier try of a request that is refused without being appended. */
@@ -86,17 +92,21 @@ export class Submitter {
 
   /**
    * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must find it: under an
-   * Idempotency-Key, where an earlier outcome comes before it. `rows`: how many it affects, for its job. Throws HttpError when it is
-   * refused, or when its outcome is not known in time, and NotAppended, which is certain, when it will never be appended.
+   * Idempotency-Key, where an earlier outcome comes before it. A request that is turned away is never appended: it is answered with the outcome of
+   * an earlier try. `rows`: how many it affects, for its job. Throws HttpError when it is refused, or when its outcome is not known in time, and
+   * NotAppended, which is certain, when this try will never be appended.
    */
   async submit(
     teamId: string,
     identity: RequestIdentity,
-    data: EventData,
+    data: Submission,
     body?: PackedBody,
     rows: number | null = rowsOf(data),
   ): Promise<Applied> {
-    if (data.type === 'RequestRefused' && identity.digest === null) throw this.#refusedWith(data.refusal);
+    if (data.type === 'RequestRefused' && identity.digest === null) {
+      this.#options.onRefused?.(data.refusal);
+      throw new HttpError(data.refusal.type, data.refusal.message);
+    }
     const { applied, job } = await this.#send(teamId, identity, data, body, rows);
     try {
       return await this.#waiting.until(applied);
@@ -113,7 +123,7 @@ export class Submitter {
   async submitOrAccept(
     teamId: string,
     identity: RequestIdentity,
-    data: EventData,
+    data: Submission,
     body?: PackedBody,
     rows: number | null = rowsOf(data),
   ): Promise<Applied | Accepted> {
@@ -134,13 +144,16 @@ export class Submitter {
 
   /**
    * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request, even if the
-   * outcome of the part is unknown: the later event will not be appended.
+   * outcome of the part is unknown: the later event will not be appended. Throws TurnedAway if a quota refuses the part: that says nothing about
+   * earlier tries of the request.
    */
   async submitPart(teamId: string, data: EventData, body?: PackedBody): Promise<void> {
     try {
       await this.submit(teamId, { commandId: randomUUIDv7(), digest: null }, data, body);
     } catch (error) {
-      if (!(error instanceof HttpError) || error.type !== 'outcome_unknown') throw error;
+      if (!(error instanceof HttpError)) throw error;
+      if (error.type === 'limit_exceeded' || error.type === 'payment_required') throw new TurnedAway(error.type, error.message, error.headers, { cause: error });
+      if (error.type !== 'outcome_unknown') throw error;
       throw new NotAppended('a part of the request could not be recorded in time', { cause: error });
     }
   }
@@ -166,8 +179,8 @@ export class Submitter {
   /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
   async #send(
     teamId: string,
-    { commandId, digest, about }: RequestIdentity,
-    data: EventData,
+    { commandId, digest, about, turnedAway }: RequestIdentity,
+    data: Submission,
     body: PackedBody | undefined,
     rows: number | null,
   ): Promise<Sent> {
@@ -176,25 +189,25 @@ export class Submitter {
     const notAfter = this.#log.nextTime(partition) + notAfterDelay;
     const job = {
       teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest),
-      about: about === undefined ? null : { ...about, ...namesIn(data, requestDigest !== null) },
+      about: about === undefined || data instanceof TurnedAway ? null : { ...about, ...namesIn(data, requestDigest !== null) },
     };
     const { logBytes, shares: { writes, writeUnitsMin } } = this.#options;
-    const exceeded = beginsWrite(data) ? logBytes?.refusalOf(teamId) ?? null : null;
-    if (exceeded !== null) {
-      const earlier = requestDigest === null ? null : await this.#findEarlier(job);
-      if (earlier === null) throw this.#refusedWith(exceeded);
+    const submission = data instanceof TurnedAway ? data : turnedAway?.() ?? this.#exceededBy(teamId, data) ?? data;
+    if (submission instanceof TurnedAway) {
+      const earlier = await this.#outcomeOfEarlierTry(job, requestDigest, submission);
       return { applied: Promise.resolve(toApplied(earlier, requestDigest, job)), job };
     }
-    const span = this.#options.tracing?.beginAppend(partition, data.type) ?? null;
-    const event = encode({ commandId, notAfter, requestDigest }, data, body, span?.context);
+    const span = this.#options.tracing?.beginAppend(partition, submission.type) ?? null;
+    const event = encode({ commandId, notAfter, requestDigest }, submission, body, span?.context);
     const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
     const appended = this.#log.append(partition, event).finally(() => share.release());
     if (span !== null) void appended.then(() => span.end(), (error: unknown) => span.end(error));
+    const taken = { log: event.size, tables: tableBytesOf(submission, event.size) };
     const applied = appended.catch((error: unknown) => {
-      if (!(error instanceof NotAppended)) logBytes?.add(teamId, event.size);
+      if (!(error instanceof NotAppended)) logBytes?.add(teamId, taken);
       throw error;
     }).then((outcome) => {
-      logBytes?.add(teamId, event.size);
+      logBytes?.add(teamId, taken);
       if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
       else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
       return toApplied(outcome, requestDigest, job);
@@ -210,15 +223,29 @@ export class Submitter {
     return jobId;
   }
 
-  /** The outcome of an earlier try under the same Idempotency-Key; null if none counts. */
-  async #findEarlier({ partition, commandId, notAfter }: Job): Promise<Outcome | null> {
-    const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
-    return outcome === 'forgotten' ? null : outcome;
+  /** Turns a write away if its team has appended too much today, or taken too much of a disk; null: it may go on. */
+  #exceededBy(teamId: string, data: EventData): TurnedAway | null {
+    const { logBytes, onRefused } = this.#options;
+    if (logBytes === undefined || !beginsWrite(data)) return null;
+    const refusal = logBytes.refusalOf(teamId) ?? (takesNoRoom(data) ? null : logBytes.refusalOfShare(teamId, 'tables'));
+    if (refusal === null) return null;
+    onRefused?.(refusal);
+    return new TurnedAway(refusal.type, refusal.message);
   }
 
-  #refusedWith(refusal: Refusal): HttpError {
-    this.#options.onRefused?.(refusal);
-    return new HttpError(refusal.type, refusal.message);
+  /**
+   * The outcome of an earlier try of a request that is turned away. Throws the reason if there can be none, because the request has no Idempotency-Key. If
+   * none is recorded, throws HttpError `outcome_unknown` with a job: an earlier try may be on its way to the log, through any process, until `notAfter`.
+   */
+  async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
+    if (requestDigest === null) throw away;
+    const { partition, commandId, notAfter } = job;
+    const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
+    if (outcome !== null && outcome !== 'forgotten') return outcome;
+    const message = `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
+      + 'ask for the job, or send the request again.';
+    const headers = { 'tablog-turned-away': away.type, 'job-id': formatJobId(this.#keys, job), 'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter };
+    throw new HttpError('outcome_unknown', message, headers, { cause: away });
   }
 
   /** A refusal is not logged: the job reports it. */
@@ -240,11 +267,11 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
   return { result: outcome.result, etag: outcome.etag ?? 0n, job };
 }
 
-/** The stash of an event, and the table that it creates. Of several tries under one key the first in the log names that table. */
+/** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
   const rows = 'rows' in data ? data.rows : null;
-  const stashId = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
-  return { stashId, ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
+  const name = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
+  return { stashId: name === null ? null : stashIdIn(name), ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
 }
 
 /** Whether no part of the write came before: once its body is open, it is accepted whole. */
@@ -253,7 +280,7 @@ function beginsWrite(data: EventData): boolean {
 }
 
 /** How many rows a command affects that names at most one row. */
-function rowsOf(data: EventData): number {
+function rowsOf(data: Submission): number {
   return 'row' in data ? 1 : 0;
 }
 

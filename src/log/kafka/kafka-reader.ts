@@ -73,6 +73,10 @@ export class KafkaReader implements RecordLog, LedLog {
     return this.#connection.findLeaderAnew(partition);
   }
 
+  async confirmLeader(partition: number): Promise<void> {
+    await this.findLeaderAnew(partition);
+  }
+
   async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
     await this.#connection.send(partition, [bytes]);
   }

@@ -77,6 +77,10 @@ export class PostgresReader implements RecordLog {
     return { start: 0n, end: BigInt(rows[0]!.next) };
   }
 
+  async confirmLeader(): Promise<void> {
+    // Nobody leads it.
+  }
+
   async appendRecord(partition: number, bytes: Uint8Array): Promise<void> {
     await inTransaction(this.#pool, (client) => appendRecord(client, partition, bytes));
   }

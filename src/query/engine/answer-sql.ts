@@ -7,7 +7,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { SqlRequest } from '../protocol.ts';
 import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
-import type { SqlParameter } from '../sql/expressions.ts';
+import type { SqlParameter } from '../sql/literals.ts';
 import { beyondBound } from '../sql/function-bounds.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
@@ -18,6 +18,7 @@ import type { QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
 import { inTime } from './in-time.ts';
 import { withParts } from './parts.ts';
+import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
 
 export interface SqlAnswer {
@@ -32,6 +33,7 @@ export interface SqlAnswererOptions {
   readonly timeoutMs: number;
   /** Called with the team whose query could not be interrupted. */
   readonly onStuck: (teamId: string) => void;
+  readonly memory: SqlMemory;
 }
 
 /** The most rows, columns and bytes of an answer. */
@@ -62,7 +64,7 @@ export class SqlAnswerer {
   }
 
   async #answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
-    const { columnar, copies, timeoutMs } = this.#options;
+    const { columnar, copies, timeoutMs, memory } = this.#options;
     const tree = await inTime(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
     const parameters = new Map(Array.isArray(request.parameters)
       ? request.parameters.map((value: SqlParameter, at): [string, SqlParameter] => [String(at + 1), value]) : Object.entries(request.parameters));
@@ -73,13 +75,13 @@ export class SqlAnswerer {
       const sources = new Map(held.map(({ copy, version }) => [copy.tableId, sourceOf(copy.at(version))]));
       const text = compileSql(tree, { table: (name) => sources.get(ids.get(name)!)!, parameters });
       const catalogs = new Set(held.map(({ copy }) => copy.catalog));
-      const { columns, rows } = await inTime(timeoutMs, gone, (signal) => columnar.use(signal, async (connection) => {
+      const { columns, rows } = await memory.run(gone, (wanted) => inTime(timeoutMs, wanted, (signal) => columnar.use(signal, async (connection) => {
         try {
           return await select(connection, text, catalogs, request.format, signal);
         } catch (error) {
           throw mistakeOf(error, request.sql, new Set(held.flatMap(({ copy, version }) => ['$rowID', '$version', ...copy.at(version).columns.keys()])));
         }
-      }));
+      })));
       const versions = Object.fromEntries(held.map(({ copy, version }) => [copy.tableId, String(version)]));
       const body = request.format === 'csv' ? rows : Buffer.from(`{"data":[${rows}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`);
       return { body, isCold: held.some(({ isCold }) => isCold) };

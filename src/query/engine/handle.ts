@@ -67,7 +67,7 @@ async function answer(dependencies: Dependencies, request: IncomingMessage, resp
     await columnar.run('SELECT 1');
     response.end();
   } else if (kind === 'sql') {
-    await answerSql(dependencies, JSON.parse(await text(request)) as SqlTurnRequest, response, gone);
+    await answerSql(dependencies, parseExactly(await text(request)) as SqlTurnRequest, response, gone);
   } else if (request.url === '/export') {
     await sendExport(await exporter.export(parseExactly(await text(request)) as ExportRequest, gone), response);
   } else {

@@ -19,8 +19,9 @@ import { Exporter } from './export/exporter.ts';
 import { giveWay } from './give-way.ts';
 import { handle } from './handle.ts';
 import { Room } from './room.ts';
+import { keptRoom, memoryOfProcess, SqlMemory, sqlMemoryMargins } from './sql-memory.ts';
 
-const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
+const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, residentBytesMax, mappedBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
 giveWay(niceness, kind === 'sql', logger);
 
@@ -46,7 +47,15 @@ const answerer = new Answerer({ id, copies, columnar, timeoutMs });
 const onStuck = (teamId: string): void => {
   process.send!({ stuck: teamId } satisfies EngineStuck);
 };
-const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck });
+const memory = new SqlMemory({
+  residentBytesMax: residentBytesMax - sqlMemoryMargins.resident, keptBytesMax: residentBytesMax - sqlMemoryMargins.resident - keptRoom, mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped, everyMs: 25, read: memoryOfProcess,
+  onInterrupt: (taken, atWork) => logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
+  onKept: (taken) => {
+    logger.warn({ taken }, 'the process for SQL ends because it keeps too much memory of earlier SQL');
+    process.exit(exitCodeOfChange);
+  },
+});
+const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onStuck, memory });
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });
 const cancelled = new CancelledSql();
 process.on('message', ({ cancel }: CancelSql) => cancelled.add(cancel));

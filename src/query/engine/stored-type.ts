@@ -103,12 +103,15 @@ export function showDateTime(microseconds: bigint): string {
   return `${showDate(Number((microseconds - rest) / day))}T${showTime(rest)}Z`;
 }
 
-/** A moment of a day, in UTC. */
+/** A moment as a time: in UTC, or with the hours of an offset if it is before midnight in UTC or after it. So different moments look different. */
 export function showTime(microseconds: bigint): string {
-  const day = 86_400_000_000;
-  const rest = ((Number(microseconds) % day) + day) % day;
+  const hour = 3_600_000_000;
+  const given = Number(microseconds);
+  const hours = given < 0 ? Math.ceil(-given / hour) : -Math.max(0, Math.floor(given / hour) - 23);
+  const rest = given + hours * hour;
   const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
   const fraction = rest % 1_000_000;
   const time = `${two(rest / 3_600_000_000)}:${two((rest / 60_000_000) % 60)}:${two((rest / 1_000_000) % 60)}`;
-  return fraction === 0 ? time : `${time}.${String(fraction).padStart(6, '0').replace(/0+$/, '')}`;
+  const offset = hours === 0 ? '' : `${hours < 0 ? '-' : '+'}${two(Math.abs(hours))}:00`;
+  return `${fraction === 0 ? time : `${time}.${String(fraction).padStart(6, '0').replace(/0+$/, '')}`}${offset}`;
 }

@@ -66,7 +66,11 @@ function readComparison(members: Readonly<Record<string, unknown>>, at: string):
   if (withoutValue.has(operator) ? value !== undefined : value === undefined || value === null) {
     throw malformed(`${at}.value`, withoutValue.has(operator) ? `has no meaning with ${operator}` : 'must be there; whether a cell is empty is asked by isEmpty');
   }
-  if (operator === 'in' && !Array.isArray(value)) throw malformed(`${at}.value`, 'must be an array of values');
+  if (operator === 'in') {
+    if (!Array.isArray(value)) throw malformed(`${at}.value`, 'must be an array of values');
+    const empty = value.indexOf(null);
+    if (empty !== -1) throw malformed(`${at}.value[${empty}]`, 'must not be null; whether a cell is empty is asked by isEmpty');
+  }
   if (ignoreCase !== undefined) {
     if (typeof ignoreCase !== 'boolean') throw malformed(`${at}.ignoreCase`, 'must be true or false');
     if (!withCase.has(operator)) throw malformed(`${at}.ignoreCase`, `has no meaning with ${operator}`);

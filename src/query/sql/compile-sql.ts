@@ -6,7 +6,8 @@
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';
 import { namesOf } from './column-text.ts';
-import { Expressions, withoutAlias, type SqlParameter } from './expressions.ts';
+import { Expressions, withoutAlias } from './expressions.ts';
+import type { SqlParameter } from './literals.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
 import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
@@ -128,6 +129,7 @@ class Compiler {
     } = take(given, 'select_list', 'from_table', 'where_clause', 'group_expressions', 'group_sets', 'aggregate_handling', 'having', 'qualify');
     // The names of all that follows are those of FROM, and of the items before.
     const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
+    scope.windowInput = (read) => this.#windowInput(given, read, scope);
     const columns = new Columns();
     const selected = nodes(items).map((item) => this.#item(item, scope, columns)).join(', ');
     const distinct = modifiers.filter(({ type }) => type === 'DISTINCT_MODIFIER').map((modifier) => {
@@ -142,6 +144,23 @@ class Compiler {
       this.#expressions.clause(' QUALIFY', qualify, scope),
     ].join('');
     return { text: compiled, columns };
+  }
+
+  /** Writes what a SELECT reads once more (`WindowInput`). The budget counts it again. */
+  #windowInput(given: SqlNode, read: readonly SqlNode[], outer: Scope): string | null {
+    const { select_list: items, from_table: from, where_clause: where, group_expressions: groups, group_sets: sets, aggregate_handling: handling, having } = given;
+    const aliases = new Set(nodes(items).map((item) => text(item['alias'] ?? '').toLowerCase()).filter((alias) => alias !== ''));
+    const isByPlace = nodes(groups).some(({ class: kind }) => kind === 'CONSTANT' || kind === 'PARAMETER');
+    if (handling !== 'STANDARD_HANDLING' || isByPlace || namesOneOf([...read, where, ...nodes(groups), having], aliases)) return null;
+    return this.#budget.costly(() => {
+      const scope = new Scope(outer);
+      const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
+      const [columns, parts] = this.#budget.measure(() => read.map((expression, at) => `${this.#expressions.textOf(expression, scope)} AS _p${at}`).join(', '));
+      this.#budget.addParts(parts);
+      return [
+        `SELECT ${columns}${source}`, this.#expressions.clause(' WHERE', where, scope), this.#groupBy(nodes(groups), list(sets), scope), this.#expressions.clause(' HAVING', having, scope),
+      ].join('');
+    });
   }
 
   #groupBy(groups: readonly SqlNode[], sets: readonly unknown[], scope: Scope): string {
@@ -261,6 +280,16 @@ class Compiler {
     const parts = [['EXCLUDE', excludes], ['REPLACE', replaces], ['RENAME', renames]] as const;
     return `${isSet(table) ? `${quoteName(text(table))}.` : ''}*${parts.map(([word, items]) => (items.length === 0 ? '' : ` ${word} (${items.join(', ')})`)).join('')}`;
   }
+}
+
+/** Whether any part of an expression is a name alone that is one of these, or a column by its place. */
+function namesOneOf(given: unknown, aliases: ReadonlySet<string>): boolean {
+  if (Array.isArray(given)) return given.some((one) => namesOneOf(one, aliases));
+  if (typeof given !== 'object' || given === null) return false;
+  const { class: kind, column_names: names } = given as SqlNode;
+  if (kind === 'POSITIONAL_REFERENCE') return true;
+  if (kind === 'COLUMN_REF' && Array.isArray(names) && aliases.has(String(names[0]).toLowerCase())) return true;
+  return Object.values(given).some((one) => namesOneOf(one, aliases));
 }
 
 /** The name of a column of the result that has none; empty for a column that keeps its own. */

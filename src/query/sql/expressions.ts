@@ -2,18 +2,18 @@
 import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
-import { functionBounds, guardedCall, type Literal, windowCopying, windowGuard } from './function-bounds.ts';
+import {
+  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText,
+} from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { likeText } from './like.ts';
-import { constantText, parameterText } from './literals.ts';
+import { constantText, parameterText, type SqlParameter } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
 import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
 import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
-
-export type SqlParameter = string | number | boolean | null;
 
 /** What is constant if its arguments are. */
 const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
@@ -190,7 +190,10 @@ export class Expressions {
   }
 
   #literal(given: SqlNode): Literal {
-    if (given['class'] === 'PARAMETER') return this.#options.parameters.get(text(given['identifier']));
+    if (given['class'] === 'PARAMETER') {
+      const value = this.#options.parameters.get(text(given['identifier']));
+      return typeof value === 'object' && value !== null ? Number(JSON.stringify(value)) : value;
+    }
     return given['class'] === 'CONSTANT' ? literalOf(node(given['value'])) : undefined;
   }
 
@@ -237,7 +240,11 @@ export class Expressions {
     const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
     this.#checkAggregate(name, nodes(children));
     const within = [
-      distinct === true ? 'DISTINCT ' : '', windowCopying.has(name) ? this.#copied(name, nodes(children), scope) : this.#arguments(name, all, scope), this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
+      distinct === true ? 'DISTINCT ' : '',
+      windowCopying.has(name) ? this.#copied(name, nodes(children), scope)
+        : windowGathering.has(name) ? this.#gathered(name, nodes(children), nodes(partitions), this.#width([start, from], [end, to]), scope)
+          : this.#arguments(name, all, scope),
+      this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
     ].join('');
     const frame = this.#frame([start, from], [end, to], scope);
     const partition = isSet(partitions) ? `PARTITION BY ${this.textOfAll(nodes(partitions), scope)}` : '';
@@ -247,15 +254,45 @@ export class Expressions {
 
   /** The arguments of an aggregate that copies them for parts of a window. */
   #copied(name: string, given: readonly SqlNode[], scope: Scope): string {
+    return this.#measured(name, given, scope, (value) => {
+      const input = scope.windowInput?.([value]) ?? null;
+      return [input === null ? null : windowCopiesText(input), windowCopiesGuard(name, input !== null)];
+    });
+  }
+
+  /** The arguments of an aggregate whose result has all values of a frame. */
+  #gathered(name: string, given: readonly SqlNode[], partitions: readonly SqlNode[], width: number | null, scope: Scope): string {
+    return this.#measured(name, given, scope, (value) => {
+      const input = scope.windowInput?.([value, ...partitions]) ?? null;
+      if (input === null) throw refused(`${name} with OVER of an alias or a group of the same SELECT, instead of one of a subquery,`);
+      return [windowResultsText(input, partitions.length, width), windowResultsGuard(name)];
+    });
+  }
+
+  /** Arguments of which those that are no constants have a guard, for which something is measured before the window runs. */
+  #measured(name: string, given: readonly SqlNode[], scope: Scope, measure: (value: SqlNode) => readonly [measured: string | null, guard: Guard]): string {
     return given.map((value, at) => {
       const { alias, unnamed } = withoutAlias(value);
       if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
       const written = this.textOf(unnamed, scope);
-      // How many rows it keeps must be a literal.
-      if (at > 0 && this.#isConstant(unnamed)) return written;
+      const isConstant = this.#isConstant(unnamed);
+      // How many rows it keeps, or what it puts between texts, must be a literal.
+      if (at > 0 && isConstant) return written;
       this.#budget.addParts(partsOfGuard);
-      return guardedCall([{ text: written, isConstant: this.#isConstant(unnamed) }], windowGuard(name), (place) => place);
+      const [measured, guard] = measure(unnamed);
+      return guardedCall([{ text: written, isConstant }, ...(measured === null ? [] : [{ text: measured, isConstant: false }])], guard, (place) => place!);
     }).join(', ');
+  }
+
+  /** How many rows a frame has at most; null if that is not known. */
+  #width(start: readonly [unknown, unknown], end: readonly [unknown, unknown]): number | null {
+    const [from, to] = [start, end].map(([kind, distance]) => {
+      if (kind === 'CURRENT_ROW_ROWS') return 0;
+      const rows = isSet(distance) ? this.#literal(node(distance)) : undefined;
+      if (typeof rows !== 'number') return null;
+      return kind === 'EXPR_PRECEDING_ROWS' ? -rows : kind === 'EXPR_FOLLOWING_ROWS' ? rows : null;
+    });
+    return typeof from === 'number' && typeof to === 'number' ? Math.max(0, to - from + 1) : null;
   }
 
   #frame(start: readonly [unknown, unknown], end: readonly [unknown, unknown], scope: Scope): string {

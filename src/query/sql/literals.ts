@@ -9,14 +9,23 @@ export function quoteText(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
 
+/** A value of a parameter. An object is a number whose digits JavaScript would write otherwise (`parseExactly`). */
+export type SqlParameter = string | number | boolean | null | object;
+
 /** A parameter as a value. Its type is that of a constant in the query, so a text also compares with a date. */
-export function parameterText(value: string | number | boolean | null): string {
+export function parameterText(value: SqlParameter): string {
   if (typeof value === 'string') return quoteText(value);
   if (typeof value === 'boolean') return `CAST(${quoteText(String(value))} AS BOOLEAN)`;
   if (value === null) return 'NULL';
-  if (!Number.isSafeInteger(value)) return `CAST(${quoteText(String(value))} AS DOUBLE)`;
-  // A bare number would be a place after ORDER BY.
-  return `CAST(${quoteText(String(value))} AS ${Math.abs(value) < 2 ** 31 ? 'INTEGER' : 'BIGINT'})`;
+  const token = JSON.stringify(value);
+  const number = Number(token);
+  if (Number.isSafeInteger(number)) {
+    // A bare number would be a place after ORDER BY.
+    return `CAST(${quoteText(String(number))} AS ${Math.abs(number) < 2 ** 31 ? 'INTEGER' : 'BIGINT'})`;
+  }
+  // As a double, it would be equal to texts of other integers, too.
+  if (whole.test(token) && Math.abs(number) < 2 ** 127) return `CAST(${quoteText(token)} AS ${Math.abs(number) < 2 ** 63 ? 'BIGINT' : 'HUGEINT'})`;
+  return `CAST(${quoteText(String(number))} AS DOUBLE)`;
 }
 
 const whole = /^-?\d{1,40}$/;

@@ -2,6 +2,7 @@
  * What the names in a query stand for. The engine puts an expression in place of the alias or column that stands for it, and a type that has another
  * twice is twice as large. So a query is as large as it would be with all of them written out, and that is counted.
  */
+import type { SqlNode } from './node.ts';
 
 /** The columns of something that is read, and how many parts stand behind each. */
 export class Columns {
@@ -82,6 +83,12 @@ export class Columns {
   }
 }
 
+/**
+ * The rows that the windows of a SELECT read, as a query with these expressions as its columns `_p0`, `_p1` and so on. Null if they cannot be written so: an
+ * expression names an alias of the SELECT, or a group does.
+ */
+export type WindowInput = (columns: readonly SqlNode[]) => string | null;
+
 /** A common table expression: its name in the text, which nothing else has. */
 export interface CommonTable {
   readonly name: string;
@@ -94,6 +101,8 @@ export class Scope {
   /** What this query reads, by alias, and its aliases and parameters. A name may stand for any of those that have it. */
   readonly #relations: (readonly [alias: string, columns: Columns])[] = [];
   readonly #parts = new Map<string, number>();
+  /** Null for what is no SELECT. */
+  windowInput: WindowInput | null = null;
 
   constructor(outer: Scope | null = null) {
     this.#outer = outer;

@@ -29,7 +29,7 @@ function tablog(...args: readonly string[]): Promise<string> {
 /** A team with a row in a table, in a partition that is not one of these. */
 async function createTeam(others: readonly number[] = []): Promise<Team> {
   for (;;) {
-    const teamId = await tablog('teams', 'create', 'test');
+    const teamId = await tablog('teams', 'create', 'test', '--another');
     const partition = partitionOf(teamId, partitionCount);
     if (others.includes(partition)) continue;
     const client = new Client(deployment().of('api')[0]!.server.url, await tablog('tokens', 'create', '--team', teamId));
@@ -65,9 +65,11 @@ test('an event that nobody can project halts its partition, and is never skipped
   expect(await readiness()).toEqual({ status: 'ok' });
 
   await halt(unlucky.partition);
-  const problem = expect.stringMatching(new RegExp(`^partition ${unlucky.partition} has halted at offset \\d+: a record of an unknown format$`));
-  expect((await readiness()).problems).toEqual([problem]);
-  expect(deployment().of('projector')[0]!.server.output()).toContain('"level":60');
+  // Anybody may read this. The reason is for operators: in the log, and on the command line.
+  expect((await readiness()).problems).toEqual([`Partition ${unlucky.partition} has halted.`]);
+  expect(deployment().of('projector')[0]!.server.output()).toMatch(/"level":60.*a record of an unknown format/);
+  const status = await runTablog(['log', 'status'], deployment().environment);
+  expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(new RegExp(`^Partition ${unlucky.partition} takes no writes: has halted at offset \\d+: a record of an unknown format\\.$`, 'm')) });
 
   expect(await patch(unlucky, 'second')).toBe('503 service_unavailable');
   expect((await unlucky.client.get(unlucky.row)).json.data).toMatchObject({ value: 'first' });
@@ -112,10 +114,11 @@ describe('the topic is made anew under the service', () => {
     const team = await createTeam();
     await makeLogAnew();
     await sleepUntil(async () => (await patch(team, 'second')).startsWith('503'), 'writes are refused');
+    await sleepUntil(async () => (await readiness()).problems?.includes(`Partition ${team.partition} has halted.`) === true, 'the service says so');
     await sleepUntil(async () => {
-      const { problems = [] } = await readiness();
-      return problems.some((problem) => /made anew|the log is empty/.test(problem) && problem.includes('tablog replay'));
-    }, 'the service says so');
+      const { stdout } = await runTablog(['log', 'status'], deployment().environment);
+      return stdout.split('\n').some((line) => /made anew|the log is empty/.test(line) && line.includes('tablog replay'));
+    }, 'operators are told why');
     expect(await patch(team, 'third')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
 
@@ -179,7 +182,7 @@ describe('a token is revoked', () => {
     const { code, stderr } = await runTablog(['tokens', 'revoke', revoked.id, '--team', revoked.team.id], deployment().environment);
     await sleepUntil(() => isRefused(revoked), 'all processes refuse it');
     expect(code).toBe(0);
-    expect(stderr).toContain('The token "unnamed" is refused from now on: running services do so within two seconds.');
+    expect(stderr).toMatch(/The token "made [^"]+" is refused from now on: running services do so within two seconds\./);
     expect(stderr).toMatch(/The log could not be told of it \(.+\)\. The service does that as soon as it can\./);
     return stderr;
   }

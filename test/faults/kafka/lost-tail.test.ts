@@ -57,7 +57,7 @@ async function loseTail(loss: TailLoss): Promise<Lost> {
     }, 'writes are taken');
   }
   await lose();
-  await sleepUntil(async () => (await problems(client!)).some((problem) => problem.includes('the log ends at')), 'it halts');
+  await sleepUntil(async () => (await problems(client!)).some((problem) => problem.endsWith(' has halted.')), 'it halts');
   expect(outcomeOf(await patch(90))).toBe('503 service_unavailable');
   expect((await client!.get(row)).json.data).toMatchObject({ n: 19 });
   return { client: client!, row, patch, versions };
@@ -72,7 +72,7 @@ for (const loss of possible) {
       const { client, row, patch, versions } = await loseTail(loss);
       await deployment.kill(deployment.places);
       await deployment.restart(deployment.places);
-      await sleepUntil(async () => (await problems(client)).some((problem) => problem.includes('the log ends at')), 'it is halted');
+      await sleepUntil(async () => (await problems(client)).some((problem) => problem.endsWith(' has halted.')), 'it is halted');
       expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
       const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
       expect(sumOf(samples, 'tablog_partition_halted', { cause: 'records_lost' })).toBeGreaterThan(0);

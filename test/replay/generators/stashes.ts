@@ -10,9 +10,9 @@ const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema
 
 export type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
 
-/** One of a few stashes, so that each is used repeatedly. */
+/** One of a few stashes, of the team or of an app, so that each is used repeatedly. */
 export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSource {
-  return { kind: 'stash', stashId: `stash${r.below(4)}` };
+  return { kind: 'stash', stashId: `${r.chance(0.3) ? 'an app/' : ''}stash${r.below(4)}` };
 }
 
 /** Puts a chunk with the given rows, or with random ones. */

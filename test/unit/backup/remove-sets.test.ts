@@ -31,12 +31,12 @@ async function takeSet(takenAt: number, content: string, shared: string): Promis
   const names = await packs.write(Buffer.from(`${file} 4\n`));
   for (const name of [fileObject(file), `keys/${content}`]) await store.put(name, Buffer.from('some'));
   const written: Manifest = {
-    format: 1, takenAt, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [],
-    tables: [{ name: 'rows', columns: ['a'], width: null, streams: [{ rows: 1, packs: [rows, common] }] }],
-    partitions: [{ next: '1', base: '0', logId: null, lastHash: null, digest: '0'.repeat(64), records: [{ first: '0', pack: records }] }],
+    format: 2, takenAt, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [],
+    tables: [{ name: 'rows', columns: ['a'] }],
+    partitions: [{ next: '1', base: '0', logId: null, lastHash: null, digest: '0'.repeat(64), tables: [{ name: 'rows', width: null, streams: [{ rows: 1, packs: [rows, common] }] }], records: [{ first: '0', pack: records, bytes: 9 }] }],
     keys: `keys/${content}`, files: { count: 1, bytes: 4, kept: true, names: [names] },
   };
-  return { id: await writeManifest(store, written), objects: [packObject(rows), packObject(records), packObject(names), fileObject(file), `keys/${content}`] };
+  return { id: await writeManifest(store, written, null), objects: [packObject(rows), packObject(records), packObject(names), fileObject(file), `keys/${content}`] };
 }
 
 async function objects(): Promise<string[]> {

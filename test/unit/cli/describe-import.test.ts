@@ -25,5 +25,5 @@ test('what needs no words of the import stays as it is', () => {
 });
 
 test('a recognised delimiter', () => {
-  expect(describeDelimiter(';')).toBe('By its first line the file has semicolons between its cells. If that is wrong, give --delimiter.');
+  expect(describeDelimiter(';')).toBe('By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.');
 });

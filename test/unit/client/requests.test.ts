@@ -95,6 +95,30 @@ test.each<readonly [string, Answer, string]>([
   expect(asked).toBe(1);
 });
 
+const turnedAway = json(503, { error: { type: 'outcome_unknown', message: 'too much. Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ask for the job.' } },
+  { 'tablog-turned-away': 'payment_required', 'retry-after': '0' });
+const write = (): Promise<unknown> => client.table('t').add([{ a: 1 }]);
+
+test('a write whose first try is turned away is refused at once', async () => {
+  answers = [turnedAway];
+  const error = await write().catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ status: 402, type: 'payment_required', message: 'too much' });
+  expect(asked).toBe(1);
+});
+
+test('a write that is turned away after a try without an answer is tried until the outcome of that try is known', async () => {
+  answers = [good, broken, turnedAway, turnedAway, refusal(404, 'table_not_found')];
+  await get();
+  expect(await write().catch(describeServerError)).toBe('table_not_found: said');
+  expect(asked).toBe(5);
+});
+
+test('a key that the caller made may have been sent before', async () => {
+  answers = [turnedAway, refusal(404, 'table_not_found')];
+  await expect(client.operations.POST('/tables/{tableID}/rows', { params: { path: { tableID: 't' }, header: { 'Idempotency-Key': 'own' } }, body: [] })).rejects.toThrow('said');
+  expect(asked).toBe(2);
+});
+
 test('a server that was never there is not waited for', async () => {
   answers = [broken];
   await expect(get()).rejects.toThrow(Unreachable);
@@ -142,4 +166,12 @@ test.each(['table 2', '01890000-0000-7000-8000-000000000002'])('a table is looke
   ];
   expect(await findTable(client, idOrName)).toEqual(tables[2]);
   expect(paths).toEqual(['/tables', '/tables?continuation=a', '/tables?continuation=b']);
+});
+
+test.each([NaN, Infinity, -Infinity])('%s in a row is thrown, and nothing is sent: JSON would make it null, which empties the cell', async (number) => {
+  answers = [good];
+  const rows = [{ name: null, n: 1 }, { name: 'null', n: number }];
+  await expect(client.operations.POST('/tables', { params: { query: { name: 't' } }, body: rows })).rejects.toThrow(`"n" is ${number}, which is no number in JSON`);
+  await expect(client.table('t').load(rows)).rejects.toThrow(TypeError);
+  expect(paths.filter((path) => !path.startsWith('/stashes/'))).toEqual([]);
 });

@@ -124,9 +124,9 @@ const few: RowSource = { kind: 'few', profile: emptyProfile };
 const limits = rowLimits(9);
 
 describe('creating a table', () => {
-  const asked = (query: object, members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+  const asked = (query: object, members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
     result(() => createTable({
-      teamId: 'team', tableId: 'table', query: parse(createTableQuery, query, invalid), members, rows, limits,
+      teamId: 'team', appId, tableId: 'table', query: parse(createTableQuery, query, invalid), members, rows, limits,
     }));
   const made = {
     type: 'TableCreateRequested', teamId: 'team', tableId: 'table', name: 'A', columns: null, onSchemaError: 'abort',
@@ -162,12 +162,16 @@ describe('creating a table', () => {
     [{}, { name: 'A', appsToLink: ['x', ''] }, few, 'appsToLink[1]: must not be empty'],
     [{}, { name: 'A', appsToLink: 'x' }, few, 'appsToLink: Invalid input: expected array, received string'],
   ])('%j %j %j', (query, members, rows, expected) => expect(asked(query, members, rows)).toEqual(expected));
+
+  test('of a stash of the app of the token', () => {
+    expect(asked({ name: 'A' }, { rows: { $stashID: 's' } }, null, 'a b/c')).toEqual({ ...made, rows: { kind: 'stash', stashId: 'a b/c/s' } });
+  });
 });
 
 describe('adding rows', () => {
-  const asked = (members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+  const asked = (members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
     result(() => addRows({
-      teamId: 'team', tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
+      teamId: 'team', appId, tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
     }));
   const added = {
     type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort', limits, rows: few,
@@ -190,12 +194,16 @@ describe('adding rows', () => {
     [{ $stashID: 7 }, null, '$stashID: Invalid input: expected string, received number'],
     [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
   ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+
+  test('of a stash of the app of the token', () => {
+    expect(asked({ $stashID: 's' }, null, 'app')).toEqual({ ...added, rows: { kind: 'stash', stashId: 'app/s' } });
+  });
 });
 
 describe('overwriting a table', () => {
-  const asked = (members: Record<string, unknown> | null, rows: RowSource | null): unknown =>
+  const asked = (members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
     result(() => overwriteTable({
-      teamId: 'team', tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
+      teamId: 'team', appId, tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
     }));
   const overwritten = {
     type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, columns: null, onSchemaError: 'abort', limits,
@@ -216,6 +224,12 @@ describe('overwriting a table', () => {
     [{ schema }, null, 'rows: they are missing'],
     [{}, null, 'rows: they are missing'],
   ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+
+  test('of a stash of the app of the token', () => {
+    for (const members of [{ $stashID: 's' }, { rows: { $stashID: 's' } }]) {
+      expect(asked(members, null, 'app')).toEqual({ ...overwritten, rows: { kind: 'stash', stashId: 'app/s' } });
+    }
+  });
 });
 
 describe('one row', () => {

@@ -13,8 +13,8 @@ test.each<[type: string, text: string, value: unknown]>([
 });
 
 test.each([
-  ['number', 'many', 'many is no number.'], ['number', 'Infinity', 'Infinity is no number.'], ['boolean', 'yes', 'yes is neither true nor false.'],
-  ['json', '{a}', '{a} is not valid JSON.'], ['array<number>', '{"a":1}', '{"a":1} is no list. Write it in square brackets, such as ["a", "b"].'],
+  ['number', 'many', 'many is not a number.'], ['number', 'Infinity', 'Infinity is not a number.'], ['boolean', 'yes', 'yes is neither true nor false.'],
+  ['json', '{a}', '{a} is not valid JSON.'], ['array<number>', '{"a":1}', '{"a":1} is not a list. Write it in square brackets, such as ["a", "b"].'],
 ])('a column of %s takes no %j', (type, text, message) => {
   expect(() => cellOfText(type, text)).toThrow(message);
 });

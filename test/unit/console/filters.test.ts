@@ -1,6 +1,7 @@
 /** What the grid's filters and sorts ask of the service (console/src/grid/filters.ts). */
 import { expect, test } from '@jest/globals';
-import { filterOptionsOf, isSortable, viewOf, type ColumnFilter } from '../../../console/src/grid/filters.ts';
+import { TablogError } from '../../../clients/typescript/src/index.ts';
+import { describeMisfit, filterOptionsOf, isSortable, viewOf, type ColumnFilter } from '../../../console/src/grid/filters.ts';
 import { columnTypes, textOfType, typeOfText, type Column } from '../../../console/src/tables/column-types.ts';
 
 const columns: readonly Column[] = [
@@ -15,6 +16,7 @@ test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
   [{ name: { type: 'eq', filter: '1' } }, { column: 'name', op: 'eq', value: '1' }],
   [{ name: { type: 'isEmpty' } }, { column: 'name', op: 'isEmpty' }],
   [{ n: { type: 'gte', filter: '1e3' } }, { column: 'n', op: 'gte', value: 1000 }],
+  [{ n: { type: 'eq', filter: '1 000_000' } }, { column: 'n', op: 'eq', value: 1_000_000 }],
   // The service says that it is no number.
   [{ n: { type: 'eq', filter: 'many' } }, { column: 'n', op: 'eq', value: 'many' }],
   [{ ok: { type: 'isFalse' } }, { column: 'ok', op: 'eq', value: false }],
@@ -26,6 +28,18 @@ test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
   ],
 ])('%j', (filters, filter) => {
   expect(viewOf(columns, filters, [])).toEqual(filter === undefined ? {} : { filter });
+});
+
+test.each<[message: string, text: string | null]>([
+  ['filter.value: it does not fit the column\'s type number (column "n")', 'n needs a number.'],
+  ['filter.and[1].or[0].value: it does not fit the column\'s type array<number> (column "tags")', 'tags needs a number.'],
+  ['filter.value: it does not fit the column\'s type dateTime (column "a \\"b\\" (column \\"n\\")")', 'When needs a date with a time, such as 2024-03-01T10:30:00Z.'],
+  ['filter.value: it does not fit (column "gone")', null],
+  ['rows[0].n: "x" does not fit the column\'s type number', null],
+])('%s', (message, text) => {
+  const titled: Column = { id: 'a "b" (column "n")', displayName: 'When', type: 'dateTime' };
+  expect(describeMisfit(new TablogError(422, 'column_has_invalid_value', message), [...columns, titled])).toBe(text);
+  expect(describeMisfit(new TablogError(404, 'table_not_found', message), columns)).toBeNull();
 });
 
 test('sorts go in the order in which they were chosen', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
 import { fc } from '../../support/property.ts';
+import { chunksOf } from '../formats/json-text.ts';
 import { cellText } from '../values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
@@ -44,6 +45,11 @@ describe('other delimiters become commas', () => {
     ['commas stay as they are', 'a,b;c\r\n "1", 2\r\n', ',', 'a,b;c\r\n "1", 2\r\n', null],
     ['commas that are recognised', 'a,b\n1;2;3,4\n', undefined, 'a,b\n1;2;3,4\n', null],
     ['the most of them', 'a,b;c;d\n1;2;3\n', undefined, '"a,b",c,d\n1,2,3\n', ';'],
+    ['those that the rows have too, though the header has as many others', 'Preis, netto;Menge, Stk\r\n1,50;"5"\r\n2,75;6\r\n', undefined,
+      '"Preis, netto","Menge, Stk"\n"1,50",5\n"2,75",6\n', ';'],
+    ['those of most rows', 'a,b;c,d\n1;2\n\n3;4\n5\n', undefined, '"a,b","c,d"\n1,2\n3,4\n5\n', ';'],
+    ['those of the header where all rows are short', 'a;b;c,d\n1\n', undefined, 'a,b,"c,d"\n1\n', ';'],
+    ['a cell that is empty and alone', '"a"\n""\nx\n', ';', 'a\n""\nx\n', null],
     ['none in quotes', '"a;b;c",d\n1,2\n', undefined, '"a;b;c",d\n1,2\n', null],
     ['what was told', 'a;b,c\n1;2,3\n', ';', 'a,"b,c"\n1,"2,3"\n', null],
     ['tabs that were told', 'a\tb,c\n1\t2\n', '\t', 'a\tb,c\n1\t2\n', null],
@@ -52,6 +58,13 @@ describe('other delimiters become commas', () => {
     const told: Delimiter[] = [];
     expect(cutPieces('csv', [text], undefined, { delimiter, onRecognised: (found) => told.push(found) }).map(bodyOf)).toEqual([body]);
     expect(told).toEqual(recognised === null ? [] : [recognised]);
+  });
+
+  test('they are recognised alike however the bytes come', () => {
+    const text = `a,b;c,d\n${'1;2\n'.repeat(30_000)}`;
+    const whole = cutPieces('csv', [text]).map(bodyOf);
+    expect(whole[0]!.split('\n', 2)).toEqual(['"a,b","c,d"', '1,2']);
+    expect(cutPieces('csv', chunksOf(Buffer.from(text), [1, 10, 70_000])).map(bodyOf)).toEqual(whole);
   });
 
   test('and rows keep their lines', () => {

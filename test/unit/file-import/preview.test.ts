@@ -19,7 +19,7 @@ async function mistakeOf(format: Format, content: string | Uint8Array<ArrayBuffe
 }
 
 const people = {
-  delimiter: ',', rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
+  delimiter: ',', notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
   rows: [['Ann', '36', '1988-03-01'], ['Bo', null, '2001-12-31']],
 };
 
@@ -40,6 +40,15 @@ describe('columns, types and rows', () => {
     ['no rows', 'json', '[]', {}, { columns: [], rows: [], rowsRead: 0, isWhole: true }],
   ])('%s', async (_what, format, content, options, expected) => {
     expect(await previewOf(format, content, options)).toMatchObject(expected);
+  });
+
+  test('of columns without a name', async () => {
+    const file = ',a,\n1,x,\n';
+    expect(await previewOf('csv', file)).toMatchObject({
+      columns: [{ id: 'column_1' }, { id: 'a' }], notes: ['column_1: had no name', 'column_3: had no name and no values, and was left out'],
+    });
+    // Values may follow behind the first rows.
+    expect(await previewOf('csv', `${file}${'2,y,\n'.repeat(1000)}`)).toMatchObject({ notes: ['column_1: had no name'] });
   });
 
   test('of the first rows of many', async () => {
@@ -65,6 +74,7 @@ describe('mistakes have their line', () => {
     ['a quote between semicolons', 'csv', 'a;b\n1;2\n3;x"y\n', [3, 'cell 2: "x\\"" has a quote in it, but does not begin with one']],
     ['too many cells', 'csv', '\na,b\n1,2\n\n3,4,5\n', [5, 'the line has 3 cells, the header 2']],
     ['a name that occurs twice', 'csv', '\na,a\n1,2\n', [2, 'the column ID "a" occurs twice']],
+    ['a long cell', 'csv', `a\n1\n${'x'.repeat(300_000)}\n`, [3, 'a: a cell must not be longer than 262144 bytes']],
     ['no header', 'csv', '', [1, 'the file has no header: its first line must name the columns']],
     ['what is no UTF-8', 'csv', new Uint8Array([0x61, 0x0a, 0xff, 0x0a]), [2, 'the text is not UTF-8']],
     ['broken JSON', 'json', '[{"a":1},\n{"a":x}]', [2, 'a: broken JSON, unexpected "x"']],

@@ -141,7 +141,11 @@ test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
     const records = recordsOf(text, delimiter);
     const accepts = records?.every((record) => record.length <= records[0]!.length) ?? false;
     let bodies: string[] = [];
-    const refusal = refusalOf(() => { bodies = bodiesRead(readCells([text], { delimiter })); });
+    const refusal = refusalOf(() => {
+      const read = readCells([text], { delimiter });
+      bodies = bodiesRead(read);
+      return read;
+    });
     expect({ text, refusal, accepts: refusal === null }).toEqual({ text, refusal, accepts });
     if (accepts) expect(textsOf(bodies)).toEqual(records!.slice(1).map((record) => filled(records![0]!, record)));
     counts[accepts ? 'accepted' : 'refused'] += 1;

@@ -3,7 +3,7 @@ import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts
 import type { DelimitedRowReaderOptions } from '../../../src/formats/delimited-row-reader.ts';
 import { storedAs } from '../../../src/values/profile.ts';
 import { readCells } from './read-cells.ts';
-import { bodiesOf, refusalOf } from './read-rows.ts';
+import { bodiesOf, refusalOf, type RowsRead } from './read-rows.ts';
 
 const rowsOf = (text: string, options: Partial<DelimitedRowReaderOptions> = {}): string[] => bodiesOf(readCells([text], options));
 
@@ -141,14 +141,33 @@ test('identities', () => {
   expect(blocks.map((one) => one.ids?.length)).toEqual([64, 32]);
 });
 
+test.each<[string, string, string[], string[], number]>([
+  ['first, as pandas writes its index', ',a\n0,x\n', ['{"column_1":0,"a":"x"}'], ['column_1: had no name'], 0],
+  ['first and quoted, as R writes it', '"","a"\n"r1",1\n', ['{"column_1":"r1","a":1}'], ['column_1: had no name'], 0],
+  ['of which some have values', ',a,,\n1,2,,4\n', ['{"column_1":1,"a":2,"column_4":4}'],
+    ['column_1: had no name', 'column_3: had no name and no values, and was left out', 'column_4: had no name'], 0],
+  ['whose name another column has', 'column_2,,column_2_2\n1,2,3\n', ['{"column_2":1,"column_2_3":2,"column_2_2":3}'], ['column_2_3: had no name'], 0],
+  ['last without values, and lines without the last delimiter', 'a,b,\n1,2,\n3,4\n5\n', ['{"a":1,"b":2}', '{"a":3,"b":4}', '{"a":5}'],
+    ['column_3: had no name and no values, and was left out'], 1],
+  ['and nothing else', ',\n,x\n', ['{"column_2":"x"}'], ['column_1: had no name and no values, and was left out', 'column_2: had no name'], 0],
+  ['between others without a value', 'a,,b\n1,,2\n', ['{"a":1,"b":2}'], ['column_2: had no name'], 0],
+  ['more than can be noted', `${','.repeat(12)}a\n`, [], Array.from({ length: 10 }, (_, at) => `column_${at + 1}: had no name`), 0],
+])('a column without a name: %s', (_name, text, rows, notes, shortLines) => {
+  const read = readCells([text], { limits: { blockRows: 1 } });
+  expect(bodiesOf(read).filter((body) => body !== '')).toEqual(rows);
+  expect(read.remarks).toEqual({ shortLines, notes });
+});
+
+test('the columns of a body are those with a name, and those with a value, in the order of the header', () => {
+  const { blocks: [block] } = readCells([',b,,\n,1,,2\n']);
+  expect(block!.profile.columns.map(({ id }) => id)).toEqual(['column_1', 'b', 'column_4']);
+});
+
 describe('refused', () => {
   test.each<[string, string]>([
     ['', 'the body has no header: its first line must name the columns'],
     ['\ufeff', 'the body has no header: its first line must name the columns'],
     ['\n\r\n\n', 'the body has no header: its first line must name the columns'],
-    ['a,,b\n', 'header[1]: a column ID must not be empty'],
-    ['a,""\n', 'header[1]: a column ID must not be empty'],
-    ['a,', 'header[1]: a column ID must not be empty'],
     [`a,${'é'.repeat(129)}\n`, 'header[1]: a column ID must not be longer than 256 bytes'],
     ['a,x"y\n', 'header[1]: "x\\"" has a quote in it, but does not begin with one'],
     ['a,"x\n', 'header[1]: "\\"x" begins with a quote that is never closed'],
@@ -190,9 +209,26 @@ describe('refused', () => {
     expect(refusalOf(() => readCells([text]))).toEqual({ type: 'column_id_not_unique', message });
   });
 
-  test('a column that is reserved, before the rows and whatever is wrong with them', () => {
-    const message = 'header[1]: the column ID "$stashID" is reserved';
-    expect(refusalOf(() => readCells(['a,$stashID,b\n1,2,3,4\n']))).toEqual({ type: 'column_id_reserved', message });
+  test.each<[string, string, RegExp]>([
+    ['of two names the first, before a long cell', `a,$stashID,a\n${'x'.repeat(300_000)}\n`, /^column_id_reserved: header\[1\]: the column ID "\$stashID" is reserved$/],
+    ['but behind a malformed name', `$stashID,${'é'.repeat(129)},a\n`, /^request_validation_error: header\[1\]: a column ID must not be longer than 256 bytes$/],
+    ['but behind a malformed line', 'a,$stashID,b\n1,2,3\n1,2,3,4\n', /^request_validation_error: rows\[1\]: the line has 4 cells, the header 3$/],
+    ['but behind a malformed cell', 'a,a\n1,x"\n', /^request_validation_error: rows\[0\].a: "x\\"" has a quote in it/],
+  ])('a header that no table takes: %s', (_name, text, refusal) => {
+    const { type, message } = refusalOf(() => readCells([text]))!;
+    expect(`${type}: ${message}`).toMatch(refusal);
+  });
+
+  test('rows below a header that no table takes are checked, and not kept', () => {
+    expect(readCells(['a,a\n1,2\n3,4\n'])).toMatchObject({ blocks: [], isWhole: true });
+  });
+
+  test.each<[string, string, boolean, number]>([
+    ['a long cell, whose body is whole', `a\n${'x'.repeat(300_000)}\n2\n`, true, 2],
+    ['a long row, behind which nothing is read', `a\n1\n${'x'.repeat(600_000)}\n2\n3,4\n`, false, 0],
+  ])('%s', (_name, text, isWhole, rows) => {
+    const read = readCells([text]);
+    expect([read.isWhole, read.blocks.reduce((sum, { profile }) => sum + profile.rows, 0)]).toEqual([isWhole, rows]);
   });
 
   const cut = (...bytes: number[]): Buffer => Buffer.concat([Buffer.from('a,b\n1,x'), Buffer.from(bytes)]);
@@ -226,15 +262,16 @@ describe('refused', () => {
   });
 
   test.each([['a\n', 'rows[0]: a row'], ['', 'the header'], ['a\n"', 'rows[0]: a row'], ['a\n"\n', 'rows[0]: a row']])(
-    'what never ends behind %j is refused as soon as it is too long', (start, what) => {
+    'what never ends behind %j is refused as soon as it is too long, and takes no room from then on', (start, what) => {
       const reader = new DelimitedRowReader({ delimiter: ',' });
       expect([...reader.push(Buffer.from(start))]).toEqual([]);
       const chunk = Buffer.alloc(65_536, 'x');
-      let pushed = 0;
-      expect(refusalOf(() => {
-        for (; pushed < 100; pushed += 1) expect([...reader.push(chunk)]).toEqual([]);
-      })).toEqual({ type: 'limit_exceeded', message: `${what} must not be longer than 524288 bytes` });
-      expect(pushed).toBeLessThanOrEqual(8);
+      for (let pushed = 0; pushed < 9; pushed += 1) expect([...reader.push(chunk)]).toEqual([]);
+      expect(reader.refusal).toEqual({ type: 'limit_exceeded', message: `${what} must not be longer than 524288 bytes` });
+      const before = process.memoryUsage().arrayBuffers;
+      for (let pushed = 0; pushed < 1000; pushed += 1) expect([...reader.push(chunk)]).toEqual([]);
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+      expect(reader.end()).toMatchObject({ blocks: [], isWhole: false });
     });
 
   test('what is within the limits is not', () => {
@@ -246,8 +283,9 @@ describe('refused', () => {
 });
 
 describe('where cells may be dropped', () => {
+  const dropping = (text: string, options: Partial<DelimitedRowReaderOptions> = {}): RowsRead => readCells([text], { dropsCells: true, ...options });
   const drop = (text: string, options: Partial<DelimitedRowReaderOptions> = {}): { readonly bodies: string[]; readonly dropped: number } => {
-    const read = readCells([text], { dropsCells: true, ...options });
+    const read = dropping(text, options);
     return { bodies: bodiesOf(read), dropped: read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0) };
   };
   const long = 'x'.repeat(262_145);
@@ -265,7 +303,7 @@ describe('where cells may be dropped', () => {
     ['a,b\n\0,x"y\n', 'rows[0].b: "x\\"" has a quote in it, but does not begin with one'],
     ['a,b\n\0,1,2\n', 'rows[0]: the line has 3 cells, the header 2'],
   ])('%j is refused', (text, message) => {
-    expect(refusalOf(() => drop(text))).toEqual({ type: 'request_validation_error', message });
+    expect(refusalOf(() => dropping(text))).toEqual({ type: 'request_validation_error', message });
   });
 
   test('a row is not too long for what is dropped, however the body is cut', () => {
@@ -283,7 +321,7 @@ describe('where cells may be dropped', () => {
 
   test('a row of cells that are short enough may be too long', () => {
     const cell = 'y'.repeat(200_000);
-    expect(refusalOf(() => drop(`a,b,c\n${cell},${cell},${cell}\n`)))
+    expect(refusalOf(() => dropping(`a,b,c\n${cell},${cell},${cell}\n`)))
       .toEqual({ type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' });
   });
 

@@ -15,7 +15,7 @@ export const cuts = fc.oneof(fc.array(fc.nat(), { maxLength: 8 }), fc.constant(e
 export function expectSameInChunks(bytes: Uint8Array, places: readonly number[], read: Read): void {
   const resultOf = (chunks: readonly Uint8Array[]): unknown => {
     let result;
-    const refusal = refusalOf(() => { result = read(chunks); });
+    const refusal = refusalOf(() => (result = read(chunks)));
     return refusal ?? result;
   };
   expect(resultOf(chunksOf(bytes, places))).toEqual(resultOf([bytes]));

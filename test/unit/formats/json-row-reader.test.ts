@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import type { JsonRowReaderOptions } from '../../../src/formats/json-row-reader.ts';
-import { bodiesOf, readRows, refusalOf } from './read-rows.ts';
+import { bodiesOf, readRows, refusalOf, type RowsRead } from './read-rows.ts';
 
 const rowsOf = (text: string, options: Partial<JsonRowReaderOptions> = {}): string[] =>
   bodiesOf(readRows([text], options));
@@ -252,15 +252,28 @@ describe('refused', () => {
     expect(refusalOf(() => readRows([text]))).toEqual({ type: 'limit_exceeded', message });
   });
 
-  test('an endless row is refused as soon as it is too long', () => {
+  test.each<[string, string, boolean, number]>([
+    ['a long cell, whose body is whole', `[{"a":"${'x'.repeat(300_000)}"},{"a":1}]`, true, 2],
+    ['a long row, behind which nothing is read', `[{"a":1},{"a":"${'x'.repeat(600_000)}"},{"a":2},`, false, 0],
+  ])('%s', (_name, text, isWhole, rows) => {
+    const read = readRows([text]);
+    expect([read.isWhole, read.blocks.reduce((sum, { profile }) => sum + profile.rows, 0)]).toEqual([isWhole, rows]);
+  });
+
+  test.each(['[{"a":"LONG"},{"a":}]', '[{"a":"LONG","a":1}]', '[{"a":"LONG"}', '{"rows":[{"a":"LONG"}],"rows":[]}'])('%s is malformed', (text) => {
+    expect(refusalOf(() => readRows([text.replace('LONG', 'x'.repeat(300_000))]))?.type).toBe('request_validation_error');
+  });
+
+  test('an endless row is refused as soon as it is too long, and takes no room from then on', () => {
     const reader = new JsonRowReader({ form: 'rows' });
     reader.push(Buffer.from('[{"a":"'));
     const chunk = Buffer.alloc(65_536, 'x');
-    let pushed = 0;
-    expect(refusalOf(() => {
-      for (; pushed < 100; pushed += 1) reader.push(chunk);
-    })).toEqual({ type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' });
-    expect(pushed).toBeLessThanOrEqual(8);
+    for (let pushed = 0; pushed < 9; pushed += 1) reader.push(chunk);
+    expect(reader.refusal).toEqual({ type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' });
+    const before = process.memoryUsage().arrayBuffers;
+    for (let pushed = 0; pushed < 1000; pushed += 1) reader.push(chunk);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+    expect(reader.end()).toMatchObject({ blocks: [], isWhole: false });
   });
 
   test('what is within the limits is not', () => {
@@ -272,8 +285,10 @@ describe('refused', () => {
 });
 
 describe('where cells may be dropped', () => {
+  const dropping = (text: string | readonly (string | Uint8Array)[], options: object = {}): RowsRead =>
+    readRows(typeof text === 'string' ? [text] : text, { dropsCells: true, ...options });
   const drop = (text: string | readonly (string | Uint8Array)[], options: object = {}): { readonly bodies: string[]; readonly dropped: number } => {
-    const read = readRows(typeof text === 'string' ? [text] : text, { dropsCells: true, ...options });
+    const read = dropping(text, options);
     return { bodies: bodiesOf(read), dropped: read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0) };
   };
   const long = 'x'.repeat(262_143);
@@ -298,7 +313,7 @@ describe('where cells may be dropped', () => {
     ['[{"a":"\\u0000" 1}]', 'rows[0]: broken JSON, unexpected "1"'],
     ['[{"a":1e999}]', 'rows[0].a: the number is too large to be stored'],
   ])('%s is refused', (text, message) => {
-    expect(refusalOf(() => drop(text))).toEqual({ type: 'request_validation_error', message });
+    expect(refusalOf(() => dropping(text))).toEqual({ type: 'request_validation_error', message });
   });
 
   test('a row has any number of texts that are too long', () => {
@@ -316,8 +331,8 @@ describe('where cells may be dropped', () => {
       expect(drop(chunks)).toEqual({ bodies: [`{"a":${rest},"c":${rest}}`, '{"e":1}'], dropped: 2 });
     }
     const tooLong = { type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' };
-    expect(refusalOf(() => drop(`[{"a":${rest},"b":${rest},"c":${rest}}]`))).toEqual(tooLong);
-    expect(refusalOf(() => drop(`[{"${long.repeat(3)}":1}]`))).toEqual(tooLong);
+    expect(refusalOf(() => dropping(`[{"a":${rest},"b":${rest},"c":${rest}}]`))).toEqual(tooLong);
+    expect(refusalOf(() => dropping(`[{"${long.repeat(3)}":1}]`))).toEqual(tooLong);
   });
 
   test('an endless text takes little room', () => {
@@ -333,6 +348,6 @@ describe('where cells may be dropped', () => {
 
   test('a text that is cut from the body must be UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.alloc(300_000, 0xff), Buffer.from('"}]')]);
-    expect(refusalOf(() => drop([bytes]))).toEqual({ type: 'request_validation_error', message: 'the body is not valid UTF-8' });
+    expect(refusalOf(() => dropping([bytes]))).toEqual({ type: 'request_validation_error', message: 'the body is not valid UTF-8' });
   });
 });

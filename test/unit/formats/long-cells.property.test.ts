@@ -28,6 +28,7 @@ function resultOf(read: () => RowsRead): unknown {
   return refusalOf(() => {
     const rows = read();
     result = [bodiesOf(rows), concatenateAll(rows.blocks.map(({ profile }) => profile))];
+    return rows;
   }) ?? result;
 }
 

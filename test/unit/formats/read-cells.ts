@@ -9,5 +9,5 @@ export function readCells(
   const reader = new DelimitedRowReader({ delimiter: ',', ...options });
   const blocks = chunks.flatMap((chunk) => [...reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)]);
   const { blocks: last, ...end } = reader.end();
-  return { blocks: [...blocks, ...last], ...end };
+  return { blocks: [...blocks, ...last], ...end, refusal: reader.refusal };
 }

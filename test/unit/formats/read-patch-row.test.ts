@@ -30,7 +30,7 @@ describe('the row of a patch', () => {
     ['{"a":1}', {}],
   ])('tells the row ID of %s', (text, expected) => {
     const { block: _block, ...rest } = readPatchRow(Buffer.from(text));
-    expect(rest).toEqual(expected);
+    expect(rest).toEqual({ refusal: null, ...(expected as object) });
   });
 
   test.each([
@@ -51,8 +51,13 @@ describe('the row of a patch', () => {
       .toBe('the body is not valid UTF-8');
   });
 
-  test('is refused if it is too long', () => {
-    expect(refusalOf(() => readPatchRow(Buffer.from(`{"a":"${'x'.repeat(600_000)}"}`)))?.type).toBe('limit_exceeded');
+  test.each<[string, object, string, string[]]>([
+    ['a long cell, but is profiled', { 'a b': 'x'.repeat(300_000), c: 1 }, '"a b": a value must not be longer than 262144 bytes', ['a b', 'c']],
+    ['too many bytes', { c: 1, a: 'x'.repeat(600_000) }, 'a row must not be longer than 524288 bytes', []],
+    ['too many columns', Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`k${n}`, 1])), 'more than 2000 different columns', []],
+  ])('is refused if it has %s', (_name, row, message, columns) => {
+    const { block, refusal } = readPatchRow(Buffer.from(JSON.stringify(row)));
+    expect([refusal, block.profile.columns.map(({ id }) => id)]).toEqual([{ type: 'limit_exceeded', message }, columns]);
   });
 
   test('leaves out cells that no row may hold, if they may be dropped', () => {

@@ -3,11 +3,10 @@ import type { RowBlock } from '../../../src/formats/block-writer.ts';
 import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import type { JsonRowReaderOptions } from '../../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../../src/formats/malformed-body.ts';
+import type { RowsEnd, RowsRefusal } from '../../../src/formats/row-reader.ts';
 
-export interface RowsRead {
-  readonly blocks: readonly RowBlock[];
-  readonly envelope: Record<string, unknown> | null;
-  readonly hasRows: boolean;
+export interface RowsRead extends RowsEnd {
+  readonly refusal: RowsRefusal | null;
 }
 
 export function readRows(
@@ -16,7 +15,7 @@ export function readRows(
   const reader = new JsonRowReader({ form: 'envelope', ...options });
   const blocks = chunks.flatMap((chunk) => reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk));
   const { blocks: last, ...end } = reader.end();
-  return { blocks: [...blocks, ...last], ...end };
+  return { blocks: [...blocks, ...last], ...end, refusal: reader.refusal };
 }
 
 /** The bodies of all rows. */
@@ -29,11 +28,10 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What a body is refused with; null if it is not. */
-export function refusalOf(read: () => unknown): Refusal | null {
+/** Why a body is malformed, or why no table takes its rows; null if neither. */
+export function refusalOf(read: () => Pick<RowsRead, 'refusal'>): Refusal | null {
   try {
-    read();
-    return null;
+    return read().refusal;
   } catch (error) {
     if (!(error instanceof MalformedBody)) throw error;
     return { type: error.type, message: error.message };

@@ -13,7 +13,7 @@ test('a file that could not be read is read with the next request', async () => 
   try {
     await writeFile(join(folder, 'index.html'), '');
     await writeFile(join(folder, 'main.js'), 'start()');
-    addConsoleRoutes(app as unknown as App, folder);
+    addConsoleRoutes(app as unknown as App, folder, null, null);
     const statusOf = async (): Promise<number> => (await app.inject('/console/main.js')).statusCode;
     await rename(join(folder, 'main.js'), join(folder, 'away.js'));
     expect(await statusOf()).toBe(500);

@@ -27,6 +27,17 @@ test('requests at the same time look once, and a folder that is gone stops nothi
   await floor.require();
 });
 
+test('folders of one device are one disk, whose room is what is free above a quarter of the floor', async () => {
+  const folders = [{ name: 'postgres', path: import.meta.dirname }, { name: 'files', path: import.meta.dirname }] as const;
+  const free = async (floor: DiskFloor): Promise<number> => (await floor.free()).get('postgres')!;
+  const none = new DiskFloor({ folders, freeMin: 0, logger: pino({ level: 'silent' }) });
+  expect(await none.rooms()).toEqual([{ hasTables: true, hasFiles: true, left: await free(none) }]);
+  const some = new DiskFloor({ folders, freeMin: 4_000_000, logger: pino({ level: 'silent' }) });
+  expect(await some.rooms()).toEqual([{ hasTables: true, hasFiles: true, left: (await free(some)) - 1_000_000 }]);
+  const apart = new DiskFloor({ folders: [folders[0], { name: 'files', path: '/proc' }, { name: 'spool', path: '/nowhere' }], freeMin: 4, logger: pino({ level: 'silent' }) });
+  expect(await apart.rooms()).toEqual([{ hasTables: true, hasFiles: false, left: (await free(apart)) - 1 }, { hasTables: false, hasFiles: true, left: 0 }]);
+});
+
 /** The file system of /proc never has anything free. */
 test.each<[WatchedFolder['name'], number, number]>([
   // A quarter of 3 bytes is no byte.

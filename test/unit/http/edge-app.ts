@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 export const edgeConfig: AppDependencies['config'] = {
-  LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: 30_000, BODY_TIME_MAX_MS: 3_600_000,
+  LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100, RATE_LIMIT_CONNECTIONS: 0, RATE_LIMIT_WINDOW_MS: 60_000, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: 30_000, BODY_TIME_MAX_MS: 3_600_000,
 };
 
 /** A principal but for its team. */
@@ -44,7 +44,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
     observer: {
-      began: () => undefined, rateLimited: () => undefined, shareRefused: () => undefined, refused: () => undefined, ended: () => undefined,
+      began: () => undefined, rateLimited: () => undefined, shareRefused: () => undefined, connectionClosed: () => undefined, refused: () => undefined, ended: () => undefined,
     },
     routes,
     ...changes,

@@ -15,6 +15,12 @@ test.each([
   ['::', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   [undefined, 'unknown'],
+  ['10.1.2.3:4567', '10.1.2.3'],
+  ['[2001:db8:1:2::5]:4567', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::5]', '2001:db8:1:2::/64'],
+  ['whoever', 'unknown'],
+  ['', 'unknown'],
+  ['9'.repeat(10_000), 'unknown'],
 ])('%s belongs to %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -105,16 +105,19 @@ describe('on a port of its own', () => {
     for (const close of closing.splice(0)) await close();
   });
 
-  test('there are the metrics and nothing else', async () => {
+  test('there are the metrics and the probes, and nothing else', async () => {
     const metrics = new Metrics();
     metrics.log.tookOver();
     const ports: number[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => ports.push(JSON.parse(line).port) });
-    closing.push(await serveMetrics(metrics, { host: '127.0.0.1', port: 0 }, log));
+    closing.push(await serveMetrics(metrics, () => ({ notReady: ['It starts.'], problems: [] }), { host: '127.0.0.1', port: 0 }, log));
     const url = `http://127.0.0.1:${ports[0]}`;
     const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text());
     expect(sumOf(samples, 'tablog_partition_takeovers_total')).toBe(1);
-    for (const path of ['/', '/tables', '/livez']) expect((await fetch(`${url}${path}`)).status).toBe(404);
+    for (const path of ['/', '/tables']) expect((await fetch(`${url}${path}`)).status).toBe(404);
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([503, errorOf('service_unavailable', 'It starts.')]);
   });
 });
 

@@ -1,6 +1,8 @@
 /** Commands whose outcome comes soon, late, or never; for clients that permit a job for an answer, and for others. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { TryOutcome } from '../../../projections/engine/outcomes/outcomes.queries.ts';
+import type { HeldTeams } from '../../../projections/engine/quarantine/held-teams.ts';
 import type { SecretKeys } from '../../../src/security/secret-keys.ts';
 import type { EncodedEvent, EventData } from '../../../src/events/event.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
@@ -185,6 +187,50 @@ describe('a client that permits none', () => {
     const error = await submitter.submit(teamId, identity, event).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ type: 'outcome_unknown' });
     expect(parseJobId(keys, (error as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({ commandId, rows: 1 });
+  });
+});
+
+describe('a request that its team\'s quota turns away', () => {
+  const refusal = { type: 'payment_required', message: "the team's plan allows 10 bytes of the log today and 12 are in use" } as const;
+  const digestOf = (body: string) => createHash('sha256').update(body);
+
+  /** A submitter that appends one request, and then has a team beyond its quota; `outcome`: what is recorded of the key. */
+  function prepareTurningAway() {
+    const told = { outcome: null as TryOutcome, appended: 0, isExceeded: false };
+    const log = {
+      partitions: 12, nextTime: () => now, append: () => {
+        told.appended += 1;
+        return new Promise(() => undefined);
+      },
+    } as unknown as EventLog;
+    const logBytes = { refusalOf: () => (told.isExceeded ? refusal : null), refusalOfShare: () => null, add: () => undefined };
+    const outcomes = { find: async () => ({ next: 0n, held: { since: new Map() } as unknown as HeldTeams, outcome: told.outcome }) };
+    return { submitter: new Submitter(log, keys, { shares, asyncWaitMs: hour, logger: { warn: () => undefined, error: () => undefined }, outcomes, logBytes }), told };
+  }
+
+  test('has the reason for an answer if it has no key', async () => {
+    const { submitter, told } = prepareTurningAway();
+    told.isExceeded = true;
+    await expect(submitter.submit(teamId, identity, event)).rejects.toMatchObject(refusal);
+    expect(told.appended).toBe(0);
+  });
+
+  test('is never refused for good while the first try under its key may still apply', async () => {
+    const { submitter, told } = prepareTurningAway();
+    const first = submitter.submit(teamId, { commandId, digest: digestOf('a') }, event);
+    await turns();
+    told.isExceeded = true;
+    const error = await submitter.submit(teamId, { commandId, digest: digestOf('a') }, event).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ type: 'outcome_unknown', message: expect.stringContaining(refusal.message) });
+    const job = parseJobId(keys, (error as { headers: Record<string, string> }).headers['job-id']!);
+    expect(job).toMatchObject({ teamId, commandId, notAfter: now + 60_000 });
+
+    told.outcome = { ...applied, requestDigest: digestOf('a').digest('base64url') };
+    expect(await submitter.submit(teamId, { commandId, digest: digestOf('a') }, event)).toMatchObject({ etag: 7n });
+    await expect(submitter.submit(teamId, { commandId, digest: digestOf('b') }, event)).rejects.toMatchObject({ type: 'idempotency_key_reused' });
+    expect(told.appended).toBe(1);
+    submitter.giveUp();
+    await expect(first).rejects.toMatchObject({ type: 'outcome_unknown' });
   });
 });
 

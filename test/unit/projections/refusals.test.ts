@@ -4,6 +4,10 @@
  */
 import { describe, expect, test } from '@jest/globals';
 
+import { refusalOfCells } from '../../../projections/tables/guards.ts';
+import type { EventOf } from '../../../src/events/event.ts';
+import type { Profile } from '../../../src/values/profile.ts';
+import { schemaOf } from '../../../src/values/table-schema.ts';
 import { blockRow, given, when } from '../../support/decisions.ts';
 import { add, block, body, create, patch, remove, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
@@ -143,4 +147,28 @@ describe('a row is not deleted:', () => {
     },
   ];
   inOrder(wrongs, (asked) => remove(blockRow(0), asked));
+});
+
+describe('rows that no table takes are judged by the schema first:', () => {
+  type RowsRequest = EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'RowPatchRequested'>;
+  const schema = schemaOf([{ id: 'a', type: 'number' }], 1n);
+  const judge = ({ data }: Request, isNew: boolean): string => {
+    const asked = data as RowsRequest;
+    const profile = 'profile' in asked ? asked.profile : (asked.rows as unknown as { readonly profile: Profile }).profile;
+    const refusal = refusalOfCells(asked, isNew ? null : schema, profile);
+    return refusal === null ? 'none' : `${refusal.type}: ${refusal.message}`;
+  };
+
+  test.each<[string, Request, isNew: boolean, refusal: string]>([
+    ['nothing is wrong', add(block('{"a":1}')), false, 'none'],
+    ['a wrong cell', add(block('{"a":1}', '{"a":"x"}')), false, 'column_has_invalid_value: rows[1].a: "x" does not fit the column\'s type number'],
+    ['an unknown column', add(block('{"b":1}')), false, 'column_id_not_found: rows[0].b: the table has no column "b"'],
+    ['cells that are dropped', add(block('{"a":"x","b":1}'), { mode: 'dropColumns' }), false, 'none'],
+    ['columns that are added', add(block('{"a":"x","b":1}'), { mode: 'updateSchema' }), false, 'none'],
+    ['too many columns', add(block('{"a":"x","b":1}'), { mode: 'updateSchema', columnsMax: 1 }), false, 'limit_exceeded: the table would have 2 columns; at most 1 are allowed'],
+    ['an inferred schema', create(block('{"a":"x","$stashID":1}')), true, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
+    ['a given schema, before its cells', create(block('{"a":"x"}'), { schema: 'a:number $rowID:string' }), true, 'column_id_reserved: schema.columns[1].id: the column ID "$rowID" is reserved'],
+    ['a cell and a given schema', create(block('{"a":"x"}'), { schema: 'a:number' }), true, 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number'],
+    ['a patch', patch(blockRow(0), '{"a":"x"}'), false, 'column_has_invalid_value: a: "x" does not fit the column\'s type number'],
+  ])('%s', (_name, request, isNew, refusal) => expect(judge(request, isNew)).toBe(refusal));
 });

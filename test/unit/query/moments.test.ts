@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { showTime } from '../../../src/query/engine/stored-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../src/values/moments.ts';
 
 test('the days of all years are those of JavaScript', () => {
@@ -21,6 +22,14 @@ test.each([
   ['00:30+02:00', -5_400_000_000], ['23:30-0130', 90_000_000_000], ['12:00+01', 39_600_000_000],
 ])('%s is %i microseconds after midnight', (text, microseconds) => {
   expect(microsecondsOfDay(text)).toBe(microseconds);
+});
+
+test.each([
+  ['00:00', '00:00:00'], ['23:59:59.999999', '23:59:59.999999'], ['10:00+02:00', '08:00:00'], ['00:30+02:00', '00:30:00+02:00'], ['01:00:00.5+02:00', '00:00:00.5+01:00'],
+  ['23:30-01:30', '23:00:00-02:00'], ['23:59-14:00', '23:59:00-14:00'], ['00:00+14:00', '00:00:00+14:00'], ['22:00-02:00', '23:00:00-01:00'],
+])('the moment of %s is shown as %s, which is the same moment', (text, shown) => {
+  expect(showTime(BigInt(microsecondsOfDay(text)))).toBe(shown);
+  expect(microsecondsOfDay(shown)).toBe(microsecondsOfDay(text));
 });
 
 test.each([

@@ -212,6 +212,6 @@ test('as many cells are counted as dropped as rows lack', () => {
     const given = rows.map((row) => row.filter(({ token }) => token !== 'null'));
     const lost = given.reduce((sum, row) => sum + row.length - parseRow(present(formatRow(row))).length, 0);
     expect(countDropped(profileOf(rows, true), schema, wrap)).toBe(lost);
-    expect(countDropped(profileOf(rows), schema, wrap)).toBeUndefined();
+    expect(countDropped(profileOf(rows), schema, wrap)).toBe(rows.length === 0 ? 0 : undefined);
   }), { numRuns: 2000 });
 });

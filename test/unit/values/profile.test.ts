@@ -75,8 +75,10 @@ describe('a profile', () => {
   test('that counts is the same otherwise', () => {
     fc.assert(fc.property(anyRows, (rows) => {
       const { dropped, columns, ...counted } = profileOf(rows, true);
-      expect(dropped).toBe(0);
-      expect({ ...counted, columns: columns.map(({ counts: _counts, ...column }) => column) }).toEqual(profileOf(rows));
+      const { dropped: droppedOfOther, isUncounted, ...other } = profileOf(rows);
+      expect([dropped, droppedOfOther]).toEqual([0, rows.length === 0 ? 0 : undefined]);
+      expect(isUncounted).toBe(rows.length > 0 && columns.length === 0 ? true : undefined);
+      expect({ ...counted, columns: columns.map(({ counts: _counts, ...column }) => column) }).toEqual(other);
       for (const { id, counts } of columns) {
         const cells = rows.flat().filter((cell) => cell.id === id && cell.token !== 'null');
         const fits = cells.map(({ token }) => classify(token, allTypes).fits);
@@ -85,8 +87,11 @@ describe('a profile', () => {
     }), { numRuns: 500 });
   });
 
-  test('counts only if all parts do that have cells', () => {
+  test('counts only if all parts do that have rows', () => {
     const [counted, uncounted] = [profileOf([[{ id: 'a', token: '1' }]], true), profileOf([[{ id: 'b', token: '1' }]])];
+    for (const [part, dropped] of [[profileOf([]), 0], [profileOf([[]]), undefined], [profileOf([[]], true), 0], [{ ...emptyProfile, rows: 1 }, 0]] as const) {
+      expect([[counted, part], [part, counted]].map((parts) => concatenateAll(parts).dropped)).toEqual([dropped, dropped]);
+    }
     expect(concatenateAll([counted, emptyProfile, counted])).toMatchObject({ dropped: 0, columns: [{ counts: [[expect.any(Number), 2]] }] });
     const mixed = concatenateAll([counted, uncounted]);
     expect([mixed.dropped, mixed.columns.map(({ counts }) => counts)]).toEqual([undefined, [undefined, undefined]]);
@@ -117,7 +122,9 @@ describe('a profile', () => {
     const builder = new ProfileBuilder();
     builder.column('a', 0, 0);
     const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };
-    expect(builder.build(0, 0, 0)).toEqual({ rows: 0, bytes: 0, rowBytesMax: 0, columns: [column], rule: 2 } satisfies Profile);
+    expect(builder.build(0, 0, 0)).toEqual(
+      { rows: 0, bytes: 0, rowBytesMax: 0, columns: [{ ...column, counts: [] }], rule: 2, dropped: 0 } satisfies Profile,
+    );
     expect(profileOfRows('{"a":null}').columns).toEqual([column]);
   });
 });

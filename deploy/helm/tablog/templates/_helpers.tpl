@@ -11,3 +11,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "tablog.secret" -}}
 {{ .Values.existingSecret | default (printf "%s-tablog" .Release.Name) }}
 {{- end }}
+{{- define "tablog.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ printf "%s@%s" .repository .digest | quote }}{{ else }}{{ printf "%s:%s" .repository (.tag | default $.Chart.AppVersion) | quote }}{{ end }}
+{{- end }}
+{{- end }}

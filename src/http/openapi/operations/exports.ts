@@ -13,7 +13,7 @@ const exportTable: Operation = {
   operationId: 'exportTable',
   tag: 'Rows',
   summary: 'Export rows',
-  description: 'The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. '
+  description: 'The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. '
     + 'The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.',
   formatParameter: 'format',
   answers: {

@@ -12,7 +12,7 @@ const link = ['Location', 'Retry-After'] as const;
 export const accepted: Answer = {
   description: 'The request goes on as a job. `Location` is where to ask for it.',
   headers: link,
-  headersAtTimes: ['Tablog-Short-Lines'],
+  headersAtTimes: ['Tablog-Short-Lines', 'Tablog-Notes'],
   body: json(z.strictObject({ data: z.strictObject({ jobID: jobId }) }), { accepted: { data: { jobID: exampleId } } }),
   links: jobLinks,
 };

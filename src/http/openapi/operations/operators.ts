@@ -23,7 +23,7 @@ export const planBody = planChange.refine((plan) => Object.keys(plan).length > 0
 const expires = z.iso.datetime({ offset: true }).nullable().optional().transform((text) => (text === undefined || text === null ? null : Date.parse(text)))
   .meta({ description: 'From when on it is refused; null: never.' });
 
-export const newOperatorTokenBody = z.strictObject({ name: name.optional().transform((given) => given ?? 'unnamed'), expires }).meta({ id: 'NewOperatorToken' });
+export const newOperatorTokenBody = z.strictObject({ name: name.optional().meta({ description: 'What it is for. Without it, the token is named by its creation and its last characters.' }), expires }).meta({ id: 'NewOperatorToken' });
 
 export const newTokenBody = newOperatorTokenBody.extend({
   readOnly: z.boolean().optional().transform((given) => given ?? false).meta({ description: 'Whether it may change nothing.' }),

@@ -1,12 +1,13 @@
 /** The operations of the query routes. */
 import { z } from 'zod';
+import { wholeText } from '../../../../commands/inputs.ts';
 import { operators, type Operator } from '../../../query/language/condition.ts';
 import { aggregateFunctions, aggregatesMax, fieldsMax, nameLengthMax, sortKeyPattern, sortKeysMax } from '../../../query/language/rows-query.ts';
 import { json, type Operation } from '../operation.ts';
 import { cell, cellsOf, columnType, continuation, row } from './schemas.ts';
 
 const column = z.string().meta({ description: 'The ID of a column, or `$rowID`.' });
-const value = cell.meta({ description: 'What the cells are compared with: it must fit the column.' });
+const value = cell.meta({ description: 'What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`.' });
 
 const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly Operator[];
 const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly Operator[];
@@ -23,7 +24,7 @@ const condition: z.ZodType = z.lazy(() => z.union([
   ...comparisons, z.strictObject({ and: z.array(condition) }), z.strictObject({ or: z.array(condition) }), z.strictObject({ not: condition }),
 ])).meta({ id: 'Condition', description: 'Which rows are asked for.' });
 
-const columnIds = (max: number) => z.array(z.string()).max(max).meta({ uniqueItems: true });
+const columnIds = (max: number) => z.array(z.string().meta({ pattern: wholeText })).max(max).meta({ uniqueItems: true });
 const sort = z.array(z.string().regex(sortKeyPattern)).max(sortKeysMax).meta({ uniqueItems: true });
 
 const as = z.string().min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
@@ -33,11 +34,11 @@ const body = z.strictObject({
   sort: sort.optional().meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
   fields: columnIds(fieldsMax).optional().meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
   count: z.literal('exact').optional().meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
-  groupBy: columnIds(sortKeysMax).optional().meta({ description: 'The columns whose values make up a group.' }),
+  groupBy: columnIds(sortKeysMax).optional().meta({ description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.' }),
   aggregate: z.array(z.union([
     z.strictObject({ op: z.literal('count'), column: z.string().optional(), as }),
     z.strictObject({ op: z.enum(aggregateFunctions.filter((name) => name !== 'count')), column: z.string(), as }),
-  ])).max(aggregatesMax).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`.' }),
+  ])).max(aggregatesMax).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.' }),
   limit: z.int().min(1).optional(),
   continuation,
 });
@@ -47,7 +48,7 @@ const queryRows: Operation = {
   tag: 'Rows',
   summary: 'Query rows',
   description: 'A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. '
-    + 'All writes are seen that were answered before. With `Accept: text/csv` it is CSV.',
+    + 'All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.',
   isCommand: false,
   isRead: true,
   body: json(body, {
@@ -83,7 +84,7 @@ const querySql: Operation = {
   isRead: true,
   body: json(z.strictObject({
     sql: z.string().regex(/\S/).meta({ description: 'At most 64 KiB.' }),
-    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`.' }),
+    parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text.' }),
     format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
   }), { 'a group': { sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city', parameters: [4] } }),
   answers: {
@@ -100,7 +101,7 @@ const querySql: Operation = {
       },
     },
   },
-  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout'],
+  errors: ['query_invalid', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', 'column_has_invalid_value'],
 };
 
 export const queryOperations = { queryRows, querySql };

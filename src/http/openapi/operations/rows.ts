@@ -66,7 +66,7 @@ const add: Operation = {
     201: {
       description: 'The rows were added.',
       versioned: true,
-      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
       links: rowLinks('$request.path.tableID'),
     },

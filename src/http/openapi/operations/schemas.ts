@@ -36,14 +36,16 @@ export const inputRows = z.array(inputRow);
 
 const cells = 'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
 
+const aLine = z.string().regex(/[^\r\n]/);
+
 /** Rows as CSV or TSV. */
 export const inputCells: Contents = {
   'text/csv': {
-    schema: z.string().meta({ description: cells }),
+    schema: aLine.meta({ description: cells }),
     examples: { rows: 'name,born\nAda,1815-12-10\n"Hopper, Grace",1906-12-09\n' },
   },
   'text/tab-separated-values': {
-    schema: z.string().meta({ description: `${cells} Cells are separated by tabs.` }),
+    schema: aLine.meta({ description: `${cells} Cells are separated by tabs.` }),
     examples: { rows: 'name\tborn\nAda\t1815-12-10\nGrace\t\n' },
   },
 };

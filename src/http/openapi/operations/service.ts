@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { json, type Operation } from '../operation.ts';
 
 const ok = { data: { status: 'ok' } };
-const degraded = { data: { status: 'degraded', problems: ['partition 3 has halted at offset 4711'] } };
+const degraded = { data: { status: 'degraded', problems: ['Partition 3 has halted.'] } };
 
 const live: Operation = {
   operationId: 'getLiveness',
@@ -80,7 +80,6 @@ const page: Operation = {
   answers: {
     200: {
       description: 'The page.',
-      versioned: true,
       body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
     },
   },

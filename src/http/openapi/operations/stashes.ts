@@ -16,7 +16,7 @@ const put: Operation = {
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: {
     200: {
-      description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'], body: json(nothing, { stored: {} }), links: stashLinks,
+      description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'], body: json(nothing, { stored: {} }), links: stashLinks,
     },
   },
   // The columns: in the header of CSV or TSV.

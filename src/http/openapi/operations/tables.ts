@@ -62,7 +62,7 @@ const create: Operation = {
     201: {
       description: 'The table was created.',
       versioned: true,
-      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: created }), {
         'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
@@ -107,7 +107,7 @@ const overwrite: Operation = {
     200: {
       description: 'The rows were replaced.',
       versioned: true,
-      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { overwritten: { data: { rowIDs: examples.rowIds } } }),
       links: rowLinks('$request.path.tableID'),
     },

@@ -82,7 +82,7 @@ const put: Operation = {
   isBodyKept: true,
   body: anyBytes,
   answers: { 200: { description: 'The bytes have arrived.' } },
-  errors: ['forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'rate_limited', 'service_unavailable'],
+  errors: ['limit_exceeded', 'forbidden', 'upload_not_found', 'upload_completed', 'payload_too_large', 'rate_limited', 'service_unavailable'],
 };
 
 const complete: Operation = {
@@ -120,6 +120,7 @@ const file: Operation = {
     200: { description: 'The file.', headers: fileHeaders(), body: anyBytes },
     206: { description: 'The part of it that `Range` asks for.', headers: ['Content-Range', ...fileHeaders()], body: anyBytes },
     304: { description: 'The client has it already.', headers: fileHeaders() },
+    307: { description: 'Files have an address of their own here. The file is at `Location`.', headers: ['File-Location'] },
   },
   errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'rate_limited', 'service_unavailable'],
 };

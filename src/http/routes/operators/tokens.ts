@@ -1,7 +1,7 @@
 /** The tokens of teams, and those of operators, for operators. */
 import type { TokenSummary } from '../../../../projections/teams/teams.queries.ts';
 import { normalId } from '../../../administration/ids.ts';
-import { newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso } from '../../../administration/tokens.ts';
+import { nameOfUnnamed, newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso } from '../../../administration/tokens.ts';
 import { listOperatorTokens, revokeOperatorToken, type OperatorToken } from '../../../security/operator-tokens.ts';
 import { HttpError } from '../../answers/http-error.ts';
 import { newOperatorTokenBody, newTokenBody, operatorOperations } from '../../openapi/operations/operators.ts';
@@ -29,8 +29,9 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
   });
 
   app.post('/admin/teams/:teamID/tokens', { config: { operation: operatorOperations.createTeamToken, forOperators: true } }, async (request, reply) => {
-    const { name, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
+    const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
     const made = newToken();
+    const name = given ?? nameOfUnnamed(made, Date.now());
     const details = { tokenId: made.id, name, readOnly, appId: appID, expiresAt: toIso(expiresAt) };
     await audited(audit, request, 'token.create', details, async (details) => {
       const { id } = await findTeam(teams, request);
@@ -44,8 +45,9 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     (request, reply) => replyWithPage(reply, 'tokens', request.query, (after, limit) => listOperatorTokens(database.pool, after, limit), showOperatorToken));
 
   app.post('/admin/tokens', { config: { operation: operatorOperations.createOperatorToken, forOperators: true } }, async (request, reply) => {
-    const { name, expires: expiresAt } = await readBody(request, newOperatorTokenBody);
+    const { name: given, expires: expiresAt } = await readBody(request, newOperatorTokenBody);
     const made = newToken();
+    const name = given ?? nameOfUnnamed(made, Date.now());
     const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
     await audited(audit, request, 'token.create', details, () => storeOperatorToken(database.pool, made, name, expiresAt));
     return replyWith(reply.code(201), { ...made, name, expires: toIso(expiresAt) });

@@ -50,7 +50,7 @@ const wholeTimes = 20;
 
 export class Exporter {
   readonly #options: ExporterOptions;
-  /** To write many columns into one file takes much memory beside what the engine counts: one file at a time. */
+  /** A statement that reads many columns takes much memory beside what the engine counts, whatever format it writes: one statement at a time. Between slices of a file, others have their turn. */
   readonly #wide = new FillTurns(1);
   #tables = 0;
 
@@ -172,7 +172,7 @@ export class Exporter {
     try {
       await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, (watched) => {
         const work = async (): Promise<unknown> => columnar.rows(write, watched);
-        return partsBeside(source.columns.values()).length > 0 ? this.#wide.run(copy.teamId, watched, work) : work();
+        return this.#inTurn(source, copy, watched, work);
       }));
       taken((await stat(file)).size);
       return { parts: createReadStream(file), release: remove };
@@ -182,12 +182,17 @@ export class Exporter {
     }
   }
 
+  /** Does what reads columns of a table when it may: of tables with several parts, one at a time. */
+  async #inTurn<T>(source: QuerySource, copy: TableCopy, gone: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return partsBeside(source.columns.values()).length > 0 ? this.#wide.run(copy.teamId, gone, work) : work();
+  }
+
   /** Reads a copy, which stays for so long, in so many times the time of a query. */
-  async #read<T>(copy: TableCopy, { version }: QuerySource, gone: AbortSignal, times: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #read<T>(copy: TableCopy, source: QuerySource, gone: AbortSignal, times: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (copy.isDropped || copy.isWanted) throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
-    const done = copy.hold(version, 'query');
+    const done = copy.hold(source.version, 'query');
     try {
-      return await inTime(this.#options.timeoutMs * times, gone, work);
+      return await this.#inTurn(source, copy, gone, () => inTime(this.#options.timeoutMs * times, gone, work));
     } finally {
       done();
     }

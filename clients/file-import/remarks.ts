@@ -1,0 +1,20 @@
+/** What the service said of the chunks of a file, as of one body. */
+import { leftOut } from '../../src/formats/delimited-header.ts';
+import { notesMax } from '../../src/formats/row-reader.ts';
+import type { ChunkRemarks } from '../typescript/src/index.ts';
+
+export class FileRemarks {
+  #shortLines = 0;
+  readonly #notes = new Set<string>();
+
+  add({ shortLines, notes }: ChunkRemarks): void {
+    this.#shortLines += shortLines;
+    for (const note of notes) this.#notes.add(note);
+  }
+
+  /** A column that was left out of some chunks, and has values in others, is not left out. */
+  take(): ChunkRemarks {
+    const notes = [...this.#notes].filter((note) => !(note.endsWith(leftOut) && this.#notes.has(note.slice(0, -leftOut.length))));
+    return { shortLines: this.#shortLines, notes: notes.slice(0, notesMax) };
+  }
+}

@@ -1,0 +1,97 @@
+/** Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them. */
+import type { RowBlock } from '../../src/formats/block-writer.ts';
+import { excerptOf } from '../../src/values/build-profile.ts';
+import { classifyCell } from '../../src/values/cell-value.ts';
+import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/values/column-type.ts';
+import { decodeString } from '../../src/values/json-text.ts';
+import { classify, type Classified } from '../../src/values/json-value.ts';
+import { isAtMost } from '../../src/values/lattice.ts';
+import { holdsCells } from '../../src/values/presentation.ts';
+import { parseRow } from '../../src/values/row-text.ts';
+import { lineOfRow } from './chunk.ts';
+import { cutFile, cutterFor } from './cut-file.ts';
+import type { PreviewOptions } from './preview.ts';
+import { readChunk } from './read-chunk.ts';
+import type { Source } from './source.ts';
+
+/** A column, and the type that somebody expects it to have after an import. */
+export interface ExpectedColumn {
+  readonly id: string;
+  readonly type: ColumnType;
+  /** Whether the table had the column before the import. Otherwise the type is what the service would infer from the first rows. */
+  readonly isOfTable: boolean;
+}
+
+export interface WidenedColumn {
+  readonly id: string;
+  readonly expected: ColumnType;
+  /** The type that the column has now. */
+  readonly type: ColumnType;
+  /** How many cells of the file do not fit the expected type; at least one. */
+  readonly cells: number;
+  readonly first: {
+    /** The line of the file in which its row begins. */
+    readonly line: number;
+    /** The cell's text, or its JSON text; at most 60 characters. */
+    readonly text: string;
+  };
+}
+
+export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'delimiter' | 'signal'>;
+
+/**
+ * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type others have changed.
+ * @param open opens the file from its beginning
+ * @param now the types of the table's columns by ID, after the import
+ */
+export async function findWidened(
+  open: () => Source, { format, encoding, delimiter, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
+): Promise<WidenedColumn[]> {
+  const changed = new Map(expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]));
+  if (changed.size === 0) return [];
+  const found = new Map<string, Pick<WidenedColumn, 'cells' | 'first'>>();
+  const cutter = cutterFor(format, { delimiter });
+  for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
+    let rowsBefore = 0;
+    // The import has judged these rows already. It may have left cells out.
+    for (const block of readChunk(chunk, cutter, true).blocks) {
+      for (const { id, row, text } of misfitsOf(block, changed)) {
+        const { cells = 0, first = { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) } } = found.get(id) ?? {};
+        found.set(id, { cells: cells + 1, first });
+      }
+      rowsBefore += block.profile.rows;
+    }
+  }
+  return [...changed.values()].filter(({ id }) => found.has(id)).map(({ id, type }) => ({ id, expected: type, type: now.get(id)!, ...found.get(id)! }));
+}
+
+interface MisfitCell {
+  readonly id: string;
+  /** From 0, in its block. */
+  readonly row: number;
+  readonly text: string;
+}
+
+/** Looks at each cell only in blocks in which a column has such cells: few have. */
+function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, ExpectedColumn>): Generator<MisfitCell> {
+  const mayMisfit = profile.columns.some(({ id, natural, misfits }) => {
+    const column = changed.get(id);
+    return column !== undefined && (misfits.length > 0 || (natural !== null && !isAtMost(natural, column.type)));
+  });
+  if (!mayMisfit) return;
+  const areCells = holdsCells(profile);
+  for (const [row, text] of new TextDecoder().decode(body).split('\n').entries()) {
+    for (const { id, token } of parseRow(text)) {
+      const column = changed.get(id);
+      if (column === undefined) continue;
+      const shown = token.startsWith('"') ? decodeString(token) : token;
+      if (!fits(areCells ? classifyCell(shown, allTypes) : classify(token, allTypes), column)) yield { id, row, text: shown };
+    }
+  }
+}
+
+/** Whether a value leaves a column with the expected type. The service widens a table's column for what does not fit, and infers a new one from what is natural. */
+function fits(value: Classified, { type, isOfTable }: ExpectedColumn): boolean {
+  if (!isOfTable) return value.natural === null || isAtMost(value.natural, type);
+  return (value.fits & (typeBit(type) | (isArrayType(type) ? typeBit(itemKind(type)) : noTypes))) !== 0;
+}

@@ -1,0 +1,42 @@
+/** An export to Parquet: the service makes the file, at one version of the table, with the IDs of the rows. */
+import type { Tablog, TableSummary } from '../../../clients/typescript/src/index.ts';
+import { showNumber } from '../rows-progress.ts';
+import { UserError } from '../user-error.ts';
+import { writeToFile, writeToStdout } from './destination.ts';
+
+export interface ParquetExport {
+  readonly client: Tablog;
+  readonly table: TableSummary;
+  /** Null: stdout. */
+  readonly file: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves to what was written, in words; null: the reader of stdout wanted no more. Throws UserError. */
+export async function exportParquet({ client, table, file, signal }: ParquetExport): Promise<string | null> {
+  if (file === null && process.stdout.isTTY) throw new UserError('Parquet is no text for a terminal: give --output <file>.');
+  const { data, version } = await client.table(table.id).export('parquet');
+  const written = { bytes: 0 };
+  const bytes = bytesOf(data, written, signal);
+  if (file !== null) await writeToFile(file, bytes, null, signal);
+  else if (!(await writeToStdout(bytes, null, signal))) return null;
+  return `The table ${JSON.stringify(table.name)} (${table.id}) written${file === null ? '' : ` to ${file}`}, version ${version.slice(1, -1)}, ${showNumber(written.bytes)} bytes`;
+}
+
+async function* bytesOf(file: ReadableStream<Uint8Array>, written: { bytes: number }, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = file.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      written.bytes += value.length;
+      yield value;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UserError('The file broke off before its end: nothing was written. Try again.', { cause: error });
+  } finally {
+    // The service stops making a file that nobody reads. One that broke off cannot be cancelled.
+    await reader.cancel().catch(() => undefined);
+  }
+}

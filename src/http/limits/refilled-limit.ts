@@ -1,0 +1,64 @@
+/** One limit for each client network, refilled steadily: a flood gets its units once, and from then on as few as come back, with no burst at the begin of a window. */
+import { largeLruCache } from '../../large-lru-cache.ts';
+import type { Refusal } from './rate-limit.ts';
+
+/** What a network has left. */
+interface Left {
+  /** Below 0 if units were counted that could not be refused. */
+  units: number;
+  /** When that was so, in milliseconds of `performance.now()`. */
+  at: number;
+}
+
+/** The networks that are kept, the most recently used. One that is dropped has all its units again. */
+const networksMax = 100_000;
+
+export class RefilledLimit {
+  readonly #what: string;
+  readonly #max: number;
+  readonly #windowMs: number;
+  readonly #left = largeLruCache<string, Left>(networksMax);
+
+  /**
+   * @param what the units, in words for the message
+   * @param max the most units at once
+   * @param windowMs how long it takes until `max` units have come back, in milliseconds
+   */
+  constructor(what: string, max: number, windowMs: number) {
+    this.#what = what;
+    this.#max = max;
+    this.#windowMs = windowMs;
+  }
+
+  /** Counts a unit, or returns the refusal if none is left. */
+  take(network: string): Refusal | null {
+    if (this.isUsedUp(network)) return this.#refusal(network);
+    this.count(network, 1);
+    return null;
+  }
+
+  /** Counts units that can no longer be refused. A network owes at most as many as it may have. */
+  count(network: string, units: number): void {
+    const now = performance.now();
+    this.#left.set(network, { units: Math.max(-this.#max, Math.min(this.#max, this.#unitsAt(network, now) - units)), at: now });
+  }
+
+  isUsedUp(network: string): boolean {
+    return this.#unitsAt(network, performance.now()) < 1;
+  }
+
+  #unitsAt(network: string, now: number): number {
+    const left = this.#left.get(network);
+    return left === undefined ? this.#max : Math.min(this.#max, left.units + (now - left.at) * this.#max / this.#windowMs);
+  }
+
+  #refusal(network: string): Refusal {
+    const missing = 1 - this.#unitsAt(network, performance.now());
+    // Rounded up, so that a client that waits this long has waited long enough.
+    const wait = Math.max(1, Math.ceil(missing * this.#windowMs / this.#max / 1000));
+    return {
+      message: `The limit of the client address is ${this.#max} ${this.#what} in ${Math.ceil(this.#windowMs / 1000)} s. The next one is possible in ${wait} s.`,
+      headers: { 'retry-after': String(wait) },
+    };
+  }
+}

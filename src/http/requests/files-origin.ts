@@ -1,0 +1,47 @@
+/** The origin that uploaded files have of their own, if `FILES_URL` is set: scripts in them then share no origin with the console and the interface. */
+import type { FastifyRequest } from 'fastify';
+import type { Config } from '../../app/config.ts';
+
+export class FilesOrigin {
+  /** What the paths of files are appended to: `FILES_URL` without a slash at its end. */
+  readonly base: string;
+  readonly origin: string;
+  readonly #host: string;
+  readonly #mainHost: string;
+
+  private constructor(filesUrl: string, publicUrl: string) {
+    const { origin, host } = new URL(filesUrl);
+    this.base = withoutSlash(filesUrl);
+    this.origin = origin;
+    this.#host = host;
+    this.#mainHost = new URL(publicUrl).host;
+  }
+
+  /** Null if files have no origin of their own. */
+  static of({ FILES_URL, PUBLIC_URL }: Pick<Config, 'FILES_URL' | 'PUBLIC_URL'>): FilesOrigin | null {
+    return FILES_URL === undefined || PUBLIC_URL === undefined ? null : new FilesOrigin(FILES_URL, PUBLIC_URL);
+  }
+
+  /** Whether the request came to this origin, by its `Host`. */
+  isAskedBy(request: FastifyRequest): boolean {
+    return hostOf(request) === this.#host;
+  }
+
+  /**
+   * Whether the request came to the origin of the interface. A request with neither host came through a proxy that does not pass the client's `Host` on, or past the
+   * proxy: redirecting it could go on for ever.
+   */
+  isMissedBy(request: FastifyRequest): boolean {
+    return hostOf(request) === this.#mainHost;
+  }
+}
+
+/** A base URL without a slash at its end, so that paths can be appended. */
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
+/** What a proxy says in `X-Forwarded-Host` has no effect. */
+function hostOf({ raw }: FastifyRequest): string {
+  return (raw.headers.host ?? '').toLowerCase();
+}
