@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz:document -- [--examples N] [--seed N]`: Schemathesis, a public fuzzer, reads the OpenAPI document of a service that is
+ * `npm run fuzz:document -- [--examples N] [--phases A,B] [--seed N]`: Schemathesis, a public fuzzer, reads the OpenAPI document of a service that is
  * started for it, and nothing else, and sends it requests (README.md). Ends with 1 if an answer is not what the document says. Installs what it needs into
  * node_modules/.cache; `--install` does only that.
  */
@@ -17,6 +17,7 @@ import { measureSlowness } from '../support/time-limits.ts';
 const { values } = parseArgs({
   options: {
     examples: { type: 'string', default: '50' },
+    phases: { type: 'string', default: 'examples,coverage,fuzzing,stateful' },
     seed: { type: 'string', default: process.env['SEED'] ?? String(Date.now() % 1e9) },
     install: { type: 'boolean', default: false },
   },
@@ -68,8 +69,8 @@ async function fuzz(): Promise<number> {
     const operator = await outputOf(['tokens', 'create', '--operator', '--name', 'fuzzer'], { DATA_DIR: server.folder });
     say(`SEED=${values.seed}`);
     return await run(join(bin, 'st'), [
-      '--config-file', join(import.meta.dirname, 'schemathesis.toml'), 'run', `${server.url}/openapi.json`, '--seed', values.seed, '--max-examples', values.examples,
-    ], { TABLOG_URL: server.url, TABLOG_TOKEN: await server.token(), TABLOG_ADMIN: operator, NO_COLOR: '1', PYTHONDONTWRITEBYTECODE: '1' });
+      '--config-file', join(import.meta.dirname, 'schemathesis.toml'), 'run', `${server.url}/openapi.json`, '--seed', values.seed, '--max-examples', values.examples, '--phases', values.phases,
+    ], { TABLOG_URL: server.url, TABLOG_TOKEN: await server.token(), TABLOG_ADMIN: operator, NO_COLOR: '1', PYTHONDONTWRITEBYTECODE: '1', HYPOTHESIS_STORAGE_DIRECTORY: join(bin, '..', 'hypothesis') });
   } finally {
     await server.stop();
   }

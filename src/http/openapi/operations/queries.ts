@@ -16,7 +16,7 @@ const ofOneValue = operators.filter((operator) => operator !== 'in' && ![...ofEm
 const comparisons = [
   z.strictObject({ column, op: z.enum(ofOneValue), value }),
   z.strictObject({ column, op: z.enum(ofText), value, ignoreCase: z.boolean().optional() }),
-  z.strictObject({ column, op: z.literal('in'), value: z.array(z.unknown()).meta({ description: 'One of these values: each must fit the column.' }) }),
+  z.strictObject({ column, op: z.literal('in'), value: z.array(cell).meta({ description: 'One of these values: each must fit the column.' }) }),
   z.strictObject({ column, op: z.enum(ofEmptiness) }),
 ] as const;
 
