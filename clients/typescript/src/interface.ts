@@ -1006,7 +1006,9 @@ export interface components {
             /** @constant */
             op: "in";
             /** @description One of these values: each must fit the column. */
-            value: unknown[];
+            value: (string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            })[];
         } | {
             /** @description The ID of a column, or `$rowID`. */
             column: string;
