@@ -30,7 +30,6 @@ RULES += [
         r"\$rowID: .* is the ID of no row": "A row keeps its identity only if the table ever had it.",
         r"^expires: that time has passed": "A token expires in the future.",
         r"^The header of the request is too large": "The head of a request has a limit in bytes, over all of it.",
-        r"U\+0000": "No text has U+0000. The document says so of names and IDs; the values of cells may be any JSON.",
         r"must be nested at most|must have at most 100 conditions": "A condition has limits over all of its parts.",
         r"has no meaning with groupBy|must be a column of groupBy|the answer would have .* twice": "What a query of groups may name depends on the groups.",
         r"must have at most [0-9]+ bytes": "The document has the limits of texts in characters, because JSON Schema cannot count bytes.",
