@@ -232,8 +232,16 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
   const page = await signedIn(null);
   await openTable(page, 'guarded');
-  // The page hears of no change of others.
-  const hold = (): Promise<unknown> => page.route('**/tables/*/rows', (route) => (route.request().method() === 'HEAD' ? route.abort() : route.continue()));
+  // The page hears of no change of others, not by a question that is under way either: it asks one after the other.
+  const hold = async (): Promise<void> => {
+    const isHeld = Promise.withResolvers<void>();
+    await page.route('**/tables/*/rows', (route) => {
+      if (route.request().method() !== 'HEAD') return route.continue();
+      isHeld.resolve();
+      return route.abort();
+    });
+    await isHeld.promise;
+  };
   const goOn = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Show the rows as they are now' }).click();
     await page.unroute('**/tables/*/rows');
