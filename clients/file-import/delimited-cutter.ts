@@ -2,7 +2,7 @@
 import { firstMistake, type Delimiter } from '../../src/formats/delimited-records.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
-import { recogniseDelimiter, sampleBytes, withDelimiter } from './delimiter.ts';
+import { endOfSample, recogniseDelimiter, withDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
@@ -33,8 +33,6 @@ export class DelimitedCutter implements Cutter {
   #looked = 0;
   #isQuoted = false;
   #sawBeginning = false;
-  /** Whether all bytes have arrived. */
-  #isEnd = false;
 
   /** `delimiter`: null to recognise it from the first records; then `onRecognised` is called if it is no comma. */
   constructor(delimiter: Delimiter | null, limits: ChunkLimits = defaultChunkLimits, onRecognised: (delimiter: Delimiter) => void = () => undefined) {
@@ -56,14 +54,13 @@ export class DelimitedCutter implements Cutter {
     unread.append(bytes);
     this.#looked = unread.position + ahead;
     if (!this.#skipByteOrderMark(false)) return [];
-    if (this.#delimiter === null && unread.end - unread.position < sampleBytes) return [];
+    if (this.#delimiter === null && endOfSample(unread.bytes, unread.position, unread.end) === null) return [];
     this.#readRecords();
     if (unread.end - unread.position > recordBytesMax + 2) this.#refuse(unread.position, unread.end);
     return this.#chunk.takeFull();
   }
 
   end(): Chunk[] {
-    this.#isEnd = true;
     const unread = this.#unread;
     this.#skipByteOrderMark(true);
     this.#readRecords();
@@ -128,7 +125,8 @@ export class DelimitedCutter implements Cutter {
   /** By the header, which begins at `start`, and by the records behind it that have arrived. */
   #recognise(start: number): Delimiter {
     const { bytes, end } = this.#unread;
-    const delimiter = recogniseDelimiter(bytes.toString('utf8', start, Math.min(end, start + sampleBytes)), this.#isEnd);
+    const sampleEnd = endOfSample(bytes, start, end);
+    const delimiter = recogniseDelimiter(bytes.toString('utf8', start, sampleEnd ?? end), sampleEnd === null);
     if (delimiter !== ',') this.#onRecognised(delimiter);
     return delimiter;
   }

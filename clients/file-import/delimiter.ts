@@ -2,10 +2,24 @@
 import Papa from 'papaparse';
 import { delimiters, type Delimiter } from '../../src/formats/delimited-records.ts';
 
-/** By how many bytes of the beginning of a file its delimiter is recognised. */
-export const sampleBytes = 64 * 1024;
-/** How many records are compared. */
-const sampleRecords = 100;
+/** By how many lines of the beginning of a file its delimiter is recognised, and how many bytes at most. */
+const sample = { lines: 100, bytes: 64 * 1024 };
+const lineFeed = 10;
+
+/**
+ * Where the beginning ends by which the delimiter of a text is recognised; null while more bytes are needed. It is the same however the bytes arrive.
+ * @param end of the bytes that have arrived
+ */
+export function endOfSample(bytes: Buffer, start: number, end: number): number | null {
+  const last = Math.min(end, start + sample.bytes);
+  let next = start;
+  for (let lines = 0; lines < sample.lines; lines += 1) {
+    const found = bytes.indexOf(lineFeed, next);
+    if (found === -1 || found >= last) return last === start + sample.bytes ? last : null;
+    next = found + 1;
+  }
+  return next;
+}
 
 /**
  * The delimiter with which most of the first records have as many cells as the header; of several such the one that makes most cells of the header. A
@@ -20,7 +34,7 @@ export function recogniseDelimiter(beginning: string, isWhole: boolean): Delimit
 
 /** How many cells the header has, and which part of the records below it has as many. */
 function compareRecords(beginning: string, delimiter: Delimiter, isWhole: boolean): { readonly cells: number; readonly alike: number } {
-  const { data: [header = [], ...records], meta } = new Papa.Parser({ delimiter, newline: '\n', preview: sampleRecords }).parse(beginning, 0, false) as Papa.ParseResult<string[]>;
+  const { data: [header = [], ...records], meta } = new Papa.Parser({ delimiter, newline: '\n' }).parse(beginning, 0, false) as Papa.ParseResult<string[]>;
   if (!isWhole && meta.cursor === beginning.length && records.length > 0) records.pop();
   const compared = records.filter((cells) => cells.length > 1 || cells[0]!.trim() !== '');
   const alike = compared.length === 0 ? 1 : compared.filter(({ length }) => length === header.length).length / compared.length;
