@@ -7,17 +7,23 @@ import { InvalidRequest } from './invalid-request.ts';
 export const appPath = z.object({ appID: text(256) });
 
 /** A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in one pass. */
-const mediaTypePattern = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
+const mediaTypePattern = /^[A-Za-z0-9_!#$%&'*+.^`|~-]+\/[A-Za-z0-9_!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[A-Za-z0-9_!#$%&'*+.^`|~-]+=(?:[A-Za-z0-9_!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
 
-/** It becomes the last part of a URL, and the name that the file is saved under. */
-const fileNamePattern = /^[^\p{Cc}/\\]+$/u;
+/**
+ * It becomes the last part of a URL, and the name that the file is saved under. Control characters are written out: generators that read the
+ * OpenAPI document do not know `\p{Cc}`.
+ */
+// oxlint-disable-next-line no-control-regex
+const fileNamePattern = /^[^\u0000-\u001f\u007f-\u009f/\\]+$/;
+/** Names of files that are none. */
+const folders = ['.', '..'];
 
 export const newUpload = z.object({
   contentType: z.string().max(255, 'must have at most 255 characters').regex(mediaTypePattern, 'must be a media type, like image/png')
     .meta({ description: 'The media type of the file. The bytes are to be sent with it as their `Content-Type`.', examples: ['image/png'] }),
   fileName: text(255).regex(fileNamePattern, 'must not have slashes, backslashes or control characters')
-    .refine((name) => name !== '.' && name !== '..', 'must not be a name of a folder')
-    .meta({ description: 'The name that the file is saved under, without a path.', examples: ['photo.png'] }),
+    .refine((name) => !folders.includes(name), 'must not be a name of a folder')
+    .meta({ description: 'The name that the file is saved under, without a path.', examples: ['photo.png'], pattern: fileNamePattern.source, not: { enum: folders } }),
   contentLength: z.unknown().optional()
     .meta({ description: 'The bytes of the file, where they are known: what is too large is refused now rather than later.' }),
 }).meta({ id: 'NewUpload', description: 'What the file will be. Other members are passed over.' });

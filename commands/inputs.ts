@@ -5,13 +5,19 @@ import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type
 import type { GivenColumn } from '../src/values/table-schema.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
+/** A regular expression of texts without U+0000, for JSON Schemas. */
+export const wholeText = '^[^\\u0000]*$';
+
+/** The longest ID of a column, in bytes. */
+export const columnIdBytesMax = 256;
+
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
 export function text(bytesMax: number) {
   return z.string()
     .min(1, 'must not be empty')
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed Unicode without U+0000')
     .refine((value) => Buffer.byteLength(value) <= bytesMax, `must have at most ${bytesMax} bytes`)
-    .meta({ maxLength: bytesMax });
+    .meta({ maxLength: bytesMax, pattern: wholeText });
 }
 
 export const tableName = text(1024);
@@ -28,7 +34,7 @@ export const appIdsQuery = z
   .pipe(z.array(appId).max(1000))
   .meta({
     description: 'The apps to link the table to: a parameter for each, or several in one with commas between them.',
-    jsonSchema: { type: 'array', items: { type: 'string' } },
+    jsonSchema: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^,\\u0000]*$' }, maxItems: 1000 },
   });
 
 export const appIds = z.array(appId).max(1000).describe('The apps to link the table to.');
@@ -55,7 +61,7 @@ const columnType = z.union(
 
 export const tableSchema = z.strictObject({
   columns: z.array(
-    z.strictObject({ id: text(256), displayName: displayName.optional(), type: columnType })
+    z.strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
       .transform((column): GivenColumn => column),
   ),
 }).meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });

@@ -54,6 +54,10 @@ export const stages: readonly Stage[] = [
     name: 'fuzz', proves: 'each of 1,000,000 valid and hostile requests has an answer that the OpenAPI document describes, and sees nothing of another team',
     command: jest('fuzz', 'fuzz/fuzz\\.test'), runs: 20,
   },
+  {
+    name: 'document-fuzz', proves: 'Schemathesis, a public fuzzer that reads the OpenAPI document alone, finds the service as that says; needs Python 3.11 and its registry',
+    command: ['run', 'fuzz:document', '--', '--examples', '100'],
+  },
   { name: 'sql-fuzz', proves: 'for an hour, no function of SQL harms its process, whatever its arguments', command: jest('fuzz', 'sql-functions\\.test') },
   { name: 'replay', proves: 'a replay of any log gives the read model that was written live, and `verify` sees each difference', command: jest('replay') },
   { name: 'faults', proves: 'nothing is lost or made up while connections, Postgres, an S3 or a disk fail', command: jest('faults', withoutKills) },

@@ -70,5 +70,5 @@ export function tokenAsJson(token: TokenSummary) {
 }
 
 function refusePassed(expiresAt: number | null | undefined, now: number): void {
-  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expiresAt: that time has passed already');
+  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expires: that time has passed already');
 }

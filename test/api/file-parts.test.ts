@@ -59,6 +59,12 @@ describe('of a file of 100 bytes', () => {
     expect([answer.status, answer.text]).toEqual([status, status === 206 ? '12' : digits]);
     if (status === 200) expect(await outcome(url, { range: 'bytes=100-', 'if-range': ifRange() })).toBe('200');
   });
+
+  test.each(['other', '*', '"a", "b"', '"a', '2015-10-21', ''])('an If-Range of %j is refused, with and without a range, before it is known whether there is a file', async (value) => {
+    for (const place of [url, new URL('/files/AAAAAAAAAAAAAAAAAAAAAA/a.txt', url).href]) {
+      for (const headers of [{ 'if-range': value }, { range: 'bytes=1-2', 'if-range': value }]) expect(await outcome(place, headers)).toBe('400 request_validation_error');
+    }
+  });
 });
 
 test.each([

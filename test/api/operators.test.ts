@@ -107,6 +107,11 @@ describe('teams', () => {
   ])('%s %s with %j is refused', async (method, path, body) => {
     expect(outcomeOf(await operator.client.send(path, { method, body }))).toBe('400 request_validation_error');
   });
+
+  test('a refusal names the member as it was sent', async () => {
+    const refused = await operator.client.post('/admin/tokens', { expires: '2000-01-31T00:00:00Z' });
+    expect(refused.json.error.message).toBe('expires: that time has passed already');
+  });
 });
 
 describe('tokens', () => {

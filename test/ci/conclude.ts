@@ -3,7 +3,7 @@
  * `N passed, N failed, N skipped`. Exits with 1 if anything failed twice, or could not be repeated.
  *
  * FOLDER has, for each command of Jest, its exit code and results as `TEST_ON.exit` and `TEST_ON.json`, and `smoke.exit` and `smoke.out` of
- * `npm run smoke`, which counts as one test.
+ * `npm run smoke`, which counts as one test, as does `fuzz:document`.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,11 @@ import { basename, join, relative } from 'node:path';
 import { filesToRepeat, judge, type FileResult, type Run } from './verdict.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const smoke = 'smoke';
+/** Commands without results of Jest: what they prove, their files, and what npm runs. */
+const commands: Readonly<Record<string, { readonly proves: string; readonly file: string; readonly npm: readonly string[] }>> = {
+  'smoke': { proves: 'the deployment in containers', file: 'test/compose/smoke.ts', npm: ['run', 'smoke'] },
+  'fuzz:document': { proves: 'a public fuzzer finds the service as its document says', file: 'test/document-fuzz/main.ts', npm: ['run', 'fuzz:document', '--', '--examples', '3', '--seed', '1'] },
+};
 /** More failed files than this are not repeated. */
 const repeatedMax = 10;
 /** All repetitions together may take this long, in seconds. */
@@ -35,8 +39,8 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 function readRun(name: string): Run {
   const exitCode = Number(readFileSync(join(folder!, `${name}.exit`), 'utf8'));
-  if (name !== smoke) return { name: `TEST_ON=${name}`, exitCode, files: readResults(join(folder!, `${name}.json`)) };
-  return { name, exitCode, files: [smokeResult(exitCode, readFileSync(join(folder!, `${smoke}.out`), 'utf8'))] };
+  if (!(name in commands)) return { name: `TEST_ON=${name}`, exitCode, files: readResults(join(folder!, `${name}.json`)) };
+  return { name, exitCode, files: [resultOf(name, exitCode, readFileSync(join(folder!, `${name}.out`), 'utf8'))] };
 }
 
 /** Null if the command ended before it wrote any. */
@@ -53,10 +57,11 @@ function readResults(file: string): FileResult[] | null {
 }
 
 /** The end of its output says why it failed. */
-function smokeResult(exitCode: number, output: string): FileResult {
+function resultOf(name: string, exitCode: number, output: string): FileResult {
+  const { proves, file } = commands[name]!;
   const status = exitCode === 0 ? 'passed' : 'failed';
-  const test = { fullName: 'the deployment in containers', status, failureMessages: [output.slice(-1500)] };
-  return { name: 'test/compose/smoke.ts', status, message: '', assertionResults: [test] };
+  const test = { fullName: proves, status, failureMessages: [output.slice(-1500)] };
+  return { name: file, status, message: '', assertionResults: [test] };
 }
 
 /** Null if there is no time left, or if it ended without results. */
@@ -66,9 +71,9 @@ function repeat({ name }: Run, file: FileResult): FileResult | null {
   process.stderr.write(`\n${file.name} failed, and runs once more.\n`);
   // Ends everything that the command started.
   const timed = ['--kill-after=20', String(secondsLeft)];
-  if (name === smoke) {
-    const { status, stdout } = spawnSync('timeout', [...timed, 'sh', '-c', 'npm run smoke 2>&1'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-    return smokeResult(status ?? 1, stdout);
+  if (name in commands) {
+    const { status, stdout } = spawnSync('timeout', [...timed, 'sh', '-c', 'npm "$@" 2>&1', 'npm', ...commands[name]!.npm], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+    return resultOf(name, status ?? 1, stdout);
   }
   const results = join(folder!, `repeated-${repeated.size}.json`);
   const jest = ['run', 'jest', '--', '--ci', '--maxWorkers=1', '--json', `--outputFile=${results}`, '--runTestsByPath', file.name];

@@ -95,7 +95,7 @@ export class InterfaceDocument {
     if (undescribed !== undefined) return `the header ${undescribed}`;
     for (const [name, reference] of Object.entries(described)) {
       const place = placeOf(reference);
-      const header = this.#at(place) as Pick<ParameterObject, 'required' | 'schema'>;
+      const header = this.#at(place) as Required<Pick<ParameterObject, 'required' | 'schema'>>;
       const value = headers.get(name);
       if (value === null && header.required) return `an answer without the header ${name}`;
       if (value === null) continue;

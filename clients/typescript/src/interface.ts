@@ -985,11 +985,35 @@ export interface components {
             /** @description The ID of a column, or `$rowID`. */
             column: string;
             /** @enum {string} */
-            op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "in" | "contains" | "startsWith" | "endsWith" | "isEmpty" | "isNotEmpty" | "has";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. Of `in` an array of values. It is never null. */
-            value?: unknown;
-            /** @description Of `contains`, `startsWith` and `endsWith`. */
+            op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
+            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            value: string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            };
+        } | {
+            /** @description The ID of a column, or `$rowID`. */
+            column: string;
+            /** @enum {string} */
+            op: "contains" | "startsWith" | "endsWith";
+            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            value: string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            };
             ignoreCase?: boolean;
+        } | {
+            /** @description The ID of a column, or `$rowID`. */
+            column: string;
+            /** @constant */
+            op: "in";
+            /** @description One of these values: each must fit the column. */
+            value: (string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            })[];
+        } | {
+            /** @description The ID of a column, or `$rowID`. */
+            column: string;
+            /** @enum {string} */
+            op: "isEmpty" | "isNotEmpty";
         } | {
             and: components["schemas"]["Condition"][];
         } | {
@@ -2435,8 +2459,8 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
             cookie?: never;
@@ -2587,8 +2611,8 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -2770,8 +2794,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -2833,9 +2857,9 @@ export interface operations {
                 continuation?: string;
                 /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
-                /** @description The columns that the rows are sorted by, with commas between them; a minus before one sorts downwards. */
+                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
                 sort?: string;
-                /** @description The columns that are asked for, with commas between them. `$version` is the version of a row. */
+                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
                 fields?: string;
                 /** @description Whether to count the rows that meet the filter, in `Tablog-Count`. */
                 count?: "exact";
@@ -2916,8 +2940,8 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -3172,8 +3196,8 @@ export interface operations {
                 "If-Match"?: string;
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -3229,8 +3253,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -3257,13 +3281,19 @@ export interface operations {
                     /** @description The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none. */
                     groupBy?: string[];
                     /** @description What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing. */
-                    aggregate?: {
-                        /** @enum {string} */
-                        op: "count" | "countDistinct" | "sum" | "avg" | "min" | "max";
+                    aggregate?: ({
+                        /** @constant */
+                        op: "count";
                         column?: string;
                         /** @description Its name in the answer; without it the function, and the column after a `_`. */
                         as?: string;
-                    }[];
+                    } | {
+                        /** @enum {string} */
+                        op: "countDistinct" | "sum" | "avg" | "min" | "max";
+                        column: string;
+                        /** @description Its name in the answer; without it the function, and the column after a `_`. */
+                        as?: string;
+                    })[];
                     limit?: number;
                     /** @description What to ask for the next page with. Opaque; left out on the last page. */
                     continuation?: string;
@@ -3314,8 +3344,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
             cookie?: never;
@@ -3390,9 +3420,9 @@ export interface operations {
                 format?: "csv" | "tsv" | "ndjson" | "json" | "parquet";
                 /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
-                /** @description The columns that the rows are sorted by, with commas between them; a minus before one sorts downwards. */
+                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
                 sort?: string;
-                /** @description The columns that are asked for, with commas between them. `$version` is the version of a row. */
+                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
                 fields?: string;
             };
             header?: {
@@ -3468,8 +3498,8 @@ export interface operations {
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -3608,8 +3638,8 @@ export interface operations {
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -3807,7 +3837,7 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description The part that is asked for, like `bytes=0-1023`. What is no such range, or several, is passed over: the answer is all of the file. */
                 Range?: string;
-                /** @description The ETag of the file that the client has the other parts of. With any other the answer is all of the file. */
+                /** @description The ETag of the file that the client has the other parts of. With any other, or a date, the answer is all of the file. */
                 "If-Range"?: string;
             };
             path: {
@@ -4275,8 +4305,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
             cookie?: never;
@@ -4350,8 +4380,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -4510,8 +4540,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
                 /**
@@ -4601,8 +4631,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed. */
-                "Content-Encoding"?: "gzip" | "br" | "zstd";
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
             cookie?: never;

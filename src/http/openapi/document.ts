@@ -8,7 +8,7 @@ import { answerTypesOf } from '../answers/answer-type.ts';
 import { statusOf, type ErrorType } from '../answers/http-error.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
 import { errorMeanings } from './error-meanings.ts';
-import { tags, type Answer, type Contents, type Operation } from './operation.ts';
+import { tags, type Answer, type Contents, type Link, type Operation } from './operation.ts';
 import { pathParameters, requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './parameters.ts';
 
 /** General information about the service. */
@@ -26,6 +26,7 @@ export interface ResponseObject {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Reference>>;
   readonly content?: Readonly<Record<string, MediaTypeObject>>;
+  readonly links?: Readonly<Record<string, Link>>;
 }
 
 export interface MediaTypeObject {
@@ -38,7 +39,9 @@ export interface ParameterObject {
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description?: string;
-  readonly schema: JsonSchema;
+  /** One of both: `content` if the text of the parameter is JSON. */
+  readonly schema?: JsonSchema;
+  readonly content?: Readonly<Record<string, MediaTypeObject>>;
   readonly example?: unknown;
 }
 
@@ -153,16 +156,18 @@ function describeParameters(
   return [...path, ...query, ...headers];
 }
 
-/** Moves the description and an example from the schema to the parameter, where every tool shows them. */
+/** Moves the description and an example from the schema to the parameter, where every tool shows them. A text that holds JSON becomes its `content`. */
 function parameterOf(
   name: string, place: ParameterObject['in'], required: boolean,
-  { description, examples: [example] = [], ...schema }: JsonSchema,
+  { description, examples = [], contentMediaType, contentSchema, ...schema }: JsonSchema,
 ): ParameterObject {
-  return {
-    name, in: place, required, schema,
-    ...(description === undefined ? {} : { description }),
-    ...(example === undefined ? {} : { example }),
-  };
+  const described = { name, in: place, required, ...(description === undefined ? {} : { description }) };
+  if (contentMediaType !== undefined) {
+    const named = examples.map((value, at) => [String(at + 1), { value }]);
+    return { ...described, content: { [contentMediaType]: { schema: contentSchema as JsonSchema, examples: Object.fromEntries(named) } } };
+  }
+  const [example] = examples;
+  return { ...described, schema, ...(example === undefined ? {} : { example }) };
 }
 
 function requestHeadersOf(operation: Operation, method: string) {
@@ -231,7 +236,7 @@ class DocumentParts {
   }
 
   answer(
-    { description, versioned = false, headers = [], headersAtTimes = [], body }: Answer, withBody: boolean, limited: boolean,
+    { description, versioned = false, headers = [], headersAtTimes = [], body, links = [] }: Answer, withBody: boolean, limited: boolean,
   ): ResponseObject {
     return {
       description,
@@ -240,6 +245,7 @@ class DocumentParts {
         ...this.#refer(headersAtTimes, false),
       },
       ...(withBody && body !== undefined ? { content: this.contents(body, 'output') } : {}),
+      ...(links.length === 0 ? {} : { links: Object.fromEntries(links.map((link) => [link.operationId, link])) }),
     };
   }
 

@@ -51,6 +51,17 @@ export interface Answer {
   readonly headersAtTimes?: readonly ResponseHeader[];
   /** Absent: an empty body. */
   readonly body?: Contents;
+  /** What a client can ask next with the IDs in the answer. */
+  readonly links?: readonly Link[];
+}
+
+/** An operation that takes what an answer, or its request, has. */
+export interface Link {
+  readonly operationId: string;
+  /** Where the values of path parameters stand, by name. */
+  readonly parameters?: Readonly<Record<string, `$${string}`>>;
+  /** A body; in braces within its texts stands where a value is. */
+  readonly requestBody?: object;
 }
 
 /** The alternatives for a body, by media type. */

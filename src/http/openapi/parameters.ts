@@ -1,8 +1,8 @@
 /** Path parameters, and the headers of requests and answers, as described in the document. */
 import { z } from 'zod';
-import { stashId } from '../../../commands/inputs.ts';
+import { appId, stashId } from '../../../commands/inputs.ts';
 import { idempotencyKey } from '../submit/idempotency.ts';
-import { ifMatch, ifNoneMatch } from '../requests/versions.ts';
+import { ifMatch, ifNoneMatch, ifRange } from '../requests/versions.ts';
 
 /** Path parameters by name. A malformed ID is answered like an unknown one. */
 export const pathParameters: Readonly<Record<string, z.ZodType>> = {
@@ -11,7 +11,7 @@ export const pathParameters: Readonly<Record<string, z.ZodType>> = {
   stashID: stashId.meta({ description: 'The name that the client gives the stash.', examples: ['import-7'] }),
   serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
   rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
-  appID: z.string().meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
+  appID: appId.meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
   uploadID: z.string().meta({ description: 'The ID of an upload.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
   fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
   fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
@@ -45,8 +45,8 @@ export const requestHeaders = {
   },
   ifRange: {
     name: 'If-Range',
-    schema: z.string(),
-    description: 'The ETag of the file that the client has the other parts of. With any other the answer is all of the file.',
+    schema: ifRange,
+    description: 'The ETag of the file that the client has the other parts of. With any other, or a date, the answer is all of the file.',
   },
   idempotencyKey: {
     name: 'Idempotency-Key',
@@ -61,8 +61,8 @@ export const requestHeaders = {
   },
   contentEncoding: {
     name: 'Content-Encoding',
-    schema: z.enum(['gzip', 'br', 'zstd']),
-    description: 'How the body is compressed.',
+    schema: z.enum(['identity', 'gzip', 'br', 'zstd']),
+    description: 'How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before.',
   },
 } as const;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MalformedBody } from '../../formats/malformed-body.ts';
 import { readMembersExactly } from '../../formats/read-members.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
-import type { GivenQuery } from '../../query/language/rows-query.ts';
+import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
 import { pageQuery } from './page-query.ts';
 
@@ -39,13 +39,24 @@ const columnIds = z.string().transform((text) => {
   return text.split(',');
 });
 
+/** The JSON Schema of a text that is JSON. */
+function inJson(schema: object, ...examples: readonly unknown[]): object {
+  return { type: 'string', contentMediaType: 'application/json', contentSchema: schema, examples };
+}
+
 const whichRows = {
   filter: condition.optional()
-    .meta({ description: 'Which rows are asked for: a condition in JSON.', jsonSchema: { type: 'string' } }),
+    .meta({ description: 'Which rows are asked for: a condition in JSON.', jsonSchema: inJson({ $ref: '#/components/schemas/Condition' }, { column: 'age', op: 'gte', value: 18 }) }),
   sort: columnIds.optional()
-    .meta({ description: 'The columns that the rows are sorted by, with commas between them; a minus before one sorts downwards.', jsonSchema: { type: 'string' } }),
+    .meta({
+      description: 'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
+      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: sortKeyPattern.source }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
+    }),
   fields: columnIds.optional()
-    .meta({ description: 'The columns that are asked for, with commas between them. `$version` is the version of a row.', jsonSchema: { type: 'string' } }),
+    .meta({
+      description: 'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
+      jsonSchema: inJson({ type: 'array', items: { type: 'string' }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
+    }),
 };
 
 export const rowsQuery = pageQuery('rows').extend({

@@ -8,7 +8,7 @@ const versionMax = 2n ** 63n - 1n;
 
 /** The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the maximum. */
 export const ifMatch = z.string()
-  .regex(/^(?:W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
+  .regex(/^(W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
   .transform((tag) => {
     const version = BigInt(tag.slice(tag.indexOf('"') + 1, -1));
     return version < versionMax ? version : versionMax;
@@ -16,8 +16,12 @@ export const ifMatch = z.string()
 
 /** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; the weak prefix is dropped. */
 export const ifNoneMatch = z.string()
-  .regex(/^(?:\*|(?:(?:W\/)?"[^"]*"[ \t]*(?:,[ \t]*|$))+)$/, 'must be * or a list of entity tags')
+  .regex(/^(\*|(W\/)?"[^"]*"([ \t]*,[ \t]*(W\/)?"[^"]*")*[ \t]*(,[ \t]*)?)$/, 'must be * or a list of entity tags')
   .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
+
+/** The header `If-Range`: an entity tag, or a date, by which no file is known here. */
+export const ifRange = z.string()
+  .regex(/^((W\/)?"[^"]*"|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$/, 'must be an entity tag or a date');
 
 /** The version that must be unchanged, if the request names one. Throws HttpError for a malformed header. */
 export function readIfMatch(request: FastifyRequest): bigint | undefined {
@@ -52,6 +56,17 @@ export function readKnownTags(request: FastifyRequest): (etag: string) => boolea
   if (value === undefined) return hasNone;
   const tags = parseOrRefuse(ifNoneMatch, value, 'If-None-Match');
   return (etag) => tags === null || tags.includes(etag);
+}
+
+/**
+ * Returns a test whether the client asks for a part of what has this entity tag: it does without `If-Range`. Throws HttpError for a
+ * malformed header.
+ */
+export function readIfRange(request: FastifyRequest): (etag: string) => boolean {
+  const value = request.raw.headers['if-range'];
+  if (value === undefined) return () => true;
+  const tag = parseOrRefuse(ifRange, value, 'If-Range');
+  return (etag) => etag === tag;
 }
 
 const hasNone = (): boolean => false;

@@ -15,7 +15,7 @@ import { replyMissing } from '../answers/missing.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
-import { readKnownTags } from '../requests/versions.ts';
+import { readIfRange, readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({ fileID: z.string(), fileName: z.string() });
 
@@ -50,6 +50,7 @@ export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): v
       const { fileID, fileName } = request.params as z.output<typeof path>;
       if (filesOrigin?.isMissedBy(request) === true) return reply.redirect(`${filesOrigin.base}${filePath(fileID, fileName)}`, 307);
       const hasTag = readKnownTags(request);
+      const isOfPart = readIfRange(request);
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;
       // The name is part of the URL: otherwise anyone could publish the file under a name of their choice.
       if (file?.fileName !== fileName) return replyNoFile(reply);
@@ -57,24 +58,22 @@ export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): v
       const etag = `"${file.name}"`;
       const headers = headersOf(file, etag, filesCacheSeconds);
       if (hasTag(etag)) return reply.headers(headers).code(304).send();
-      return sendFile(request, reply, dependencies, { file, etag, headers });
+      return sendFile(request, reply, dependencies, { file, headers, mayBePart: request.method === 'GET' && isOfPart(etag) });
     },
   });
 }
 
 interface Sent {
   readonly file: PublicFile;
-  readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly mayBePart: boolean;
 }
 
 async function sendFile(
-  request: FastifyRequest, reply: FastifyReply, { shares, uploads, files }: FilesRouteDependencies, { file, etag, headers }: Sent,
+  request: FastifyRequest, reply: FastifyReply, { shares, uploads, files }: FilesRouteDependencies, { file, headers, mayBePart }: Sent,
 ): Promise<FastifyReply> {
   const { teamId, name, size } = file;
-  const { 'if-range': ifRange, range: wanted } = request.raw.headers;
-  const mayBePart = request.method === 'GET' && (ifRange === undefined || ifRange === etag);
-  const range = mayBePart ? rangeOf(wanted, size) : null;
+  const range = mayBePart ? rangeOf(request.raw.headers.range, size) : null;
   if (range === 'unsatisfiable') {
     return replyWithError(reply, 'range_not_satisfiable', `The file has ${size} bytes.`, { 'content-range': `bytes */${size}` });
   }

@@ -33,10 +33,12 @@ export interface RowsQuery {
   readonly aggregate: readonly Aggregate[];
 }
 
-const sortKeysMax = 16;
-const fieldsMax = 1002;
-const aggregatesMax = 100;
-const nameLengthMax = 256;
+export const sortKeysMax = 16;
+export const fieldsMax = 1002;
+export const aggregatesMax = 100;
+export const nameLengthMax = 256;
+/** A column ID, or one after a minus. */
+export const sortKeyPattern = /^(-[\s\S]|[^-])/;
 
 export function hasGroups({ groupBy, aggregate }: RowsQuery): boolean {
   return groupBy.length > 0 || aggregate.length > 0;
@@ -89,7 +91,7 @@ function readSort(given: unknown, place: string): SortKey[] {
   return readIds(given, place, sortKeysMax).map((text, at) => {
     const descending = text.startsWith('-');
     const column = descending ? text.slice(1) : text;
-    if (column === '') throw malformed(`${place}[${at}]`, 'must be the ID of a column');
+    if (!sortKeyPattern.test(text)) throw malformed(`${place}[${at}]`, 'must be the ID of a column');
     return { column, descending };
   });
 }

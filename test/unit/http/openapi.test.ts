@@ -171,6 +171,87 @@ describe('its examples', () => {
   });
 });
 
+describe('its links', () => {
+  const linked = operations.flatMap(({ name, path, operation }) => Object.entries(operation.responses).flatMap(([status, response]) => {
+    return '$ref' in response ? [] : Object.values(response.links ?? {}).map((link) => ({ name: `${name} ${status}: ${link.operationId}`, path, response, link }));
+  }));
+  const operationOf = (operationId: string) => operations.find(({ operation }) => operation.operationId === operationId)!;
+
+  test.each(linked)('$name gives a parameter of the path, from where one stands', ({ path, response, link }) => {
+    const target = operationOf(link.operationId);
+    const examplesOf = Object.values(response.content?.['application/json']?.examples ?? {}).map(({ value }) => value);
+    for (const [name, expression] of Object.entries(link.parameters ?? {})) {
+      expect(target.path).toContain(`{${name}}`);
+      const [, place, rest] = /^\$(request\.path\.|response\.body#\/)(.*)$/.exec(expression)!;
+      if (place === 'request.path.') expect(path).toContain(`{${rest}}`);
+      else expect(examplesOf.some((value) => rest!.split('/').reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], value) !== undefined)).toBe(true);
+    }
+  });
+
+  // Where the bytes of a file go is a signed URL, and an app or a serial is no ID that the service gives.
+  test.each([
+    ['POST /tables 201', 'tableID', []], ['POST /tables 201', 'rowID', []], ['POST /tables/{tableID}/rows 201', 'rowID', []], ['PUT /tables/{tableID} 200', 'rowID', []],
+    ['POST /apps/{appID}/uploads 200', 'uploadID', ['putUploadBytes']], ['PUT /stashes/{stashID}/{serial} 200', 'stashID', []],
+    ...['POST /tables 202', 'POST /tables/{tableID}/rows 202', 'PUT /tables/{tableID} 202'].map((from): [string, string, string[]] => [from, 'jobID', []]),
+    ['POST /admin/teams 201', 'teamID', []], ['POST /admin/teams/{teamID}/tokens 201', 'tokenID', []], ['POST /admin/tokens 201', 'tokenID', []],
+  ])('%s leads to all that takes its %s', (from, parameter, except) => {
+    const reached = linked.filter(({ name, link }) => name.startsWith(`${from}:`) && link.parameters?.[parameter] !== undefined).map(({ link }) => link.operationId);
+    const takers = operations.filter(({ path }) => path.includes(`{${parameter}}`)).map(({ operation }) => operation.operationId);
+    const isOfRow = (id: string): boolean => operationOf(id).path.includes('{rowID}');
+    // The operations of a row need the ID of their table too.
+    const wanted = takers.filter((id) => !except.includes(id) && (parameter !== 'tableID' || reached.includes(id) || !isOfRow(id)));
+    expect(reached.toSorted()).toEqual(wanted.toSorted());
+  });
+
+  test('a stash leads to a table of its rows', () => {
+    expect(linked.find(({ name }) => name === 'PUT /stashes/{stashID}/{serial} 200: createTable')?.link.requestBody).toEqual({
+      name: 'the rows of a stash', rows: { $stashID: '{$request.path.stashID}' },
+    });
+  });
+});
+
+describe('its parameters', () => {
+  const parameters = operations.flatMap(({ name, path, method, operation }) => operation.parameters.map((parameter, at) => {
+    return { name: `${name} ${parameter.name}`, parameter, place: ['paths', path, method, 'parameters', String(at)] };
+  }));
+  const found = (name: string) => parameters.find((described) => described.name === name)!;
+
+  test.each([
+    ['DELETE /tables/{tableID} If-Match', ['"42"', 'W/"42"'], ['42', '*', '"a"', '"1", "2"']],
+    ['GET /tables/{tableID} If-None-Match', ['*', '"42"', 'W/"42"', '"1", W/"2"', '"1" ,"2",'], ['42', '', '"1" "2"', ',"1"']],
+    ['GET /files/{fileID}/{fileName} If-Range', ['"mV0aZ3lqT1uHq5o2bR8x6w"', 'W/"a"', 'Wed, 21 Oct 2026 07:28:00 GMT'], ['a', '*', '"1", "2"', '2026-10-21']],
+    ['POST /tables Content-Encoding', ['identity', 'gzip', 'br', 'zstd'], ['deflate', 'gzip, br']],
+  ])('%s takes %j, and not %j', (name, good, bad) => {
+    const { place } = found(name);
+    expect([...good, ...bad].filter((value) => interfaceDocument.misfitAt([...place, 'schema'], value) === null)).toEqual(good);
+  });
+
+  test.each([
+    ['filter', { and: [{ column: 'a', op: 'eq', value: 1 }, { not: { column: 'b', op: 'isEmpty' } }] }, { column: 'a', op: 'eq' }],
+    ['sort', ['-a', '--'], ['-']], ['fields', ['a', '$version'], ['a', 'a']],
+  ])('%s is JSON', (name, good, bad) => {
+    for (const path of ['/tables/{tableID}/rows', '/tables/{tableID}/export']) {
+      const { place, parameter } = found(`GET ${path} ${name}`);
+      const schema = [...place, 'content', 'application/json', 'schema'];
+      expect([good, bad].map((value) => interfaceDocument.misfitAt(schema, value) === null)).toEqual([true, false]);
+      for (const { value } of Object.values(parameter.content!['application/json']!.examples)) expect(interfaceDocument.misfitAt(schema, value)).toBeNull();
+    }
+  });
+
+  test('the name of a file is one without a path', () => {
+    const fits = ['a', 'photo.png', '\u00a0', '...', '.', '..', 'a/b', 'a\\b', 'a\u0000', 'a\u001f', 'a\u007f', 'a\u009f', ''].filter((name) => {
+      return interfaceDocument.misfitAt(['components', 'schemas', 'NewUpload'], { contentType: 'image/png', fileName: name }) === null;
+    });
+    expect(fits).toEqual(['a', 'photo.png', '\u00a0', '...']);
+  });
+
+  test('no regular expression has more than generators know', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) => JSON.parse(text!) as string);
+    expect(patterns.length).toBeGreaterThan(20);
+    expect(patterns.filter((pattern) => /\\p\{|\(\?[=!<]/.test(pattern))).toEqual([]);
+  });
+});
+
 describe('an answer that it does not describe is found', () => {
   const table = { id: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e', name: 'people' };
   const error = { type: 'table_not_found', message: 'x' };

@@ -1,6 +1,7 @@
 /** The operations of the job routes, and the answers that name a job. */
 import { z } from 'zod';
 import { json, type Answer, type Operation } from '../operation.ts';
+import { jobLinks, tableLinks } from './links.ts';
 import { continuation, examples, nothing, rowIds, tableId } from './schemas.ts';
 
 const jobId = z.string().meta({ description: 'The ID of the job.' });
@@ -13,6 +14,7 @@ export const accepted: Answer = {
   headers: link,
   headersAtTimes: ['Tablog-Short-Lines', 'Tablog-Notes'],
   body: json(z.strictObject({ data: z.strictObject({ jobID: jobId }) }), { accepted: { data: { jobID: exampleId } } }),
+  links: jobLinks,
 };
 
 /** The same for creating a table, which exists once the job has succeeded. */
@@ -21,6 +23,7 @@ export const acceptedTable: Answer = {
   body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
     accepted: { data: { tableID: examples.tableId, jobID: exampleId } },
   }),
+  links: [...jobLinks, ...tableLinks],
 };
 
 const result = z.union([

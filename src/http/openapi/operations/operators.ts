@@ -6,6 +6,7 @@ import { name } from '../../../../commands/teams.ts';
 import { planQuotas, type PlanQuota } from '../../../events/quota.ts';
 import type { ErrorType } from '../../answers/http-error.ts';
 import { json, type Answer, type Operation } from '../operation.ts';
+import { teamLinks, tokenLinks } from './links.ts';
 import { continuation, examples, nothing } from './schemas.ts';
 
 const teamId = z.uuid().meta({ description: 'The ID of the team.' });
@@ -16,7 +17,7 @@ const limit = count.nullable().meta({ description: 'Null: no limit.' });
 export const newTeamBody = z.strictObject({ name }).meta({ id: 'NewTeam', description: 'The name is a label, and need not be unique.' });
 
 export const planBody = planChange.refine((plan) => Object.keys(plan).length > 0, 'must name a limit')
-  .meta({ id: 'PlanChange', description: 'Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count.' });
+  .meta({ id: 'PlanChange', minProperties: 1, description: 'Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count.' });
 
 // Not zod's `default`: types that are generated from a document take a property with one as always there.
 const expires = z.iso.datetime({ offset: true }).nullable().optional().transform((text) => (text === undefined || text === null ? null : Date.parse(text)))
@@ -100,7 +101,7 @@ export const operatorOperations = {
   }),
   createTeam: operation('createTeam', 'Create a team', 'A team without tokens and tables.', {
     body: json(newTeamBody, { team: { name: 'acme' } }),
-    answers: { 201: answerOf('The team was created.', teamDetails, exampleDetails) }, errors: ['outcome_unknown'],
+    answers: { 201: { ...answerOf('The team was created.', teamDetails, exampleDetails), links: teamLinks } }, errors: ['outcome_unknown'],
   }),
   getTeam: operation('getTeam', 'Get a team', 'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).', {
     answers: shownTeam, errors: ['team_not_found'],
@@ -118,7 +119,7 @@ export const operatorOperations = {
   }),
   createTeamToken: operation('createTeamToken', 'Create a token of a team', 'The answer is the only one that shows the token.', {
     body: json(newTokenBody, { 'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' }, 'for an app': { name: 'the shop', appID: 'shop' } }),
-    answers: { 201: answerOf('The token.', madeToken, { ...exampleToken, readOnly: true, appID: null, token: exampleSecret }) },
+    answers: { 201: { ...answerOf('The token.', madeToken, { ...exampleToken, readOnly: true, appID: null, token: exampleSecret }), links: tokenLinks } },
     errors: ['team_not_found', 'outcome_unknown'],
   }),
   listOperatorTokens: operation('listOperatorTokens', 'List the tokens of operators', 'Those that were revoked or have expired too, in the order in which they were created.', {
@@ -126,7 +127,7 @@ export const operatorOperations = {
   }),
   createOperatorToken: operation('createOperatorToken', 'Create a token of an operator', 'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.', {
     body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
-    answers: { 201: answerOf('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }) },
+    answers: { 201: { ...answerOf('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }), links: tokenLinks } },
   }),
   revokeToken: operation('revokeToken', 'Revoke a token', 'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.', {
     answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } }, errors: ['token_not_found'],

@@ -1,34 +1,44 @@
 /** The operations of the query routes. */
 import { z } from 'zod';
-import { operators } from '../../../query/language/condition.ts';
-import { aggregateFunctions } from '../../../query/language/rows-query.ts';
+import { wholeText } from '../../../../commands/inputs.ts';
+import { operators, type Operator } from '../../../query/language/condition.ts';
+import { aggregateFunctions, aggregatesMax, fieldsMax, nameLengthMax, sortKeyPattern, sortKeysMax } from '../../../query/language/rows-query.ts';
 import { json, type Operation } from '../operation.ts';
-import { cellsOf, columnType, continuation, row } from './schemas.ts';
+import { cell, cellsOf, columnType, continuation, row } from './schemas.ts';
 
-const comparison = z.strictObject({
-  column: z.string().meta({ description: 'The ID of a column, or `$rowID`.' }),
-  op: z.enum(operators),
-  value: z.unknown().optional().meta({ description: 'What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. Of `in` an array of values. It is never null.' }),
-  ignoreCase: z.boolean().optional().meta({ description: 'Of `contains`, `startsWith` and `endsWith`.' }),
-});
+const column = z.string().meta({ description: 'The ID of a column, or `$rowID`.' });
+const value = cell.meta({ description: 'What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`.' });
+
+const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly Operator[];
+const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly Operator[];
+const ofOneValue = operators.filter((operator) => operator !== 'in' && ![...ofEmptiness, ...ofText].some((other) => other === operator));
+
+const comparisons = [
+  z.strictObject({ column, op: z.enum(ofOneValue), value }),
+  z.strictObject({ column, op: z.enum(ofText), value, ignoreCase: z.boolean().optional() }),
+  z.strictObject({ column, op: z.literal('in'), value: z.array(cell).meta({ description: 'One of these values: each must fit the column.' }) }),
+  z.strictObject({ column, op: z.enum(ofEmptiness) }),
+] as const;
 
 const condition: z.ZodType = z.lazy(() => z.union([
-  comparison, z.strictObject({ and: z.array(condition) }), z.strictObject({ or: z.array(condition) }), z.strictObject({ not: condition }),
+  ...comparisons, z.strictObject({ and: z.array(condition) }), z.strictObject({ or: z.array(condition) }), z.strictObject({ not: condition }),
 ])).meta({ id: 'Condition', description: 'Which rows are asked for.' });
 
-const columnIds = z.array(z.string());
+const columnIds = (max: number) => z.array(z.string().meta({ pattern: wholeText })).max(max).meta({ uniqueItems: true });
+const sort = z.array(z.string().regex(sortKeyPattern)).max(sortKeysMax).meta({ uniqueItems: true });
+
+const as = z.string().min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
 
 const body = z.strictObject({
   filter: condition.optional(),
-  sort: columnIds.optional().meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
-  fields: columnIds.optional().meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
+  sort: sort.optional().meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
+  fields: columnIds(fieldsMax).optional().meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
   count: z.literal('exact').optional().meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
-  groupBy: columnIds.optional().meta({ description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.' }),
-  aggregate: z.array(z.strictObject({
-    op: z.enum(aggregateFunctions),
-    column: z.string().optional(),
-    as: z.string().optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' }),
-  })).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.' }),
+  groupBy: columnIds(sortKeysMax).optional().meta({ description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.' }),
+  aggregate: z.array(z.union([
+    z.strictObject({ op: z.literal('count'), column: z.string().optional(), as }),
+    z.strictObject({ op: z.enum(aggregateFunctions.filter((name) => name !== 'count')), column: z.string(), as }),
+  ])).max(aggregatesMax).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.' }),
   limit: z.int().min(1).optional(),
   continuation,
 });
@@ -73,7 +83,7 @@ const querySql: Operation = {
   isCommand: false,
   isRead: true,
   body: json(z.strictObject({
-    sql: z.string().meta({ description: 'At most 64 KiB.' }),
+    sql: z.string().regex(/\S/).meta({ description: 'At most 64 KiB.' }),
     parameters: z.union([z.array(parameter), z.record(z.string(), parameter)]).optional().meta({ description: 'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text.' }),
     format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
   }), { 'a group': { sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city', parameters: [4] } }),

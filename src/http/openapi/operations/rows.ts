@@ -4,6 +4,7 @@ import { addRowsBody } from '../../../../commands/add-rows.ts';
 import { stashReference } from '../../../../commands/inputs.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted } from './jobs.ts';
+import { rowLinks } from './links.ts';
 import { cellsOf, continuation, examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
@@ -67,6 +68,7 @@ const add: Operation = {
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
+      links: rowLinks('$request.path.tableID'),
     },
     202: accepted,
   },

@@ -1,5 +1,6 @@
 /** Schemas and examples that several operations share. */
 import { z } from 'zod';
+import { columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
 import { scalarKinds } from '../../../values/column-type.ts';
 import type { Content, Contents } from '../operation.ts';
 
@@ -18,7 +19,7 @@ const kind = z.enum(scalarKinds);
 export const columnType = z.union([kind, z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) })]);
 
 /** The value of a column; empty columns are left out. */
-const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+export const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
 export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
   id: 'Row',
@@ -27,6 +28,7 @@ export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
 
 export const inputRow = z.looseObject({}).meta({
   id: 'InputRow',
+  propertyNames: { minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText },
   description: 'The values of a row\'s columns by column ID. A column that is null or left out is empty.',
 });
 
@@ -34,14 +36,16 @@ export const inputRows = z.array(inputRow);
 
 const cells = 'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
 
+const aLine = z.string().regex(/[^\r\n]/);
+
 /** Rows as CSV or TSV. */
 export const inputCells: Contents = {
   'text/csv': {
-    schema: z.string().meta({ description: cells }),
+    schema: aLine.meta({ description: cells }),
     examples: { rows: 'name,born\nAda,1815-12-10\n"Hopper, Grace",1906-12-09\n' },
   },
   'text/tab-separated-values': {
-    schema: z.string().meta({ description: `${cells} Cells are separated by tabs.` }),
+    schema: aLine.meta({ description: `${cells} Cells are separated by tabs.` }),
     examples: { rows: 'name\tborn\nAda\t1815-12-10\nGrace\t\n' },
   },
 };

@@ -1,5 +1,6 @@
 /** The operations of the stash routes. */
 import { json, type Operation } from '../operation.ts';
+import { stashLinks } from './links.ts';
 import { examples, inputCells, inputRows, nothing } from './schemas.ts';
 
 const put: Operation = {
@@ -14,7 +15,9 @@ const put: Operation = {
     + 'set otherwise.',
   body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
   answers: {
-    200: { description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'], body: json(nothing, { stored: {} }) },
+    200: {
+      description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'], body: json(nothing, { stored: {} }), links: stashLinks,
+    },
   },
   // The columns: in the header of CSV or TSV.
   errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],

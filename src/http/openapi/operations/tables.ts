@@ -5,6 +5,7 @@ import { stashReference } from '../../../../commands/inputs.ts';
 import { overwriteTableBody } from '../../../../commands/overwrite-table.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted, acceptedTable } from './jobs.ts';
+import { rowLinks, tableLinks } from './links.ts';
 import { continuation, examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
 
 const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
@@ -66,6 +67,7 @@ const create: Operation = {
         'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
       }),
+      links: [...tableLinks, ...rowLinks('$response.body#/data/tableID')],
     },
     202: acceptedTable,
   },
@@ -107,6 +109,7 @@ const overwrite: Operation = {
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
       body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { overwritten: { data: { rowIDs: examples.rowIds } } }),
+      links: rowLinks('$request.path.tableID'),
     },
     202: accepted,
   },

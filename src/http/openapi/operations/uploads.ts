@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { newUpload } from '../../../../commands/create-upload.ts';
 import { json, type Contents, type Operation } from '../operation.ts';
+import { uploadLinks } from './links.ts';
 import { continuation, nothing } from './schemas.ts';
 
 const uploadId = z.string().meta({ description: 'The ID of the upload.' });
@@ -63,6 +64,7 @@ const create: Operation = {
       body: json(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
         created: { data: { uploadID: exampleId, uploadLocation: `https://tables.example.com/uploads/${exampleId}?signature=...` } },
       }),
+      links: uploadLinks,
     },
   },
   errors: ['payment_required', 'limit_exceeded', 'forbidden'],
