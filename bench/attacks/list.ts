@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeRows, rowsPerRequest, seededRandom } from '../data.ts';
+import { makeRows, rowsPerRequest, schema, seededRandom } from '../data.ts';
 import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack, LoadRun } from './attack.ts';
 import { continuations, wideGroups } from './queries.ts';
@@ -47,7 +47,7 @@ const refusedBodies: Attack = {
   insteadOf: 'the same bodies, which overwrite a table',
   teams: 1,
   async prepare([target], isHarmful) {
-    const { tableID } = await caller(target)('POST', '/tables', JSON.stringify({ name: 'overwritten', rows: [] }), 'application/json');
+    const { tableID } = await caller(target)('POST', '/tables', JSON.stringify({ name: 'overwritten', schema, rows: [] }), 'application/json');
     const request = isHarmful
       ? withBody(head(target, 'POST', `${unknownTable}/rows`), largeBody)
       : withBody(head(target, 'PUT', `/tables/${tableID}`), largeBody);
