@@ -300,7 +300,7 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
 });
 
-test('what somebody else has renamed is not renamed over; a table that somebody else has changed is deleted at the second click', async () => {
+test('a table that another client has renamed keeps its name, and one that another client has changed is deleted at the second click', async () => {
   const { table } = await tablog().createTable({ name: 'seen', rows: [{ n: 1 }] });
   const page = await signedIn(null);
   await openTable(page, 'seen');

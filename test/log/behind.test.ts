@@ -122,7 +122,7 @@ test('what a process with another read model has acknowledged is there after the
   }
 });
 
-test('a write is refused whose log lacks what is projected already, because it has moved to Kafka', async () => {
+test('a process refuses a write when its log lacks events that are projected, because the log has moved to Kafka', async () => {
   const [teamId] = teamIds as [string];
   const project = (records: number): Promise<unknown> => {
     return database().pool.query('update progress set next = next + $2 where partition = $1', [partitionOf(teamId, partitionCount), records]);

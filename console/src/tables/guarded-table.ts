@@ -1,4 +1,4 @@
-/** Changes a table only where nobody has changed what is seen of it. */
+/** Changes a table only if it is as the page shows it. */
 import type { Table, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 
@@ -8,7 +8,7 @@ export interface NewNames {
   readonly columns?: { readonly id: string; readonly displayName: string | null }[];
 }
 
-/** Renames. Throws an error that says so if somebody else has given another name to what is renamed; other changes are none of its concern. */
+/** Renames a table. Throws if another client has renamed it since the page showed its name. Other changes do not matter. */
 export async function renameTable(table: Table, seen: TableDescription, names: NewNames): Promise<void> {
   const found = await guard(table, seen, (now) => isSameName(seen, now, names), (ifMatch) => table.update(names, { ifMatch }));
   if (found !== null) throw new Error('Somebody else has given another name to the table, or to one of these columns. Nothing was changed. Close this, and look at the names as they are now.');

@@ -27,7 +27,7 @@ test('requests at the same time look once, and a folder that is gone stops nothi
   await floor.require();
 });
 
-test('folders of one device are one disk, whose room is what is free above a quarter of the floor', async () => {
+test('folders on one device count as one disk: its room is its free space above a quarter of the floor', async () => {
   const folders = [{ name: 'postgres', path: import.meta.dirname }, { name: 'files', path: import.meta.dirname }] as const;
   const free = async (floor: DiskFloor): Promise<number> => (await floor.free()).get('postgres')!;
   const none = new DiskFloor({ folders, freeMin: 0, logger: pino({ level: 'silent' }) });
