@@ -64,7 +64,7 @@ async function askNeighbour(): Promise<void> {
 async function start(memoryBound: number): Promise<{ fuzz: SqlFuzz; names: readonly string[] }> {
   const signatures = await readSignatures();
   const generator = new SqlGenerator(new Random(seed), signatures);
-  return { fuzz: new SqlFuzz({ service: server.process.pid!, generator, newClient: newClientWithTable, askNeighbour, memoryMax: memoryBound }), names: [...signatures.keys()] };
+  return { fuzz: new SqlFuzz({ service: server.process.pid!, output: () => server.output(), generator, newClient: newClientWithTable, askNeighbour, memoryMax: memoryBound }), names: [...signatures.keys()] };
 }
 
 test('the generator makes a call that is known to end the process', () => {

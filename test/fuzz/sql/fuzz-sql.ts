@@ -1,5 +1,6 @@
 /** Asks random SQL of a service, one query at a time, and watches the process that answers it. */
 import { readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { outcomeOf, type Answer, type Client } from '../../support/client.ts';
 import { findQueryProcess } from '../../support/query-processes.ts';
 import { sleepUntil } from '../../support/server.ts';
@@ -14,6 +15,8 @@ export interface SqlFuzzOptions {
   readonly newClient: () => Promise<Client>;
   /** Rejects if a query of another kind and team is not answered as it should be. */
   readonly askNeighbour: () => Promise<void>;
+  /** What the service and its query processes have logged. */
+  readonly output: () => string;
   /** What the process may take, in bytes. */
   readonly memoryMax: number;
 }
@@ -57,9 +60,11 @@ export class SqlFuzz {
     else this.#judge(sql, answer);
     const memory = await peakOf(before);
     if (memory === null || await findQueryProcess(this.#options.service, 'sql') !== before) {
+      this.#process = null;
+      // It may end by itself, to give back what earlier SQL took.
+      if (await this.#hasGivenBack(before)) return;
       this.#note(sql, 'the process ended');
       this.#client = null;
-      this.#process = null;
       return;
     }
     this.memoryPeak = Math.max(this.memoryPeak, memory);
@@ -69,6 +74,13 @@ export class SqlFuzz {
       await writeFile(`/proc/${before}/clear_refs`, '5');
     }
     if (this.asked % neighbourEvery === 0) await this.#options.askNeighbour();
+  }
+
+  /** Whether the process said that it ends because it keeps too much memory. What it said last may still be on its way. */
+  async #hasGivenBack(id: number): Promise<boolean> {
+    const said = (): boolean => this.#options.output().split('\n').some((line) => line.includes(`"pid":${id},`) && line.includes('keeps too much memory'));
+    for (let looks = 0; looks < 10 && !said(); looks += 1) await pause(50);
+    return said();
   }
 
   #judge(sql: string, answer: Answer): void {
