@@ -86,7 +86,7 @@ export class LoadRun {
         this.signal.addEventListener('abort', end);
         socket.on('error', () => undefined);
         try {
-          await once(socket, 'connect');
+          await once(socket, 'connect', { signal: this.signal });
           await use(socket);
         } catch {
           // The service closed it, or the run is over.
