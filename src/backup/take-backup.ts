@@ -69,7 +69,7 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
   const key = passphrase === null ? null : new ManifestKey(passphrase);
   const before = full ? undefined : (await readNewestUsableSet(store, key, onUnusable))?.manifest;
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
-  // In short snapshots, and kept: in those that are copied only what has changed since is read for its digest.
+  // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed since.
   await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
   const { copied, fileNames, fileCount, ...rest } = await CopyConnections.with(url, database.schema, (connections) => copyReadModel(connections, options, packs, before));
   const partitions: Manifest['partitions'] = [];

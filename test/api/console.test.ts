@@ -13,7 +13,7 @@ test('the page may load nothing from elsewhere but pictures and sounds, and each
     const page = await fetchChecked(url, '/');
     expect([page.status, page.headers.get('content-type'), page.headers.get('cache-control')]).toEqual([200, 'text/html; charset=utf-8', 'no-store']);
     const [nonce, ...others] = [...page.text.matchAll(/nonce="([^"]+)"/g)].map(([, text]) => text!);
-    // That of the script and that of the style sheet: uploaded files, which may be at the same origin, have none.
+    // The nonce is in the tags of the script and the style sheet. Uploaded files may have the same origin, and have no nonce.
     expect(others).toEqual([nonce]);
     expect(page.headers.get('content-security-policy')).toBe(
       `default-src 'none'; script-src 'nonce-${nonce}'; worker-src 'self'; style-src 'nonce-${nonce}'; img-src 'self' https: data: blob:; media-src 'self' https:; `
