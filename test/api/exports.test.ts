@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { arrayOf, createTable, type MadeTable } from '../support/tables.ts';
@@ -54,26 +54,98 @@ test('JSON and NDJSON have rows as pages have them', async () => {
   expect([(await download(empty, '?format=json')).text, (await download(empty, '?format=ndjson')).text]).toEqual(['[\n]\n', '']);
 });
 
-test('Parquet has typed columns', async () => {
-  const table = await makeTable();
-  const response = await fetch(`${client().url}/tables/${table.id}/export?format=parquet`, { headers: { authorization: `Bearer ${client().token}` } });
+/** What DuckDB answers to SQL, where `$file` is the table as Parquet. */
+async function inParquet({ id }: Pick<MadeTable, 'id'>, query: string, ...statements: readonly string[]): Promise<DuckDBResultReader[]> {
+  const response = await fetch(`${client().url}/tables/${id}/export?format=parquet${query}`, { headers: { authorization: `Bearer ${client().token}` } });
   const folder = await mkdtemp(join(tmpdir(), 'tablog-parquet-'));
   const instance = await DuckDBInstance.create(':memory:');
   try {
-    await writeFile(join(folder, 'rows.parquet'), Buffer.from(await response.arrayBuffer()));
+    const file = join(folder, 'rows.parquet');
+    await writeFile(file, Buffer.from(await response.arrayBuffer()));
     const connection = await instance.connect();
-    const result = await connection.runAndReadAll(`SELECT * FROM '${join(folder, 'rows.parquet')}'`);
-    const [id] = table.rowIds;
-    expect(result.columnNamesAndTypesJson()).toEqual({
-      columnNames: ['$rowID', 'name', 'age', 'born', 'tags', 'more', 'at'],
-      columnTypes: [expect.anything(), expect.anything(), { typeId: 11 }, { typeId: 13 }, expect.objectContaining({ typeId: 24 }), expect.anything(), { typeId: 14 }],
-    });
-    expect(result.getRowsJson()[0]).toEqual([id, rows[0]!.name, 36.5, '1815-12-10', ['maths', 'poetry'], '{"a":1}', '07:30:00']);
+    const results: DuckDBResultReader[] = [];
+    for (const statement of statements) results.push(await connection.runAndReadAll(statement.replaceAll('$file', `'${file}'`)));
     connection.closeSync();
+    return results;
   } finally {
     instance.closeSync();
     await rm(folder, { recursive: true });
   }
+}
+
+test('Parquet has typed columns', async () => {
+  const table = await makeTable();
+  const [result] = await inParquet(table, '', 'SELECT * FROM $file');
+  const [id] = table.rowIds;
+  expect(result!.columnNamesAndTypesJson()).toEqual({
+    columnNames: ['$rowID', 'name', 'age', 'born', 'tags', 'more', 'at'],
+    columnTypes: [expect.anything(), expect.anything(), { typeId: 11 }, { typeId: 13 }, expect.objectContaining({ typeId: 24 }), expect.anything(), { typeId: 14 }],
+  });
+  expect(result!.getRowsJson()[0]).toEqual([id, rows[0]!.name, 36.5, '1815-12-10', ['maths', 'poetry'], '{"a":1}', '07:30:00']);
+});
+
+test('timestamps of Parquet are adjusted to UTC if values of their column have zones', async () => {
+  const table = await createTable(client(), [
+    { zoned: '2024-03-01T10:00:00+02:00', plain: '2024-03-01T10:00:00', mixed: '2024-03-01', zones: ['2024-03-01T10:00:00', '2024-03-01T10:00:00-02'], plains: ['2024-03-01'] },
+    { zoned: '20240301T100000Z', plain: '2024-03-01 10:00', mixed: '2024-03-01 10:00:00.5Z', zones: [], plains: ['2024-03-01T10:00:00'] },
+    {},
+  ], { zoned: 'dateTime', plain: 'dateTime', mixed: 'dateTime', none: 'dateTime', zones: arrayOf('dateTime'), plains: arrayOf('dateTime') });
+  const [schema, values] = await inParquet(table, '&filter={"column":"zoned","op":"isNotEmpty"}', `
+    SELECT name, logical_type LIKE '%isAdjustedToUTC=1%' FROM parquet_schema($file) WHERE logical_type LIKE '%Timestamp%'
+  `, 'SELECT epoch_us(zoned), epoch_us(plain), epoch_us(mixed), list_transform(zones, lambda t: epoch_us(t)) FROM $file');
+  expect(schema!.getRowsJson()).toEqual([['zoned', true], ['plain', false], ['mixed', true], ['none', false], ['element', true], ['element', false]]);
+  const at = (hour: number): string => String(Date.UTC(2024, 2, 1, hour) * 1000);
+  expect(values!.getRowsJson()).toEqual([[at(8), at(10), at(0), [at(10), at(12)]], [at(10), at(10), String(Date.UTC(2024, 2, 1, 10, 0, 0, 500) * 1000), []]]);
+});
+
+test('names of columns never meet those that the engine has for its own', async () => {
+  const names = [
+    'n', 'N', 'c0', 'c1', 'c2', 'C1', 'o0', 'o1', 'o2', 'row_id', 'row_version', 'body', 'since', 'until', 'version', 'ordinal', 'index', 'rows', 'rows_1', 'sorted1', 'main', 'beside', 'cells', 'place',
+    'item', 't', 'q', 'w0', '_p0', 'n_1', 'n_2', 'data', 'tree', 'select', 'order', 'null', 'user', 'current_date', 'a"b', "it's", 'ä', 'Ä', '*', '$1', 'rowID', '__6e_',
+  ];
+  // Each column has another order. No number of a row is that of its place.
+  const cell = (row: number, column: number): number => (row * 5 + column * 3) % 47;
+  const made = Array.from({ length: 8 }, (_, row) => Object.fromEntries(names.map((name, column) => [name, cell(row, column)])));
+  const table = await createTable(client(), made, Object.fromEntries(names.map((name) => [name, 'number'])));
+  const path = `/tables/${table.id}`;
+  const asParameter = (value: unknown): string => encodeURIComponent(JSON.stringify(value));
+  const order = (column: number): number[] => made.map((_, row) => row).toSorted((a, b) => cell(a, column) - cell(b, column));
+  expect((await inParquet(table, '', 'SELECT * FROM $file'))[0]!.getRowsJson()).toEqual(made.map((row, at) => [table.rowIds[at], ...Object.values(row)]));
+  const found: unknown[] = [];
+  const expected: unknown[] = [];
+  for (const [column, name] of names.entries()) {
+    const sorted = order(column);
+    const ids = sorted.map((row) => table.rowIds[row]);
+    const filter = { column: name, op: 'gt', value: cell(sorted[0]!, column) };
+    const query = `filter=${asParameter(filter)}&sort=${asParameter([name])}`;
+    const [parquet] = await inParquet(table, `&${query}`, 'SELECT * FROM $file');
+    const alias = name === 'n' ? 'c0' : 'n';
+    const groups = (await client().post(`${path}/query`, { filter, groupBy: [name], aggregate: [{ op: 'sum', column: name, as: alias }], sort: [`-${name}`] })).json.data;
+    const rest = sorted.slice(1);
+    found.push([name, parquet!.getRowsJson().map(([id]) => id), groups]);
+    expected.push([name, ids.slice(1), rest.toReversed().map((row) => ({ [name]: cell(row, column), [alias]: cell(row, column) }))]);
+    // Their SQL has no name of a client, whatever it is.
+    if (column % 8 > 0) continue;
+    const ndjson = (await download(table, `?format=ndjson&${query}&fields=${asParameter([name])}`)).text.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown);
+    const page = (await client().get(`${path}/rows?${query}`)).json.data as { $rowID: string }[];
+    found.push([ndjson, page.map(({ $rowID }) => $rowID)]);
+    expected.push([rest.map((row) => ({ $rowID: table.rowIds[row], [name]: cell(row, column) })), ids.slice(1)]);
+  }
+  expect(found).toEqual(expected);
+  const quoted = names.map((name) => `rows."${name.replaceAll('"', '""')}"`);
+  const sql = `SELECT "$rowID" AS since, ${quoted.map((column, at) => `${column} AS o${at}`).join(', ')} FROM "${table.id}" AS rows WHERE ${quoted.map((column) => `${column} >= 0`).join(' AND ')} ORDER BY ${quoted[3]}`;
+  const answered = (await client().post('/query', { sql })).json.data as Record<string, unknown>[];
+  expect(answered.map((row) => Object.values(row))).toEqual(order(3).map((row) => [table.rowIds[row], ...names.map((_, column) => cell(row, column))]));
+  for (const [format, delimiter] of [['csv', ','], ['tsv', '\t']] as const) {
+    const lines = (await download(table, `?format=${format}&sort=c1`)).text.trimEnd().split('\n');
+    expect(lines.slice(1).map((line) => line.split(delimiter)[0])).toEqual(order(names.indexOf('c1')).map((row) => table.rowIds[row]));
+  }
+});
+
+test('columns of Parquet whose names differ by case only get numbers that no column has', async () => {
+  const table = await createTable(client(), [{ a: 1, A: 2, A_1: 3, ä: 4, Ä: 5 }], { a: 'number', A: 'number', A_1: 'number', ä: 'number', Ä: 'number' });
+  const [result] = await inParquet(table, '', 'SELECT * FROM $file');
+  expect(result!.columnNames()).toEqual(['$rowID', 'a', 'A_2', 'A_1', 'ä', 'Ä_1']);
 });
 
 test('an export is one version, whole and in order, also where rows are changed while it is read', async () => {

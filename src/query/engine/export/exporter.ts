@@ -7,7 +7,7 @@ import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileBytes, compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, type QuerySource, type TextRows } from '../compile.ts';
+import { compileBytes, compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, compileZones, momentsOf, type QuerySource, type TextRows } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
 import { inTime } from '../in-time.ts';
@@ -163,16 +163,17 @@ export class Exporter {
     const { columnar, room, folder, timeoutMs } = this.#options;
     const file = join(folder, `${randomUUID()}.parquet`);
     const ids = columnsOf(query, source).map(({ id }) => id);
-    const write = compileParquet(query, source, ids, file);
+    // Finds what is wrong with the query before rows are read for it.
+    compileParquet(query, source, ids, new Set(), file);
     const taken = await this.#takeRoom(query, source, copy, gone);
     const remove = async (): Promise<void> => {
       await rm(file, { force: true });
       taken(0);
     };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, (watched) => {
-        const work = async (): Promise<unknown> => columnar.rows(write, watched);
-        return this.#inTurn(source, copy, watched, work);
+      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, async (watched) => {
+        const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
+        return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
       }));
       taken((await stat(file)).size);
       return { parts: createReadStream(file), release: remove };
@@ -180,6 +181,14 @@ export class Exporter {
       await remove();
       throw error;
     }
+  }
+
+  /** The columns with moments of which any value of the table has a zone. */
+  async #zoned(ids: readonly string[], source: QuerySource, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const moments = momentsOf(ids, source);
+    if (moments.length === 0) return new Set();
+    const [found] = await this.#options.columnar.rows(compileZones(source, moments), signal) as [boolean[]];
+    return new Set(moments.filter((_, at) => found[at]));
   }
 
   /** Does what reads columns of a table when it may: of tables with several parts, one at a time. */
