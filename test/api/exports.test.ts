@@ -119,17 +119,20 @@ test('names of columns never meet those that the engine has for its own', async 
     const filter = { column: name, op: 'gt', value: cell(sorted[0]!, column) };
     const query = `filter=${asParameter(filter)}&sort=${asParameter([name])}`;
     const [parquet] = await inParquet(table, `&${query}`, 'SELECT * FROM $file');
+    found.push([name, parquet!.getRowsJson().map(([id]) => id)]);
+    expected.push([name, ids.slice(1)]);
+    // The SQL of the engine for these has no name of a client, whatever it is.
+    if (column % 8 > 0) continue;
+    const rest = sorted.slice(1);
     const alias = name === 'n' ? 'c0' : 'n';
     const groups = (await client().post(`${path}/query`, { filter, groupBy: [name], aggregate: [{ op: 'sum', column: name, as: alias }], sort: [`-${name}`] })).json.data;
-    const rest = sorted.slice(1);
-    found.push([name, parquet!.getRowsJson().map(([id]) => id), groups]);
-    expected.push([name, ids.slice(1), rest.toReversed().map((row) => ({ [name]: cell(row, column), [alias]: cell(row, column) }))]);
-    // Their SQL has no name of a client, whatever it is.
-    if (column % 8 > 0) continue;
     const ndjson = (await download(table, `?format=ndjson&${query}&fields=${asParameter([name])}`)).text.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown);
     const page = (await client().get(`${path}/rows?${query}`)).json.data as { $rowID: string }[];
-    found.push([ndjson, page.map(({ $rowID }) => $rowID)]);
-    expected.push([rest.map((row) => ({ $rowID: table.rowIds[row], [name]: cell(row, column) })), ids.slice(1)]);
+    found.push([ndjson, page.map(({ $rowID }) => $rowID), groups]);
+    expected.push([
+      rest.map((row) => ({ $rowID: table.rowIds[row], [name]: cell(row, column) })), ids.slice(1),
+      rest.toReversed().map((row) => ({ [name]: cell(row, column), [alias]: cell(row, column) })),
+    ]);
   }
   expect(found).toEqual(expected);
   const quoted = names.map((name) => `rows."${name.replaceAll('"', '""')}"`);
