@@ -4,7 +4,7 @@ import { eachInParallel } from '../../src/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
 import { TablogError, Unreachable, type ChunkRemarks, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
-import type { Chunk, Cutter } from './chunk.ts';
+import type { Chunk, FileCutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { OutcomeUnknown, RefusedRow } from './import-errors.ts';
@@ -26,6 +26,8 @@ export interface FileImport {
   readonly encoding: string;
   /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
   readonly delimiter?: Delimiter | undefined;
+  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  readonly sheet?: string | undefined;
   readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded concurrently. */
@@ -50,8 +52,8 @@ export interface ImportResult extends Imported, ChunkRemarks {
  * source throws; the reason of the signal.
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
-  const { client, source, format, delimiter, signal, onRecognised, onLeftOver } = options;
-  const cutter = cutterFor(format, { delimiter, onRecognised });
+  const { client, source, format, delimiter, sheet, signal, onRecognised, onLeftOver } = options;
+  const cutter = cutterFor(format, { delimiter, onRecognised, sheet });
   const places = new Places();
   const stash = client.stash(`import-${randomID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
   const work: Work = { source, cutter, places, stash };
@@ -61,7 +63,7 @@ export async function importFile(options: FileImport): Promise<ImportResult> {
     isAsked = true;
     const imported = await toldInFile(work, null, () => stash.importInto(options.target, { signal }));
     await deleteStash(stash).catch((error: unknown) => onLeftOver(stash.id, leftBehindBy(error)));
-    return { ...imported, ...remarks, rows: places.rows };
+    return { ...imported, ...remarks, notes: [...cutter.notes ?? [], ...remarks.notes], rows: places.rows };
   } catch (error) {
     await removeStash(stash, options);
     throw isAsked && isUnanswered(error, signal) ? new OutcomeUnknown(error as Error) : error;
@@ -92,7 +94,7 @@ function leftBehindBy(error: unknown): Error {
 
 interface Work {
   readonly source: Source;
-  readonly cutter: Cutter;
+  readonly cutter: FileCutter;
   readonly places: Places;
   readonly stash: Stash;
 }

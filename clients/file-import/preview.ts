@@ -11,7 +11,7 @@ import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-sche
 import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
 import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
-import type { Chunk, Cutter } from './chunk.ts';
+import type { Chunk, ChunkForm } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
@@ -30,6 +30,8 @@ export interface PreviewOptions {
   readonly encoding: string;
   /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
   readonly delimiter?: Delimiter | undefined;
+  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  readonly sheet?: string | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
 }
@@ -54,24 +56,24 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, delimiter, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+export async function preview(source: Source, { format, encoding, delimiter, sheet, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
   let recognised: Delimiter = format === 'tsv' ? '\t' : ',';
   const onRecognised = (found: Delimiter): void => {
     recognised = found;
   };
-  const cutter = cutterFor(format, { limits, delimiter, onRecognised });
+  const cutter = cutterFor(format, { limits, delimiter, onRecognised, sheet });
   const chunks = cutFile(source, encoding, cutter, signal);
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
   const read = readTable(chunk, cutter, onSchemaError);
   return {
-    delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
-    ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
+    delimiter: cutter.mediaType === 'application/json' || format === 'xlsx' ? null : delimiter ?? recognised,
+    ...read, notes: [...cutter.notes ?? [], ...(isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)))], rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes'> {
+function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
@@ -86,7 +88,7 @@ function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Pr
   return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: remarks.notes };
 }
 
-function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
+function readBlocks(chunk: Chunk, cutter: ChunkForm, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
   try {
     return readChunk(chunk, cutter, dropsCells);
   } catch (error) {

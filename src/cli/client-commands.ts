@@ -1,6 +1,6 @@
 /** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
-import { formats } from '../../clients/file-import/file-format.ts';
+import { textFormats } from '../../clients/file-import/file-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
@@ -21,15 +21,16 @@ const parallelMax = 64;
 export function addClientCommands(program: Command): void {
   const importing = withClientOptions(program.command('import'))
     .description('import a file of rows into a table: all of it at once, or nothing')
-    .argument('<file>', 'CSV, TSV, JSON (an array of objects) or NDJSON, as its name says, also .gz and .zst; - is stdin');
+    .argument('<file>', 'CSV, TSV, JSON (an array of objects), NDJSON or a workbook of Excel, as its name says, also .gz and .zst; - is stdin');
   withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name')
     .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
     .option('--overwrite', 'put the rows in the place of all that the table has')
     .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)
       .default('abort'))
     .option('--if-match <version>', 'only if the table has not changed since this version')
-    .option('--format <format>', 'csv, tsv, json or ndjson, also with .gz or .zst behind it, whatever the name says', parseFormat)
+    .option('--format <format>', 'csv, tsv, json, ndjson or xlsx, also with .gz or .zst behind it, whatever the name says', parseFormat)
     .option('--delimiter <character>', 'what is between the cells of CSV or TSV: , or ; or | or tab; else as the first line of CSV says', parseDelimiter)
+    .option('--sheet <name>', 'the sheet of a workbook; else the first')
     .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')
@@ -40,9 +41,9 @@ export function addClientCommands(program: Command): void {
   withClientOptions(program.command('export'))
     .description('write the rows of a table to stdout or into a file')
     .argument('<table>', 'its name or ID')
-    .option('--format <format>', 'csv, tsv, json, ndjson or parquet; else as the name of the file says, and csv on stdout', parseExportFormat)
+    .option('--format <format>', 'csv, tsv, json, ndjson, parquet or xlsx; else as the name of the file says, and csv on stdout', parseExportFormat)
     .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
-    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet always has them')
+    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet and workbooks always have them')
     .action(async (table: string, flags: ExportFlags) => {
       const { runExport } = await import('./export/export-command.ts');
       await runExport(table, flags);
@@ -104,5 +105,5 @@ function addTablesCommands(program: Command): void {
 function withRowsOptions(command: Command): Command {
   return command
     .option('--limit <n>', 'how many rows are written at most; else 100 on a terminal and in a table, and all elsewhere', wholeNumber(1))
-    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...formats]));
+    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...textFormats]));
 }

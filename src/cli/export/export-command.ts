@@ -3,18 +3,18 @@ import { rowIdKey } from '../../formats/row-scanner.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
-import { formatOf, isParquet, type FileFormat } from '../file-format.ts';
+import { exportFormatOf, type TextFileFormat, type WholeFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
-import { exportParquet } from './parquet.ts';
 import { writerFor } from './row-writer.ts';
+import { exportWhole } from './service-file.ts';
 import { readPage, readTable } from './table-pages.ts';
 
 export interface ExportFlags extends ClientFlags {
-  readonly format?: FileFormat | 'parquet';
+  readonly format?: TextFileFormat | WholeFormat;
   readonly output?: string;
   readonly rowIds?: boolean;
 }
@@ -24,7 +24,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const started = performance.now();
   const { output, format: given } = flags;
   const isFile = output !== undefined && output !== '-';
-  const chosen = isParquet(isFile ? output : null, given) ? 'parquet' : isFile ? formatOf(output, given) : given ?? { format: 'csv', compression: null };
+  const chosen = exportFormatOf(isFile ? output : null, given);
   const signal = interruption();
   let progress = showProgress('Writing', null, false);
   const ended = new AbortController();
@@ -32,8 +32,8 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
   const durationOf = (ms: number): string => `${Math.round(ms / 10) / 100} s`;
-  if (chosen === 'parquet') {
-    const written = await exportParquet({ client, table: found, file: isFile ? output : null, signal });
+  if (typeof chosen === 'string') {
+    const written = await exportWhole({ format: chosen, client, table: found, file: isFile ? output : null, signal });
     ended.abort();
     if (written !== null) progress.say(`${written}, in ${durationOf(performance.now() - started)}.`);
     return;

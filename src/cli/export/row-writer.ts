@@ -2,7 +2,7 @@
 import type { Delimiter } from '../../formats/delimited-records.ts';
 import { DelimitedRowWriter, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 
@@ -18,7 +18,7 @@ export interface RowWriter {
 }
 
 /** `columns`: $rowID among them if row IDs are written. Throws UserError if the format does not support them. */
-export function writerFor(format: Format, columns: readonly WrittenColumn[]): RowWriter {
+export function writerFor(format: TextFormat, columns: readonly WrittenColumn[]): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
     case 'csv': return new DelimitedWriter(',', columns);

@@ -23,6 +23,7 @@ export interface ImportFlags extends ClientFlags {
   readonly ifMatch?: string;
   readonly format?: FileFormat;
   readonly delimiter?: Delimiter;
+  readonly sheet?: string;
   readonly encoding: string;
   readonly parallel: number;
   readonly json?: boolean;
@@ -43,6 +44,8 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   if (flags.format === undefined) refuseWorkbookName(file);
   const { format, compression } = formatOf(file, flags.format);
   if (flags.delimiter !== undefined && format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
+  if (flags.delimiter !== undefined && format === 'xlsx') throw new UserError('--delimiter is for CSV and TSV: a workbook has none.');
+  if (flags.sheet !== undefined && format !== 'xlsx') throw new UserError('--sheet is for workbooks (.xlsx).');
   const signal = interruption();
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
@@ -52,7 +55,7 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   try {
     progress = showProgress('Uploading', source.size, process.stderr.isTTY);
     const result = await importFile({
-      client, source, format, encoding: flags.encoding, delimiter: flags.delimiter, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
+      client, source, format, encoding: flags.encoding, delimiter: flags.delimiter, sheet: flags.sheet, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
       onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
       onProgress: (rows, bytes) => progress.update(rows, bytes),
       onDeleted: (stashID) => say(describeDeleted(stashID)),

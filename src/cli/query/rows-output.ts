@@ -2,12 +2,12 @@
 import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
 import { writerFor, type RowWriter } from '../export/row-writer.ts';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { TableWriter } from './table-writer.ts';
 
 export interface RowsOutputFlags {
-  readonly format?: 'table' | Format;
+  readonly format?: 'table' | TextFormat;
   readonly limit?: number;
 }
 
