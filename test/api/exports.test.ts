@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
 import { expect, test } from '@jest/globals';
+import { sourceOfBlob } from '../../clients/file-import/source-of-blob.ts';
+import { WorkbookCutter } from '../../clients/file-import/workbook/workbook-cutter.ts';
 import { useApi } from '../support/api.ts';
 import { arrayOf, createTable, type MadeTable } from '../support/tables.ts';
 import { outcomeOf } from '../support/client.ts';
@@ -151,6 +153,59 @@ test('columns of Parquet whose names differ by case only get numbers that no col
   expect(result!.columnNames()).toEqual(['$rowID', 'a', 'A_2', 'A_1', 'ä', 'Ä_1']);
 });
 
+/** The table as a workbook: its bytes, and what the reader of the command line makes of them. */
+async function asWorkbook({ id }: Pick<MadeTable, 'id'>, query = ''): Promise<{ bytes: Buffer<ArrayBuffer>; csv: string }> {
+  const response = await fetch(`${client().url}/tables/${id}/export?format=xlsx${query}`, { headers: { authorization: `Bearer ${client().token}` } });
+  expect([response.status, response.headers.get('content-type'), response.headers.get('content-encoding')]).toEqual([200, 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', null]);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const chunks = await Array.fromAsync(new WorkbookCutter(null, { rows: 1e6, bytes: 1e9 }).cut(sourceOfBlob(new File([bytes], 'rows.xlsx')), new AbortController().signal));
+  return { bytes, csv: chunks.map(({ body }) => body.toString()).join('') };
+}
+
+test('a workbook has numbers, moments and truth values, and texts for what Excel has not', async () => {
+  const cells = [
+    { text: '=1+1', number: -0.1, yes: true, day: '2024-02-29', at: '2024-02-29T10:00:00', time: '09:30', json: 'x', list: [1, 'a'] },
+    { text: 'a\u0001_x0041_\r\n<&>\ud83d\ude00', number: 4.20, yes: false, day: '1900-01-01', at: '2024-02-29T10:00:00.250+02:00', time: '09:30+01:00', json: { a: 1 }, list: [] },
+    { text: ' "quoted", ', number: 1e-320, day: '1899-12-31', at: '1969-12-31T23:59:59Z', time: '23:59:59.5' },
+    { day: '9999-12-31', at: '2024-02-29T10:00:00.000001', number: 0.1234567890123456789 },
+    {},
+  ];
+  const body = `[${cells.map((cell) => JSON.stringify(cell)).join(',').replace('0.12345678901234568', '0.1234567890123456789').replace('"number":4.2,', '"number":4.20,')}]`;
+  const types = { text: 'string', number: 'number', yes: 'boolean', day: 'date', at: 'dateTime', time: 'time', json: 'json', list: 'json' };
+  const table = await createTable(client(), [], types);
+  const added = (await client().post(`/tables/${table.id}/rows`, body)).json.data.rowIDs as string[];
+  const { bytes, csv } = await asWorkbook(table);
+  expect(csv).toBe([
+    '$rowID,text,number,yes,day,at,time,json,list',
+    `${added[0]},"=1+1",-0.1,true,2024-02-29,2024-02-29T10:00:00,09:30:00,"""x""","[1,""a""]"`,
+    `${added[1]},"a\u0001_x0041_\r\n<&>😀",4.2,false,1900-01-01,2024-02-29T08:00:00.250,09:30+01:00,"{""a"":1}",[]`,
+    `${added[2]}," ""quoted"", ",1e-320,,1899-12-31,1969-12-31T23:59:59,23:59:59.500,,`,
+    `${added[3]},,0.12345678901234568,,9999-12-31,2024-02-29T10:00:00.000001,,,`.replace('0.12345678901234568', '0.1234567890123456789'),
+    `${added[4]},,,,,,,,`, '',
+  ].join('\n'));
+  // An ETag promises the same bytes.
+  expect((await asWorkbook(table)).bytes.equals(bytes)).toBe(true);
+  expect((await asWorkbook(table, '&fields=number&sort=-number&filter={"column":"number","op":"gt","value":0.1}')).csv).toBe([
+    '$rowID,number', `${added[1]},4.2`, `${added[3]},0.1234567890123456789`, '',
+  ].join('\n'));
+  const none = await createTable(client(), [], { '=x': 'number' });
+  expect((await asWorkbook(none)).csv).toBe('$rowID,"=x"\n');
+});
+
+test('a workbook of many rows is whole', async () => {
+  const table = await createTable(client(), Array.from({ length: 30_000 }, (_, n) => ({ n, text: `row ${n}` })), { n: 'number', text: 'string' });
+  expect((await asWorkbook(table)).csv).toBe(`$rowID,n,text\n${table.rowIds.map((id, n) => `${id},${n},"row ${n}"\n`).join('')}`);
+});
+
+test('a text that no cell of a sheet can hold is refused before the first byte', async () => {
+  const [fits, long] = ['é'.repeat(32_767), '\n'.repeat(32_768)];
+  const table = await createTable(client(), [{ text: fits, n: 1 }, { text: long, n: 2 }], { text: 'string', n: 'number' });
+  const refused = await client().get(`/tables/${table.id}/export?format=xlsx`);
+  expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringContaining(`32767 characters, and column "text" has more in the row ${table.rowIds[1]}`)]);
+  expect((await asWorkbook(table, '&fields=n')).csv).toContain(`${table.rowIds[1]},2\n`);
+  expect((await asWorkbook(table, '&filter={"column":"n","op":"eq","value":1}')).csv).toBe(`$rowID,text,n\n${table.rowIds[0]},${fits},1\n`);
+});
+
 test('an export is one version, whole and in order, also where rows are changed while it is read', async () => {
   // Some rows are long, so that slices have different sizes.
   const numbers = Array.from({ length: 20_000 }, (_, n) => ({ n, text: (n % 1000 === 7 ? 'long'.repeat(20_000) : 'short') }));
@@ -190,7 +245,8 @@ test('what cannot be exported is refused, and what is known is not sent again', 
 
 test.each<readonly [query: string, accept: string, type: string | null]>([
   ['', '*/*', 'text/csv; charset=utf-8'], ['', 'application/json', 'application/json; charset=utf-8'], ['', 'application/x-ndjson, text/csv;q=0.5', 'application/x-ndjson; charset=utf-8'],
-  ['', 'application/vnd.apache.parquet', 'application/vnd.apache.parquet'], ['?format=tsv', 'text/html', 'text/tab-separated-values; charset=utf-8'], ['', 'text/html', null],
+  ['', 'application/vnd.apache.parquet', 'application/vnd.apache.parquet'],
+  ['?format=xlsx', '*/*', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'], ['?format=tsv', 'text/html', 'text/tab-separated-values; charset=utf-8'], ['', 'text/html', null],
 ])('export%s with Accept: %s is %s', async (query, accept, type) => {
   const { response } = await download(await makeTable(), query, { accept });
   expect([response.status, response.headers.get('content-type')]).toEqual(type === null ? [406, 'application/json; charset=utf-8'] : [200, type]);

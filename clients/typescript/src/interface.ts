@@ -3417,7 +3417,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The format of the file. Without it, `Accept` says which. */
-                format?: "csv" | "tsv" | "ndjson" | "json" | "parquet";
+                format?: "csv" | "tsv" | "ndjson" | "json" | "parquet" | "xlsx";
                 /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
                 /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
@@ -3462,6 +3462,7 @@ export interface operations {
                         [key: string]: unknown;
                     })[];
                     "application/vnd.apache.parquet": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             /** @description The client has the current version. */

@@ -42,7 +42,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     try {
       const exported = await engine.export({ teamId, appId, tableId, format, query: query ?? {}, prefix: 'query.' }, gone);
       setVersion(varyBy(reply, 'Accept'), exported.version).headers({
-        'content-type': exportMediaTypes[format] + (format === 'parquet' ? '' : '; charset=utf-8'),
+        'content-type': exportMediaTypes[format] + (isPacked(format) ? '' : '; charset=utf-8'),
         'content-disposition': contentDisposition(`${table.name}.${format}`),
         'tablog-cache': exported.isCold ? 'cold' : 'warm',
       });
@@ -63,9 +63,14 @@ async function takeShares({ exports, outgoingBytes }: Pick<Shares, 'exports' | '
   return gone.signal;
 }
 
-/** The file, compressed if the client accepts it. Parquet is compressed already. */
+/** Whether a file is compressed already, and no text. */
+function isPacked(format: ExportFormat): boolean {
+  return format === 'parquet' || format === 'xlsx';
+}
+
+/** The file, compressed if the client accepts it. */
 function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: ExportedFile): Readable {
-  const encoding = format === 'parquet' ? null : chooseEncoding(request.raw.headers['accept-encoding']);
+  const encoding = isPacked(format) ? null : chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null) return file;
   void reply.header('content-encoding', encoding);
   // A failure of one ends the other, and with it the response.

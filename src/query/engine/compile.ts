@@ -125,6 +125,13 @@ function objectWithId(isVersioned: boolean): string {
   return `'{"$rowID":"', row_id${version}, CASE WHEN body = '{}' THEN '"}' ELSE '",' END, ltrim(nullif(body, '{}'), '{')`;
 }
 
+/** The rows that a query asks for whose bodies are longer than so many bytes, as JSON with `$rowID`, each with a line feed behind it. Throws QueryError. */
+export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: number): Sql {
+  const builder = new Builder();
+  const where = compileWhere(query, source, builder);
+  return builder.build(`SELECT concat(${objectWithId(false)}, chr(10)) FROM ${builder.from(source)} WHERE strlen(body) > ${bytes} AND ${where}`);
+}
+
 /** How many bytes the bodies of the rows with some numbers have. */
 export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
   return new Builder().build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`);

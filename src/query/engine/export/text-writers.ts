@@ -5,8 +5,14 @@ import { decodeString } from '../../../values/json-text.ts';
 import type { ExportFormat } from '../../language/export-format.ts';
 import type { RowsQuery } from '../../language/rows-query.ts';
 import type { QuerySource } from '../compile.ts';
+import type { SheetColumn } from './sheet-cells.ts';
+import { SheetWriter } from './sheet-writer.ts';
 
+/** What is written row by row, also the sheet of a workbook. */
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
+
+/** A column of a file. */
+export type FileColumn = WrittenColumn & SheetColumn;
 
 export interface TextWriter {
   /** The text before all rows. */
@@ -25,12 +31,13 @@ export interface TextWriter {
 }
 
 /** `columns`: those of the file. `isPart`: whether rows have more columns. */
-export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], isPart: boolean): TextWriter {
+export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean): TextWriter {
   switch (format) {
     case 'csv': return delimited(',', columns);
     case 'tsv': return delimited('\t', columns);
     case 'ndjson': return new JsonWriter('', '\n', isPart ? columns : null);
     case 'json': return new JsonWriter(',\n', '', isPart ? columns : null);
+    case 'xlsx': return new SheetWriter(columns);
   }
 }
 
@@ -112,7 +119,10 @@ export function selectFields(row: string, fields: ReadonlySet<string>): string {
 }
 
 /** The columns of a file, or of a page as CSV. `$rowID` always comes, and comes first. */
-export function columnsOf(query: RowsQuery, { columns }: QuerySource): WrittenColumn[] {
+export function columnsOf(query: RowsQuery, { columns }: QuerySource): FileColumn[] {
   const ids = query.fields ?? [...columns.keys()];
-  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => ({ id, isJson: columns.get(id)?.type === 'json' }));
+  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => {
+    const type = columns.get(id)?.type ?? 'string';
+    return { id, type, isJson: type === 'json' };
+  });
 }
