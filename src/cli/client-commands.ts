@@ -4,7 +4,7 @@ import { textFormats } from '../../clients/file-import/file-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
-import { parseExportFormat, parseFormat } from './file-format.ts';
+import { parseExportDelimiter, parseExportFormat, parseFormat } from './file-format.ts';
 import { parseDelimiter, parseEncoding } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
@@ -43,6 +43,8 @@ export function addClientCommands(program: Command): void {
     .argument('<table>', 'its name or ID')
     .option('--format <format>', 'csv, tsv, json, ndjson, parquet or xlsx; else as the name of the file says, and csv on stdout', parseExportFormat)
     .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
+    .option('--delimiter <character>', 'what is between the cells of CSV: , or ; or | or tab', parseExportDelimiter)
+    .option('--excel', 'CSV for people who open it in Excel: texts that it would run as formulas get an apostrophe')
     .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet and workbooks always have them')
     .action(async (table: string, flags: ExportFlags) => {
       const { runExport } = await import('./export/export-command.ts');

@@ -1,6 +1,7 @@
 /** The format of a file as the command line is told it. */
 import { InvalidArgumentError } from 'commander';
 import { formatOfName, formats, textFormats, type Compression, type Format, type TextFormat } from '../../clients/file-import/file-format.ts';
+import { csvDelimiters, type CsvForm } from '../query/language/export-format.ts';
 import { UserError } from './user-error.ts';
 
 export interface FileFormat {
@@ -36,6 +37,13 @@ export function parseExportFormat(text: string): TextFileFormat | WholeFormat {
     throw new InvalidArgumentError(`It must be ${textFormats.join(', ')}, parquet or xlsx, the first four with .gz or .zst behind them if the file is to be compressed so.`);
   }
   return { format, compression };
+}
+
+/** Parses `--delimiter` of an export. */
+export function parseExportDelimiter(text: string): CsvForm['delimiter'] {
+  const found = csvDelimiters.find((delimiter) => delimiter === (/^(tab|\\t)$/i.test(text) ? '\t' : text));
+  if (found === undefined) throw new InvalidArgumentError('It must be , or ; or | or tab.');
+  return found;
 }
 
 /** The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws UserError. */

@@ -137,10 +137,6 @@ test('names of columns never meet those that the engine has for its own', async 
     ]);
   }
   expect(found).toEqual(expected);
-  const quoted = names.map((name) => `rows."${name.replaceAll('"', '""')}"`);
-  const sql = `SELECT "$rowID" AS since, ${quoted.map((column, at) => `${column} AS o${at}`).join(', ')} FROM "${table.id}" AS rows WHERE ${quoted.map((column) => `${column} >= 0`).join(' AND ')} ORDER BY ${quoted[3]}`;
-  const answered = (await client().post('/query', { sql })).json.data as Record<string, unknown>[];
-  expect(answered.map((row) => Object.values(row))).toEqual(order(3).map((row) => [table.rowIds[row], ...names.map((_, column) => cell(row, column))]));
   for (const [format, delimiter] of [['csv', ','], ['tsv', '\t']] as const) {
     const lines = (await download(table, `?format=${format}&sort=c1`)).text.trimEnd().split('\n');
     expect(lines.slice(1).map((line) => line.split(delimiter)[0])).toEqual(order(names.indexOf('c1')).map((row) => table.rowIds[row]));
@@ -204,6 +200,21 @@ test('a text that no cell of a sheet can hold is refused before the first byte',
   expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringContaining(`32767 characters, and column "text" has more in the row ${table.rowIds[1]}`)]);
   expect((await asWorkbook(table, '&fields=n')).csv).toContain(`${table.rowIds[1]},2\n`);
   expect((await asWorkbook(table, '&filter={"column":"n","op":"eq","value":1}')).csv).toBe(`$rowID,text,n\n${table.rowIds[0]},${fits},1\n`);
+});
+
+test('CSV for Excel has no formulas, and any CSV has the delimiter that is asked for', async () => {
+  const texts = ['=1+1', '+cmd|x', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '＝1', '-5', '+1.5e3', '-.5', 'a=1', ' =1', 'x;y', '"q"', '', '2024-01-01'];
+  const table = await createTable(client(), texts.map((text, n) => ({ '=text': text, n: -n })), { '=text': 'string', n: 'number' });
+  const shown = [
+    `"'=1+1"`, `"'+cmd|x"`, `"'-2+3"`, `"'@SUM(A1)"`, `"'\t=1"`, `"'\r=1"`, `"'＝1"`, '-5', '+1.5e3', '-.5', 'a=1', '" =1"', '"x;y"', '"""q"""', '', '2024-01-01',
+  ];
+  const response = await fetch(`${client().url}/tables/${table.id}/export?format=csv&excel=true&delimiter=%3B`, { headers: { authorization: `Bearer ${client().token}` } });
+  expect(Buffer.from(await response.arrayBuffer()).toString()).toBe(`\ufeff$rowID;"'=text";n\n${shown.map((text, n) => `${table.rowIds[n]};${text};${n === 0 ? 0 : -n}\n`).join('')}`);
+  expect((await download(table, '?format=csv&delimiter=|&fields=n&sort=n&excel=false')).text.split('\n').slice(0, 2)).toEqual(['$rowID|n', `${table.rowIds[15]}|-15`]);
+  expect((await download(table, '?delimiter=tab', { accept: 'text/csv' })).text).toBe((await download(table, '?format=tsv')).text);
+  for (const query of ['?format=json&excel=true', '?format=tsv&delimiter=tab', '?excel=yes', '?delimiter=x', '?delimiter=']) {
+    expect([query, outcomeOf(await client().get(`/tables/${table.id}/export${query}`))]).toEqual([query, '400 request_validation_error']);
+  }
 });
 
 test('an export is one version, whole and in order, also where rows are changed while it is read', async () => {

@@ -14,7 +14,7 @@ import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 import { exportMediaTypes, exportOperations } from '../openapi/operations/exports.ts';
-import { exportQuery, queryOf } from '../requests/rows-query.ts';
+import { csvFormOf, exportQuery, queryOf } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
@@ -30,6 +30,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     const { teamId, appId } = request.principal;
     const has = readIfNoneMatch(request);
     const format = request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
+    const csv = csvFormOf(request.query, format);
     const tableId = tableIdOf(request);
     const query = queryOf(request.query);
     const table = await tables.table(teamId, tableId);
@@ -40,7 +41,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     }
     const gone = await takeShares(shares, reply);
     try {
-      const exported = await engine.export({ teamId, appId, tableId, format, query: query ?? {}, prefix: 'query.' }, gone);
+      const exported = await engine.export({ teamId, appId, tableId, format, csv, query: query ?? {}, prefix: 'query.' }, gone);
       setVersion(varyBy(reply, 'Accept'), exported.version).headers({
         'content-type': exportMediaTypes[format] + (isPacked(format) ? '' : '; charset=utf-8'),
         'content-disposition': contentDisposition(`${table.name}.${format}`),

@@ -5,6 +5,7 @@ import Papa from 'papaparse';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
+import { plainCsv } from '../../../src/query/language/export-format.ts';
 import type { WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';
 import { cellText } from '../values/cell-texts.ts';
 
@@ -17,7 +18,7 @@ const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) =
 
 /** What is written of these pages. */
 function written(format: TextFormat, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
-  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns);
+  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns, plainCsv);
   const rows = new PageRows();
   const before = writer.begin();
   const texts = pages.map((page) => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CsvForm } from '../../language/export-format.ts';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
@@ -69,16 +70,16 @@ export class Exporter {
     const { version, isCold, copy } = held;
     try {
       const source = copy.at(version);
-      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, query, source, copy, gone);
+      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, request.csv, query, source, copy, gone);
       return { version, isCold, ...file };
     } finally {
       held.release();
     }
   }
 
-  async #text(format: TextFormat, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
+  async #text(format: TextFormat, csv: CsvForm, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
     const columns = columnsOf(query, source);
-    const writer = writerFor(format, columns, query.fields !== null);
+    const writer = writerFor(format, columns, query.fields !== null, csv);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
     if (format === 'xlsx') await this.#checkSheet(query, source, copy, columns, gone);

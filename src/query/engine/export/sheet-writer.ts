@@ -1,5 +1,5 @@
 /** Writes rows as a sheet of a workbook. */
-import { eachRow, RowCells } from './row-cells.ts';
+import { eachRow, RowCells } from '../../../formats/row-cells.ts';
 import { cellText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
 import type { TextWriter } from './text-writers.ts';
 

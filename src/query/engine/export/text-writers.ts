@@ -1,8 +1,9 @@
 /** Writes rows as the text of a file. */
 import { DelimitedRowWriter, type WrittenColumn } from '../../../formats/delimited-row-writer.ts';
+import { ExcelCsvWriter } from '../../../formats/excel-csv-writer.ts';
 import { eachCell } from '../../../values/row-text.ts';
 import { decodeString } from '../../../values/json-text.ts';
-import type { ExportFormat } from '../../language/export-format.ts';
+import type { CsvForm, ExportFormat } from '../../language/export-format.ts';
 import type { RowsQuery } from '../../language/rows-query.ts';
 import type { QuerySource } from '../compile.ts';
 import type { SheetColumn } from './sheet-cells.ts';
@@ -30,10 +31,10 @@ export interface TextWriter {
   readonly end: string;
 }
 
-/** `columns`: those of the file. `isPart`: whether rows have more columns. */
-export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean): TextWriter {
+/** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
+export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean, csv: CsvForm): TextWriter {
   switch (format) {
-    case 'csv': return delimited(',', columns);
+    case 'csv': return csv.excel ? forExcel(csv.delimiter, columns) : delimited(csv.delimiter, columns);
     case 'tsv': return delimited('\t', columns);
     case 'ndjson': return new JsonWriter('', '\n', isPart ? columns : null);
     case 'json': return new JsonWriter(',\n', '', isPart ? columns : null);
@@ -41,10 +42,18 @@ export function writerFor(format: TextFormat, columns: readonly FileColumn[], is
   }
 }
 
-function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): TextWriter {
+function delimited(delimiter: CsvForm['delimiter'], columns: readonly WrittenColumn[]): TextWriter {
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
     begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: true,
+    add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
+  };
+}
+
+function forExcel(delimiter: string, columns: readonly WrittenColumn[]): TextWriter {
+  const writer = new ExcelCsvWriter(delimiter, columns);
+  return {
+    begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: false,
     add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
   };
 }

@@ -1,6 +1,6 @@
 /** The cells of rows, by the places of their columns: for writers that look at each cell. */
-import { decodeString } from '../../../values/json-text.ts';
-import { eachCell } from '../../../values/row-text.ts';
+import { decodeString } from '../values/json-text.ts';
+import { eachCell } from '../values/row-text.ts';
 
 export class RowCells {
   readonly #places: ReadonlyMap<string, number>;
