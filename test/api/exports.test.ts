@@ -6,6 +6,7 @@ import { DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
 import { expect, test } from '@jest/globals';
 import { sourceOfBlob } from '../../clients/file-import/source-of-blob.ts';
 import { WorkbookCutter } from '../../clients/file-import/workbook/workbook-cutter.ts';
+import { isFull, scale } from '../scale.ts';
 import { useApi } from '../support/api.ts';
 import { arrayOf, createTable, type MadeTable } from '../support/tables.ts';
 import { outcomeOf } from '../support/client.ts';
@@ -188,9 +189,21 @@ test('a workbook has numbers, moments and truth values, and texts for what Excel
   expect((await asWorkbook(none)).csv).toBe('$rowID,"=x"\n');
 });
 
-test('a workbook of many rows is whole', async () => {
-  const table = await createTable(client(), Array.from({ length: 30_000 }, (_, n) => ({ n, text: `row ${n}` })), { n: 'number', text: 'string' });
-  expect((await asWorkbook(table)).csv).toBe(`$rowID,n,text\n${table.rowIds.map((id, n) => `${id},${n},"row ${n}"\n`).join('')}`);
+test('a workbook of many rows is whole, and one of more than a sheet holds is refused', async () => {
+  const table = await createTable(client(), [], { n: 'number', text: 'string' });
+  const added: string[] = [];
+  const add = async (count: number): Promise<void> => {
+    const more = Array.from({ length: count }, (_, n) => ({ n: added.length + n, text: `row ${n}` }));
+    for (const id of (await client().post(`/tables/${table.id}/rows`, more)).json.data.rowIDs as string[]) added.push(id);
+  };
+  while (added.length < scale.sheetRows) await add(Math.min(20_000, scale.sheetRows - added.length));
+  const lines = (await asWorkbook(table)).csv.split('\n');
+  expect([lines.length, lines[0], lines[1], lines.at(-2)]).toEqual([scale.sheetRows + 2, '$rowID,n,text', `${added[0]},0,"row 0"`, expect.stringMatching(new RegExp(`^${added.at(-1)},${scale.sheetRows - 1},`))]);
+  expect(lines.slice(1, -1).findIndex((line, n) => !line.startsWith(`${added[n]},${n},`))).toBe(-1);
+  if (!isFull) return;
+  await add(1);
+  expect(outcomeOf(await client().get(`/tables/${table.id}/export?format=xlsx`))).toBe('400 limit_exceeded');
+  await asWorkbook(table, '&filter={"column":"n","op":"gt","value":1000000}');
 });
 
 test('a text that no cell of a sheet can hold is refused before the first byte', async () => {

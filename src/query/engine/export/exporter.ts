@@ -17,7 +17,8 @@ import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
 import { cellTextMax, sheetRowsMax } from './sheet-cells.ts';
 import { LongTexts } from './sheet-writer.ts';
-import { columnsOf, writerFor, type FileColumn, type TextFormat, type TextWriter } from './text-writers.ts';
+import type { TextWriter } from './text-writer.ts';
+import { columnsOf, writerFor, type FileColumn, type TextFormat } from './text-writers.ts';
 import { workbookFile } from './workbook-file.ts';
 
 export interface ExporterOptions {

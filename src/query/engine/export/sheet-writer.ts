@@ -1,7 +1,7 @@
 /** Writes rows as a sheet of a workbook. */
 import { eachRow, RowCells } from '../../../formats/row-cells.ts';
 import { cellText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
-import type { TextWriter } from './text-writers.ts';
+import type { TextWriter } from './text-writer.ts';
 
 export class SheetWriter implements TextWriter {
   readonly before = '';

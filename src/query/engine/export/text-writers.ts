@@ -8,28 +8,13 @@ import type { RowsQuery } from '../../language/rows-query.ts';
 import type { QuerySource } from '../compile.ts';
 import type { SheetColumn } from './sheet-cells.ts';
 import { SheetWriter } from './sheet-writer.ts';
+import type { TextWriter } from './text-writer.ts';
 
 /** What is written row by row, also the sheet of a workbook. */
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
 /** A column of a file. */
 export type FileColumn = WrittenColumn & SheetColumn;
-
-export interface TextWriter {
-  /** The text before all rows. */
-  readonly begin: string;
-  /** What stands before and behind each row that is given. */
-  readonly before: string;
-  readonly behind: string;
-  /** Whether `$rowID` may stand before the object of a row, instead of in it. */
-  readonly takesIdBefore: boolean;
-  /** Adds rows, as `GET .../rows` shows them, in UTF-8. */
-  add(rows: Buffer): void;
-  /** The text of the rows since the last call. It stays until the second call after this one; rows that are added then are written over it. */
-  take(): Buffer;
-  /** The text behind all rows. */
-  readonly end: string;
-}
 
 /** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
 export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean, csv: CsvForm): TextWriter {
