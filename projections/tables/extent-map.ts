@@ -1,4 +1,4 @@
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { Extent } from './table.ts';
 

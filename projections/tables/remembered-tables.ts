@@ -1,5 +1,5 @@
 /** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and rows that were patched or looked up ahead. */
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import { ChangedRows } from './changed-rows.ts';

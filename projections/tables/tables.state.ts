@@ -1,6 +1,6 @@
 /** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
-import type { Event, RowAddress } from '../../src/events/event.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import type { Event } from '../../src/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';

@@ -1,5 +1,6 @@
 /** Events of every type, with every kind of content that the log may hold: what the golden bytes were made of. */
-import type { EventOf, EventType, RowSource } from '../../../src/events/event.ts';
+import type { EventOf, EventType } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import { typeSet } from '../../../src/values/column-type.ts';
 import { storedAs, type Profile } from '../../../src/values/profile.ts';
 
