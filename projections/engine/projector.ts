@@ -142,7 +142,8 @@ export class Projector {
    * and the batches write it.
    */
   async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
-    const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(events) ?? []);
+    const parts = events.flatMap((event) => this.#models.partsOf(event));
+    const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(parts) ?? []);
     if (writes.length === 0) return;
     await withEndedBackend(fills, (tx) => inPipelinedTransaction(tx, async () => {
       for (const write of writes) await write(tx, this.#keys.open());
@@ -151,7 +152,7 @@ export class Projector {
 
   /** Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch. Rejects as its statements do. */
   async lookAhead({ fills }: Pick<Database, 'fills'>, { remembered }: BatchMemory, events: readonly Event[]): Promise<void> {
-    const naming = events.filter(({ data }) => this.#models.loadsAhead(data));
+    const naming = events.flatMap((event) => this.#models.partsOf(event)).filter(({ data }) => this.#models.loadsAhead(data));
     if (naming.length === 0) return;
     await fills.with(async (tx) => {
       for (const [name, { lookAhead }] of this.#models.list) if (remembered[name]) await lookAhead?.(tx, remembered[name], naming);

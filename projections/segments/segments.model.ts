@@ -30,7 +30,7 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
     bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change),
     openBody: ({ segments }, change) => segments.changeBody(change),
   },
-  open: () => new SegmentsState(),
+  open: (_newKey, journal) => new SegmentsState(journal),
   // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   writeAhead,

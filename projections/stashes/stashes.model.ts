@@ -32,7 +32,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     stash: ({ stashes }, { stash }) => stashes.change(stash),
     chunk: ({ stashes }, change) => stashes.changeChunk(change),
   },
-  open: (newKey) => new StashesState(newKey),
+  open: (newKey, journal) => new StashesState(newKey, journal),
   // One for the chunk, and one for the stash that it may create.
   keysAtMost: ({ type }) => (type === 'ChunkPutRequested' ? 2 : 0),
   load: loadStashes,

@@ -81,7 +81,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     tailRows: ({ tables }, change) => tables.addTailRows(change),
     row: ({ tables }, change) => tables.changeRow(change),
   },
-  open: (newKey) => new TablesState(newKey),
+  open: (newKey, journal) => new TablesState(newKey, journal),
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,

@@ -34,7 +34,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
     usage: ({ teams }, change) => teams.count(change),
     token: ({ teams }, change) => teams.changeToken(change),
   },
-  open: () => new TeamsState(),
+  open: (_newKey, journal) => new TeamsState(journal),
   load,
   store: (state) => [...storing(state.changedTeams(), upsertTeams), ...storing(state.changedTokens(), upsertTokens)],
   remember: (remembered, state) => {

@@ -37,7 +37,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
     tailRows: ({ uploads }, change) => uploads.followTailRows(change),
     row: ({ uploads }, change) => uploads.followRow(change),
   },
-  open: () => new UploadsState(),
+  open: (_newKey, journal) => new UploadsState(journal),
   load,
   store: (state) => [
     ...storing(state.newReferences, insertFileReferences), ...storing(state.patched.named(), insertChangeReferences),
