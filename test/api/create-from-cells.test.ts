@@ -105,7 +105,7 @@ describe('creating a table', () => {
     ['', 'a\n1\n', csv, malformed, 'name: it is missing'],
     ['name=n&schema=x', 'a\n1\n', csv, malformed, 'schema'],
     ['name=n', 'a\n1\n', { 'content-type': 'text/plain' }, malformed,
-      'Content-Type: this media type is not supported here; application/json, text/csv, or text/tab-separated-values is accepted.'],
+      'Content-Type: this media type is not supported here; application/json, application/x-ndjson, text/csv, or text/tab-separated-values is accepted.'],
     ['name=n', 'a\n1\n', { 'content-type': 'text/csv; charset=latin1' }, malformed, 'Content-Type: the charset must be UTF-8.'],
     ['name=n', '[{"a":1}]', { 'content-type': 'text/tab-separated-values;charset=utf-16' }, malformed, 'Content-Type: the charset must be UTF-8.'],
   ])('?%s with %j as %j is refused', async (query, body, headers, outcome, message) => {
@@ -171,7 +171,7 @@ describe('NDJSON', () => {
   const lines = '{"id":1610521604143693812,"n":1}\n\n{"n":2,"id":4.20,"l":[{}]}\r\n{}';
   const rows = [{ id: '1610521604143693812', n: 1 }, { n: 2, id: '4.20', l: [{}] }, {}];
 
-  test.each(['application/x-ndjson', 'application/jsonl', 'Application/NDJSON', 'application/json-lines', 'application/jsonlines', 'application/x-ndjson; charset=utf-8'])('as %s is taken wherever CSV is', async (type) => {
+  test.each(['application/x-ndjson', 'application/jsonl', 'Application/NDJSON', 'application/x-ndjson; charset=utf-8'])('as %s is taken wherever CSV is', async (type) => {
     const headers = { 'content-type': type };
     const created = await create(lines, 'name=n', headers);
     expect(await rowsOf(created)).toEqual(rows);

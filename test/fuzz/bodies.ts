@@ -130,7 +130,7 @@ function sampleCondition(ingredients: Ingredients, depth: number): unknown {
 }
 
 function isLines(mediaType: string): boolean {
-  return mediaType === 'application/x-ndjson' || mediaType === 'application/jsonl';
+  return ['application/x-ndjson', 'application/ndjson', 'application/jsonl'].includes(mediaType);
 }
 
 /** NDJSON. */

@@ -5,9 +5,7 @@ import { HttpError } from '../answers/http-error.ts';
 export type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
 
 /** Other names of NDJSON, which has no registered one. */
-const aliases: Readonly<Record<string, MediaType>> = {
-  'application/ndjson': 'application/x-ndjson', 'application/jsonl': 'application/x-ndjson', 'application/json-lines': 'application/x-ndjson', 'application/jsonlines': 'application/x-ndjson',
-};
+const aliases: Readonly<Record<string, MediaType>> = { 'application/ndjson': 'application/x-ndjson', 'application/jsonl': 'application/x-ndjson' };
 
 /** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {

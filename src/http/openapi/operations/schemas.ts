@@ -46,6 +46,7 @@ const lines = {
 /** Rows as NDJSON, CSV or TSV. */
 export const inputTexts: Contents = {
   'application/x-ndjson': lines,
+  'application/ndjson': lines,
   'application/jsonl': lines,
   'text/csv': {
     schema: aLine.meta({ description: cells }),
