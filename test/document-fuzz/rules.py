@@ -1,5 +1,6 @@
 """What Schemathesis would call a failure, and the interface has a rule for. Each has its reason. Everything else is a failure."""
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -40,6 +41,17 @@ RULES += [
 ]
 
 
+NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+
+@schemathesis.serializer(*NDJSON)
+def serialize_lines(context, value):
+    """Schemathesis knows no NDJSON."""
+    if isinstance(value, bytes):
+        return value
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
 @schemathesis.hook
 def filter_failure(context: HookContext, failure, case, response) -> bool:
     """Whether it is one."""
@@ -49,8 +61,8 @@ def filter_failure(context: HookContext, failure, case, response) -> bool:
     error = error_of(response)
     if "missing_required_header" in failure.checks:
         return error is None or response.status_code != 404 or error["type"] != "request_error"
-    # Whatever is sent as CSV or TSV is a text, and nearly every text has a first line that names columns.
-    if "negative_data_rejection" in failure.checks and (case.media_type or "").startswith("text/"):
+    # Whatever is sent as CSV, TSV or NDJSON is a text: nearly every text has a first line that names columns, and JSON may be one line of NDJSON.
+    if "negative_data_rejection" in failure.checks and ((case.media_type or "").startswith("text/") or case.media_type in NDJSON):
         return isinstance(case.body, str)
     if "positive_data_acceptance" not in failure.checks or response.status_code != 400 or error is None:
         return True
