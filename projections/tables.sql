@@ -23,6 +23,8 @@ create index "file_references_segment_index_index" on "file_references" ("segmen
 
 create table "generations" ("table_id" uuid not null, "version" bigint not null, "ended" bigint not null, "ended_at" bigint not null, "schema_version" bigint not null, "widened" bigint not null, "expired" boolean not null default false, "cleared" boolean not null default false, primary key ("table_id", "version"));
 
+create table "issued_ids" ("table_id" uuid not null, "version" bigint not null, "ordinal" int not null, "last_version" bigint not null, "last_ordinal" int not null, "versions" int8[] not null, "ordinals" int4[] not null, "rows" int4[] not null, "retained" bytea[] not null, primary key ("table_id", "version", "ordinal"));
+
 create table "open_bodies" ("body_id" uuid not null, "team_id" uuid not null, "opened_at" bigint not null, primary key ("body_id"));
 create index "open_bodies_opened_at_index" on "open_bodies" ("opened_at");
 
@@ -80,7 +82,7 @@ create index extents_to_erase on extents (erase_at) where changed;
 create index table_schemas_to_look_at on table_schemas (look_at);
 create index generations_shown on generations (ended_at) where not expired;
 create index generations_to_clear on generations (table_id, version) where expired and not cleared;
-create index generations_to_forget on generations (ended_at) where cleared;
+create index generations_to_forget on generations (ended_at, version) where cleared;
 create index uploads_listed on uploads (team_id, created, id);
 create index uploads_listed_of_apps on uploads (team_id, app_id, created, id);
 create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null;
