@@ -112,7 +112,7 @@ function fromWire(wire: Record<string, any>): EventData {
   if (wire['row']) wire['row'].version = BigInt(wire['row'].version);
   if (wire['profile']) wire['profile'] = decodeProfile(wire['profile']);
   if (wire['rows']?.profile) wire['rows'].profile = decodeProfile(wire['rows'].profile);
-  // Logs written before tokens had limits: their tokens never expire, and cover the whole team.
-  if (wire['type'] === 'TokenCreated') return { expiresAt: null, readOnly: false, appId: null, ...wire } as EventData;
+  // Logs written before tokens had limits: their tokens never expire, and cover the whole team. Their last characters were noted later still.
+  if (wire['type'] === 'TokenCreated') return { expiresAt: null, readOnly: false, appId: null, endsIn: null, ...wire } as EventData;
   return wire as EventData;
 }

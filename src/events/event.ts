@@ -123,6 +123,8 @@ export type EventData =
       readonly readOnly: boolean;
       /** The only app that the token grants access to; null: the whole team. */
       readonly appId: string | null;
+      /** The last characters of the token (src/security/access-token.ts); null: not known. */
+      readonly endsIn: string | null;
     }
   | { readonly type: 'TokenRevoked'; readonly teamId: string; readonly tokenId: string }
   /** The committed state refused a request, whose rows were dropped. Its outcome is that refusal. */

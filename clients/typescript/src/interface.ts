@@ -1268,6 +1268,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -1289,6 +1296,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
