@@ -30,7 +30,7 @@ create index "open_bodies_opened_at_index" on "open_bodies" ("opened_at");
 
 create table "outcomes" ("partition" smallint not null, "command_id" uuid not null, "log_offset" bigint not null, "time" bigint not null, "etag" bigint null, "detail" text null, "request_digest" text null, "replaced_time" bigint null, primary key ("partition", "command_id"));
 
-create table "progress" ("partition" smallint not null, "next" bigint not null, "epoch" bigint not null, "log_id" uuid null, "base" bigint not null, "gaps" text not null default '[]', "layout" bigint not null default '0', "last_hash" bytea null, "time" bigint not null, "halted" text null, "contradicted" boolean not null default false, "held" text not null default '{}', "caught_up" boolean not null default false, primary key ("partition"));
+create table "progress" ("partition" smallint not null, "next" bigint not null, "epoch" bigint not null, "log_id" uuid null, "base" bigint not null, "gaps" text not null default '[]', "layout" bigint not null default '0', "last_hash" bytea null, "time" bigint not null, "halted" text null, "contradicted" boolean not null default false, "failed_at" bigint null, "failure" text null, "held" text not null default '{}', "caught_up" boolean not null default false, primary key ("partition"));
 
 create table "quarantines" ("partition" smallint not null, "team_id" uuid not null, "failed_offset" bigint not null, "reason" text not null, "since" bigint not null, "next" bigint not null, "time" bigint not null, "base" bigint not null, "gaps" text not null, primary key ("partition", "team_id"));
 
