@@ -2465,6 +2465,24 @@ export interface operations {
                 appsToLink?: string[];
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
@@ -2615,6 +2633,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -2944,6 +2980,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -3506,6 +3560,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
