@@ -107,7 +107,7 @@ const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => 
     ), gone as (
       delete from table_schemas using due where (due.superseded or $3) and due.unused and table_schemas.table_id = due.table_id and table_schemas.version = due.version
     ), again as (
-      update table_schemas set superseded = due.unused, look_at = now() + ($1 + ${schemaInterval}) * interval '1 ms'
+      update table_schemas set superseded = due.unused, look_at = now() + ($1::float8 + ${schemaInterval}) * interval '1 ms'
       from due where not ((due.superseded or $3) and due.unused) and table_schemas.table_id = due.table_id and table_schemas.version = due.version
     ) select count(*)::int4 as looked from due`,
     [later, isFilled ? later + schemaInterval - lookIntervalInFill : later, isFilled],
