@@ -45,7 +45,10 @@ export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Prom
   return possible.length === 0 ? [] : selectExtents.find(tx, possible);
 }
 
-/** A pack is looked at if it may have a wanted entry. `materialized`, so that each pack is taken apart once, however many of its entries are wanted. */
+/**
+ * A pack is taken apart once if it may have wanted entries, however many. `is true` keeps the planner from a join, which it would make of loops, because it takes
+ * the entries of packs to be few.
+ */
 const selectIssuedIds: Statement<IssuedIds> = {
   name: 'select_issued_ids',
   text: `with wanted as materialized (
@@ -54,10 +57,10 @@ const selectIssuedIds: Statement<IssuedIds> = {
       select distinct pack.version, pack.ordinal from wanted cross join lateral (
         select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal) order by version desc, ordinal desc limit 1
       ) pack where (pack.last_version, pack.last_ordinal) >= (wanted.version, wanted.ordinal)
-    ), entries as materialized (
-      select entry.* from packs join issued_ids issued on issued.table_id = $1 and issued.version = packs.version and issued.ordinal = packs.ordinal
-      cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal, rows, retained)
-    ) select $1::uuid as "tableId", entries.* from entries join wanted using (version, ordinal)`,
+    ) select $1::uuid as "tableId", entry.* from packs
+    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version and ordinal = packs.ordinal limit 1) issued
+    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal, rows, retained)
+    where ((entry.version, entry.ordinal) in (select version, ordinal from wanted)) is true`,
 };
 
 /** Which row IDs these extents of forgotten generations issued; unknown ones are left out, also those with numbers out of range for Postgres. */
