@@ -71,6 +71,10 @@ test.each<[string, string]>([
   ['SELECT array_to_string(list_transform(range(10), n -> list_transform(range(10), m -> long)), \'\') FROM t', 'list_transform has a lambda'],
   [`SELECT array_to_string([${long('a', 600_000)}, ${long('b', 600_000)}], '')`, 'array_to_string makes a text'],
   [`SELECT bin(bin(bin(bin(bin(bin(${long('a', 10_000)}))))))`, 'bin is of a text of more than 1048576 bytes.'],
+  // Time zones that are unknown, and long
+  [`SELECT timezone(${long('{', 1_000_000)}, TIMESTAMP '2024-01-01 00:00:00')`, 'timezone has a time zone, or a text with one, of more than 100 bytes.'], ['SELECT TIMESTAMP \'2024-01-01 00:00:00\' AT TIME ZONE long FROM t', 'timezone has a time zone'],
+  [`SELECT strptime('2024-01-01 ' || ${long('A', 1_000_000)}, '%Y-%m-%d %Z')`, 'strptime has a time zone'], ['SELECT time_bucket(INTERVAL 1 HOUR, now(), long) FROM t', 'time_bucket has a time zone'],
+  ['SELECT CAST(\'2024-01-01 00:00:00 \' || long AS TIMESTAMPTZ) FROM t', 'A text of more than 100 bytes is cast to TIMESTAMP WITH TIME ZONE.'], [`SELECT [${long('A', 1_000_000)}]::TIMESTAMPTZ[]`, 'A text of more than 65536 bytes is cast to'],
   // Lists that repeat what is long
   ['SELECT count(*) FILTER (to_seconds(TRY_CAST(list_filter(list_transform(range(5000), x -> long), x -> range(100)) AS DOUBLE)) IS NOT NULL) FROM t, range(100)', 'list_transform has a lambda that makes too much of its list'],
   ['SELECT list_filter(list_transform(range(5000), x -> long), (x, i) -> i) FROM t, range(100)', 'list_transform has a lambda'], ['SELECT len([long for x in range(5000)]) FROM t', 'list_apply has a lambda'],
@@ -117,6 +121,9 @@ test.each<[string, readonly unknown[], unknown]>([
   ['lpad(text, 5, \'-\')', [], '----x'], ['rpad(text, length(name)::INTEGER, \'-\')', [], 'x-----'], ['lpad(repeat(\'ab\', length(name)), 3, \'-\')', [], 'aba'],
   ['range(3)', [], [0, 1, 2]], ['range(length(text))', [], [0]], ['generate_series(length(text), length(name), 2)', [], [1, 3, 5]], ['range(5, 1, -2)', [], [5, 3]],
   ['len(generate_series(DATE \'2024-01-01\', DATE \'2024-12-31\', INTERVAL 1 DAY))', [], 366], ['list_resize([1, 2], length(text))', [], [1]], ['list_transform([1, 2], n -> range(n))', [], [[0], [0, 1]]],
+  ['timezone(\'Europe/Berlin\', TIMESTAMPTZ \'2024-01-01 00:00:00+00\')::VARCHAR', [], '2024-01-01 01:00:00'], ['(TIMESTAMP \'2024-01-01 00:00:00\' AT TIME ZONE (\'Europe\' || \'/Berlin\'))::VARCHAR', [], '2023-12-31 23:00:00+00'],
+  ['strptime(\'2024-01-02\' || left(name, 0), \'%Y-%m-%d\')::VARCHAR', [], '2024-01-02 00:00:00'], ['(\'2024-01-01 00:00:00 Europe/Berlin\' || left(name, 0))::TIMESTAMPTZ::VARCHAR', [], '2023-12-31 23:00:00+00'],
+  ['TRY_CAST(\'2024-01-01 00:00:00 \' || long AS TIMESTAMPTZ)::VARCHAR', [], null], ['TRY_CAST(\'2024-01-01 00:00:00\' || repeat(\' \', 200 + length(name)) AS TIMESTAMPTZ)::VARCHAR', [], '2024-01-01 00:00:00+00'], ['TIMESTAMP \'2024-01-01 00:00:00\'::TIMESTAMPTZ::VARCHAR', [], '2024-01-01 00:00:00+00'],
   ['list_transform([1, 2], x -> name || x)', [], ['Beetle1', 'Beetle2']], ['list_transform(range(1, 4), i -> name[i])', [], ['B', 'e', 'e']], ['list_transform([text, name], (w, i) -> {\'word\': w, \'at\': i, \'of\': name})', [], [{ word: 'x', at: 1, of: 'Beetle' }, { word: 'Beetle', at: 2, of: 'Beetle' }]],
   ['[upper(w) || text for w in string_split(\'a b\', \' \') if w != text]', [], ['Ax', 'Bx']], ['list_transform([1, 2], name -> name)', [], [1, 2]], ['list_transform([{\'t\': 5}], t -> t.t)', [], [5]], ['list_transform(NULL, x -> name)', [], null], ['list_transform([], x -> name)', [], []],
   ['list_transform([[1, 2], [3]], l -> list_transform(l, x -> x || name || len(l)))', [], [['1Beetle2', '2Beetle2'], ['3Beetle1']]], ['len(list_transform(range(10000), x -> x * big))', [], 10_000], ['len(list_transform(range(2000), x -> {\'id\': name, \'x\': x}))', [], 2000],

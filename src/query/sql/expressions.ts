@@ -3,7 +3,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
 import {
-  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText,
+  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText, zoneGuard,
 } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
@@ -109,7 +109,12 @@ export class Expressions {
         }
         case 'CAST': {
           const { child, cast_type: type, try_cast: isTried } = take(given, 'child', 'cast_type', 'try_cast');
-          return `${isTried === true ? 'TRY_CAST' : 'CAST'}(${of(child)} AS ${typeText(node(type))})`;
+          const [value, written] = [of(child), typeText(node(type))];
+          const call = (place: string): string => `${isTried === true ? 'TRY_CAST' : 'CAST'}(${place} AS ${written})`;
+          const guard = zoneGuard(written, this.#literal(node(child)), isTried === true);
+          if (guard === null) return call(value);
+          this.#budget.addParts(partsOfGuard);
+          return guardedCall([{ text: value, isConstant: this.#isConstant(node(child)) }], guard, (place) => call(place!));
         }
         case 'COLLATE': {
           const { child, collation } = take(given, 'child', 'collation');

@@ -17,8 +17,8 @@ export type Literal = string | number | boolean | null | undefined;
 export interface Guard {
   /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
   readonly isBeyond: (...places: readonly string[]) => string;
-  /** What the client is told. */
-  readonly message: string;
+  /** What the client is told; null: the call is NULL instead. */
+  readonly message: string | null;
 }
 
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
@@ -210,6 +210,34 @@ const formatted: FunctionBound = ({ name, isInLambda }) => ({
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}, or has a width of more than three digits.`,
 });
 
+/**
+ * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
+ */
+const zoneMax = 100;
+/** The same for a list or row of several texts. */
+const zonesMax = 64 * 1024;
+
+/** An argument that is the name of a time zone, or a text with one. */
+const zoned = (at: number): FunctionBound => ({ name, literals }) => {
+  const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
+  const literal = literals[at];
+  if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
+  if (!isShort(literal, zoneMax)) throw beyond(message);
+  return null;
+};
+
+/** The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is NULL if the cast is tried. */
+export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
+  if (!type.includes(zonedType) || (literal !== undefined && isShort(literal, zoneMax))) return null;
+  const bytesMax = type === zonedType ? zoneMax : zonesMax;
+  return {
+    isBeyond: (place) => `strlen(trim(CAST(${place} AS VARCHAR), ${quoteText(' \t\n\r\v\f')})) > ${bytesMax}`,
+    message: isTried ? null : `A text of more than ${bytesMax} bytes is cast to ${type}.`,
+  };
+}
+
+const zonedType = 'TIMESTAMP WITH TIME ZONE';
+
 /** A path in JSON, or a list of them. */
 const pathed: FunctionBound = ({ name, literals: [, path] }) => {
   const message = `${name} has a path with more than ${pathWildcardsMax} wildcards.`;
@@ -266,6 +294,9 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['json_array_length json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_type json_value ->>', 2, pathed],
   ['~~ !~~ ~~* !~~* like_escape not_like_escape ilike_escape not_ilike_escape', 2, wildcards('%')],
   ['~~~', 2, wildcards('*')],
+  ['timezone', 2, zoned(0)],
+  ['time_bucket', 3, zoned(2)],
+  ['strptime', 2, zoned(0)],
   ['max min', 2, kept(1, keptMax)],
   ['arg_max arg_min argmax argmin max_by min_by', 3, kept(2, keptMax)],
   ['approx_top_k', 2, kept(1, topMax)],
@@ -359,6 +390,7 @@ export interface Argument {
 export function guardedCall(given: readonly Argument[], guard: Guard, call: (...places: readonly string[]) => string): string {
   const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
   const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
-  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN error(${quoteText(`${mark}${guard.message}`)}) ELSE ${call(...places)} END`;
+  const instead = guard.message === null ? 'NULL' : `error(${quoteText(`${mark}${guard.message}`)})`;
+  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN ${instead} ELSE ${call(...places)} END`;
   return members.length === 0 ? guarded : `apply([{${members.join(', ')}}], (lambda ${row}: ${guarded}))[1]`;
 }
