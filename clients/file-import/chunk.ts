@@ -1,4 +1,5 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import type { Source } from './source.ts';
 
 /** Upper bounds of a chunk. */
@@ -29,6 +30,8 @@ export interface Chunk {
 export interface ChunkForm {
   /** The media type of the chunks. */
   readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
+  /** How CSV and TSV in the chunks are to be read. Complete once there is a chunk. */
+  readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
   /** What a person should know of how the file is read, once it has been. */

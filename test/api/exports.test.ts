@@ -155,7 +155,7 @@ async function asWorkbook({ id }: Pick<MadeTable, 'id'>, query = ''): Promise<{ 
   const response = await fetch(`${client().url}/tables/${id}/export?format=xlsx${query}`, { headers: { authorization: `Bearer ${client().token}` } });
   expect([response.status, response.headers.get('content-type'), response.headers.get('content-encoding')]).toEqual([200, 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', null]);
   const bytes = Buffer.from(await response.arrayBuffer());
-  const chunks = await Array.fromAsync(new WorkbookCutter(null, { rows: 1e6, bytes: 1e9 }).cut(sourceOfBlob(new File([bytes], 'rows.xlsx')), new AbortController().signal));
+  const chunks = await Array.fromAsync(new WorkbookCutter({ sheet: null, limits: { rows: 2e6, bytes: 1e9 } }).cut(sourceOfBlob(new File([bytes], 'rows.xlsx')), new AbortController().signal));
   return { bytes, csv: chunks.map(({ body }) => body.toString()).join('') };
 }
 

@@ -1,4 +1,5 @@
 /** Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and numbers as they are. */
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
 import { MalformedFile } from '../malformed-file.ts';
@@ -12,19 +13,44 @@ export const workbookBytesMax = 256 * 2 ** 20;
 
 const { rowBytes: recordBytesMax } = defaultRowLimits;
 
+/** What a person can say of a sheet, too, as of CSV. */
+const formOfSheets = ['columns', 'duplicateColumns', 'types', 'null'] as const;
+
+/** What was said of CSV that means nothing for a sheet. */
+export function withoutSheetForm(form: DelimitedForm): DelimitedForm {
+  return Object.fromEntries(Object.entries(form).filter(([name]) => !formOfSheets.some((of) => of === name)));
+}
+
+export interface WorkbookCutterOptions {
+  /** The name of the sheet that is read; null: the first that is not hidden. */
+  readonly sheet: string | null;
+  readonly limits?: ChunkLimits | undefined;
+  /** What was said of a sheet. What else was said of CSV is passed over. */
+  readonly form?: DelimitedForm | undefined;
+  /** Called with the names of the header: which columns of a table they mean, where a name means no other than itself. */
+  readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
+}
+
 export class WorkbookCutter implements WholeFileCutter {
   readonly mediaType = 'text/csv';
-  readonly #sheet: string | null;
+  readonly #options: WorkbookCutterOptions;
   readonly #limits: ChunkLimits;
+  #form: DelimitedForm;
   #headerLine: number | null = null;
   #sheetNote: string | null = null;
   #errors = 0;
   #firstError: CellError | null = null;
 
-  /** `sheet`: the name of the one that is read; null: the first that is not hidden. */
-  constructor(sheet: string | null, limits: ChunkLimits = defaultChunkLimits) {
-    this.#sheet = sheet;
-    this.#limits = limits;
+  constructor(options: WorkbookCutterOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? defaultChunkLimits;
+    const form = options.form ?? {};
+    const other = withoutSheetForm(form);
+    this.#form = Object.fromEntries(Object.entries(form).filter(([name]) => !Object.hasOwn(other, name)));
+  }
+
+  get form(): DelimitedForm {
+    return this.#form;
   }
 
   /** The row of the sheet with the column names. */
@@ -55,14 +81,22 @@ export class WorkbookCutter implements WholeFileCutter {
   #choose(sheets: readonly Sheet[]): Sheet {
     const names = (some: readonly Sheet[]): string => some.map(({ name }) => JSON.stringify(name)).join(', ');
     if (sheets.length === 0) throw new MalformedFile(null, 'the workbook has no sheet with cells');
-    if (this.#sheet !== null) {
-      const chosen = sheets.find(({ name }) => name === this.#sheet) ?? sheets.find(({ name }) => name.toLowerCase() === this.#sheet!.toLowerCase());
-      if (chosen === undefined) throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(this.#sheet)}: it has ${names(sheets)}`);
+    const { sheet } = this.#options;
+    if (sheet !== null) {
+      const chosen = sheets.find(({ name }) => name === sheet) ?? sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
+      if (chosen === undefined) throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
       return chosen;
     }
     const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
     if (sheets.length > 1) this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
     return first;
+  }
+
+  #matchColumns(names: readonly string[]): void {
+    const { columnsOf } = this.#options;
+    if (this.#form.columns !== undefined || columnsOf === undefined) return;
+    const columns = columnsOf(names);
+    if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
   }
 
   #noteError(error: CellError): void {
@@ -85,6 +119,7 @@ export class WorkbookCutter implements WholeFileCutter {
         header = record;
         width = cells.length;
         this.#headerLine = number;
+        this.#matchColumns(cells);
         continue;
       }
       if (chunk.isFull(record.length)) close();

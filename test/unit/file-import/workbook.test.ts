@@ -15,7 +15,7 @@ interface Read {
 }
 
 async function read(content: Uint8Array<ArrayBuffer> | Blob, sheet: string | null = null, limits?: { rows: number; bytes: number }): Promise<Read> {
-  const cutter = new WorkbookCutter(sheet, limits);
+  const cutter = new WorkbookCutter({ sheet, limits });
   const chunks = await Array.fromAsync(cutter.cut(sourceOfBlob(new File([content], 'book.xlsx')), new AbortController().signal));
   return {
     text: chunks.map(({ body }) => body.toString()).join('--\n'),
@@ -103,7 +103,7 @@ describe('what is wrong is refused', () => {
 
   test('who stops it gets the reason', async () => {
     const stopping = new AbortController();
-    const chunks = new WorkbookCutter(null, { rows: 1, bytes: 1 }).cut(sourceOfBlob(new File([await fixture('people.xlsx')], 'people.xlsx')), stopping.signal);
+    const chunks = new WorkbookCutter({ sheet: null, limits: { rows: 1, bytes: 1 } }).cut(sourceOfBlob(new File([await fixture('people.xlsx')], 'people.xlsx')), stopping.signal);
     stopping.abort(new Error('stopped'));
     await expect(chunks.next()).rejects.toThrow('stopped');
   });
