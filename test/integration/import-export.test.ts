@@ -77,22 +77,22 @@ describe('files of each format go in and come out', () => {
 
   test('a workbook: the first sheet, or another one', async () => {
     const workbook = join(import.meta.dirname, '../fixtures/workbooks/people.xlsx');
-    const created = await tablog(['import', workbook, '--table', 'people']);
+    const created = await tablog(['import', workbook, '--table', 'guests']);
     expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([0, [
       'of 4 sheets "People & Co" is read; the others are "hidden", "Other", "empty".', '2 cells have errors of formulas, and are empty: #DIV/0! in J2.',
     ]]);
-    expect(await output('export', 'people')).toBe([
+    expect(await output('export', 'guests')).toBe([
       'id,name,born,seen,at,spent,score,ok,sum,error,big',
       '1,"Ada, ""the first""",1915-12-10,2024-12-31T10:00:00,09:30:00,PT36H30M,0.3,true,2,,9007199254740992',
       '2,"two\nlines",2024-12-31,2024-12-31T10:00:00.250,23:59:59,,1e-7,false,4,,12',
       '3,"plain, bold",1900-01-01,1900-03-01T00:00:00,,,-4.5,,,,', '4,"  00501 äöü 😀 ",,9999-12-31T23:59:59,,,,,,,', '',
     ].join('\n'));
-    expect((await tablog(['import', workbook, '--table', 'other', '--sheet', 'Other'])).code).toBe(0);
-    expect(await output('export', 'other')).toBe('n,text\n1,second sheet\n');
-    const refused = await tablog(['import', workbook, '--table', 'other', '--sheet', 'Nowhere']);
+    expect((await tablog(['import', workbook, '--table', 'other sheet', '--sheet', 'Other'])).code).toBe(0);
+    expect(await output('export', 'other sheet')).toBe('n,text\n1,second sheet\n');
+    const refused = await tablog(['import', workbook, '--table', 'other sheet', '--sheet', 'Nowhere']);
     expect([refused.code, refused.stderr]).toEqual([1, `${workbook}: the workbook has no sheet "Nowhere": it has "hidden", "People & Co", "Other", "empty"\n`]);
-    expect((await tablog(['import', workbook, '--table', 'other'])).stderr).toContain(`${workbook}, line 1: `);
-    expect((await tablog(['import', workbook, '--table', 'other', '--format', 'csv'])).stderr).toBe(`${workbook}: this is a workbook of Excel, not text: its format is xlsx\n`);
+    expect((await tablog(['import', workbook, '--table', 'other sheet'])).stderr).toContain(`${workbook}, line 2 (row 1): column_id_not_found`);
+    expect((await tablog(['import', workbook, '--table', 'other sheet', '--format', 'csv'])).stderr).toBe(`${workbook}: this is a workbook of Excel, not text: its format is xlsx\n`);
   });
 
   test('JSON is read in the forms that people have', async () => {
@@ -260,7 +260,7 @@ describe('stdin and stdout', () => {
     expect(JSON.parse(piped.stdout)).toMatchObject({ rows: 2_500 });
     expect((await client().rows(JSON.parse(piped.stdout).tableID)).map(({ n }) => n)).toEqual(numbers(2_500));
     expect(await tablog(['import', '-', '--table', 'piped'])).toEqual({
-      code: 1, stdout: '', stderr: 'What comes on stdin has no name: give --format csv, tsv, json, or ndjson.\n',
+      code: 1, stdout: '', stderr: 'What comes on stdin has no name: give --format csv, tsv, json, ndjson, or xlsx.\n',
     });
   });
 
