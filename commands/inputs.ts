@@ -1,6 +1,7 @@
 /** Input schemas that several commands share. */
 import { z } from 'zod';
-import type { RowLimits, RowSource } from '../src/events/event.ts';
+import type { RowLimits } from '../src/events/limits.ts';
+import type { RowSource } from '../src/events/row-source.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
 import type { GivenColumn } from '../src/values/table-schema.ts';
 import { InvalidRequest } from './invalid-request.ts';
@@ -49,7 +50,7 @@ export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).de
 const scalarKind = z.enum([...scalarKinds, 'url']).transform((kind) => (kind === 'url' ? 'uri' : kind));
 
 /** Spec section 2: a name, `{kind}`, or `{kind: "array", items: {kind}}`. */
-const columnType = z.union(
+export const columnType = z.union(
   [
     scalarKind,
     z.strictObject({ kind: scalarKind }).transform(({ kind }): ColumnType => kind),

@@ -1,6 +1,7 @@
 /** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2 and 6). */
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
+import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
@@ -53,6 +54,8 @@ export interface DelimitedHeader {
   readonly refusal: RowsRefusal | null;
   /** The position behind the last cell that is not empty. */
   readonly namedEnd: number;
+  /** The positions of names that were written in another normal form of Unicode than their IDs. */
+  readonly renormalized: readonly number[];
 }
 
 /**
@@ -60,9 +63,12 @@ export interface DelimitedHeader {
  * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody for an ID that is too long
  */
-export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
+export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns }: DelimitedForm): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
-  const ids = nameAll(cells.map((cell) => Buffer.from(cell).toString()));
+  const written = cells.map((cell) => Buffer.from(cell).toString());
+  const idOf = idsByName(known, given);
+  const names = written.map(idOf);
+  const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
   const seen = new Set<string>();
   let refusal: RowsRefusal | null = null;
   for (const [position, id] of ids.entries()) {
@@ -84,7 +90,47 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
     return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd);
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, refusal };
+  const renormalized = [...names.keys()].filter((position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!));
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, renormalized, refusal };
+}
+
+/**
+ * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name, or else the name in NFC,
+ * unless the table has a column whose ID is the same but for its normal form.
+ */
+function idsByName(known: readonly string[], given: Readonly<Record<string, string>>): (name: string) => string {
+  const exact = new Set(known);
+  const alike = new Map(known.toReversed().map((id) => [nfcOf(id), id]));
+  for (const id of known) if (nfcOf(id) === id) alike.set(id, id);
+  const givenAlike = new Map(Object.keys(given).toReversed().map((name) => [nfcOf(name), given[name]!]));
+  return (name) => {
+    if (Object.hasOwn(given, name)) return given[name]!;
+    const normal = nfcOf(name);
+    return givenAlike.get(normal) ?? (exact.has(name) ? name : alike.get(normal) ?? normal);
+  };
+}
+
+function nfcOf(name: string): string {
+  return name.normalize('NFC');
+}
+
+/**
+ * The header of a body without one: a column for each cell of its first line.
+ * @throws MalformedBody for an ID that is too long
+ */
+export function headerOfAbsent({ length }: readonly string[], known: readonly string[], limits: RowLimits, form: DelimitedForm): DelimitedHeader {
+  return readHeader(Array.from({ length }, (_, position) => `column_${position + 1}`), known, limits, form);
+}
+
+/** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. */
+function renameDuplicates(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    if (name !== '' && seen.has(name)) return unlike(taken, name);
+    seen.add(name);
+    return name;
+  });
 }
 
 /** The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another column has that name. */
@@ -92,16 +138,25 @@ function nameAll(cells: readonly string[]): string[] {
   const taken = new Set(cells);
   return cells.map((cell, position) => {
     if (cell !== '') return cell;
-    const name = `column_${position + 1}`;
-    let id = name;
-    for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
-    taken.add(id);
-    return id;
+    return unlike(taken, `column_${position + 1}`);
   });
+}
+
+/** The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. */
+function unlike(taken: Set<string>, name: string): string {
+  let id = name;
+  for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
+  taken.add(id);
+  return id;
 }
 
 /** How the note on a column ends that has neither a name nor values. */
 export const leftOut = ' and no values, and was left out';
+
+/** What was made of names in another normal form of Unicode: a name itself may be no ASCII. */
+export function noteRenormalized({ renormalized }: DelimitedHeader): string[] {
+  return renormalized.map((position) => `${placeInHeader(position)}: was written in another normal form of Unicode than its column`);
+}
 
 /** What was made of columns without a name, once all rows have been read. */
 export function noteUnnamed({ columns }: DelimitedHeader): string[] {

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a table
-         * @description With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
+         * @description With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
          */
         post: operations["createTable"];
         delete?: never;
@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            /** @description What the cells are compared with: it must fit the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -995,10 +995,8 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
-            value: string | number | boolean | unknown[] | {
-                [key: string]: unknown;
-            };
+            /** @description What the cells contain, begin with or end with. */
+            value: string;
             ignoreCase?: boolean;
         } | {
             /** @description The ID of a column, or `$rowID`. */
@@ -1270,6 +1268,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -1291,6 +1296,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -2453,6 +2465,24 @@ export interface operations {
                 appsToLink?: string[];
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
@@ -2468,6 +2498,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewTable"] | components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -2603,6 +2636,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -2626,6 +2677,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TableContent"] | components["schemas"]["InputRow"][] | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -2932,6 +2986,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -2957,6 +3029,9 @@ export interface operations {
                 "application/json": components["schemas"]["InputRow"][] | {
                     rows: components["schemas"]["InputRow"][];
                 } | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -3494,6 +3569,24 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
@@ -3518,6 +3611,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };

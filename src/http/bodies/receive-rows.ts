@@ -1,10 +1,12 @@
 /** Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md, "What a table is made of"). */
 import type { FastifyRequest } from 'fastify';
-import type { RowSource } from '../../events/event.ts';
+import type { RowSource } from '../../events/row-source.ts';
+import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
 import type { Remarks, RowReader } from '../../formats/row-reader.ts';
-import { readMediaType, type MediaType } from './media-type.ts';
+import { refuseConflict, refuseForm } from '../requests/delimited-query.ts';
+import { headerParameter, readMediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
@@ -24,7 +26,7 @@ export interface RowReceiver extends BlockStore {
 export interface ReceivedRows extends AsyncDisposable {
   /** Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not known. */
   readonly isWhole: boolean;
-  /** The members of the body except its rows; null for a bare array, CSV and TSV. */
+  /** The members of the body except its rows; null for a bare array, NDJSON, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
@@ -43,7 +45,7 @@ export interface ReceivedRows extends AsyncDisposable {
 /** Rows of this many bytes take no longer to read than other requests. */
 export const smallBodyBytesMax = 8 * 1024;
 
-const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
+const rowTypes = ['application/json', 'application/x-ndjson', 'text/csv', 'text/tab-separated-values'] as const;
 
 /** How many rows a request affects; null if only the decision can know. */
 export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
@@ -64,13 +66,15 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** What the client said of a body of CSV or TSV. */
+  readonly delimited: DelimitedForm;
   /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
   readonly form?: 'rows' | 'envelope';
 }
 
 /**
  * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
- * several, `service_unavailable` if the blocks cannot be kept; and as `takePlace` does.
+ * several, `service_unavailable` if the blocks cannot be kept, `request_validation_error` for a media type that is not read, or has no such form; and as `takePlace` does.
  */
 export async function receiveRows(
   receiver: RowReceiver,
@@ -78,7 +82,7 @@ export async function receiveRows(
   identity: RequestIdentity,
   options: ReceiveRowsOptions,
 ): Promise<ReceivedRows> {
-  const reader = readerOf(readMediaType(request, rowTypes), options);
+  const reader = readerOf(request, options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
@@ -114,10 +118,16 @@ export async function receiveRows(
   }
 }
 
-function readerOf(type: MediaType, { columns = [], retainIds = false, dropsCells = false, form = 'envelope' }: Omit<ReceiveRowsOptions, 'lookUp'>): RowReader {
-  switch (type) {
-    case 'application/json': return new JsonRowReader({ form, columns, retainIds, dropsCells });
-    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, retainIds, dropsCells });
-    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, retainIds, dropsCells });
+function readerOf(
+  request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp'>,
+): RowReader {
+  const type = readMediaType(request, rowTypes);
+  if (type === 'application/json' || type === 'application/x-ndjson') {
+    refuseForm(delimited);
+    return new JsonRowReader({ form: type === 'application/json' ? form : 'lines', columns, retainIds, dropsCells });
   }
+  const header = delimited.header ?? headerParameter(request);
+  const delimiter = type === 'text/csv' ? ',' : '\t';
+  refuseConflict(delimited, delimiter);
+  return new DelimitedRowReader({ delimiter, form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells });
 }

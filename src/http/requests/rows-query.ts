@@ -1,18 +1,12 @@
 /** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
 import { z } from 'zod';
+import { wholeText } from '../../../commands/inputs.ts';
 import { MalformedBody } from '../../formats/malformed-body.ts';
-import { readMembersExactly } from '../../formats/read-members.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
+import { parseStrictly } from './json-parameter.ts';
 import { pageQuery } from './page-query.ts';
-
-/** JSON in a URL, which is read as strictly as in a body. Throws SyntaxError and MalformedBody. */
-function parseStrictly(text: string): unknown {
-  // It is one value: the object around it cannot end early.
-  JSON.parse(text);
-  return readMembersExactly(Buffer.from(`{"value":${text}}`), ['value'])['value'];
-}
 
 /** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
 const condition = z.string().transform((text, context) => {
@@ -55,7 +49,7 @@ const whichRows = {
   fields: columnIds.optional()
     .meta({
       description: 'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { type: 'string' }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
+      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: wholeText }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
     }),
 };
 

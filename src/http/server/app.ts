@@ -3,13 +3,12 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { FastifyBaseLogger, FastifyRequest, FastifyReply, HookHandlerDoneFunction, onRequestHookHandler, RouteOptions } from 'fastify';
 import { z } from 'zod';
-import type { Config } from '../../app/config.ts';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
 import { buildHeadCheck, type ReachHead } from '../access/at-head.ts';
 import { buildQuarantineCheck, type QuarantinedSince } from '../access/quarantine.ts';
 import { AllowedMethods } from './allowed-methods.ts';
-import { buildBoundedApp, type BoundedAppConfig } from './bounded-app.ts';
+import { buildBoundedApp, type BoundedAppSettings } from './bounded-app.ts';
 import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
 import { buildAnswerTypeCheck } from '../answers/answer-type.ts';
 import { compressReply } from '../answers/compression.ts';
@@ -29,8 +28,14 @@ import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
+/** The settings of what clients reach. */
+export interface HttpSettings extends BoundedAppSettings {
+  readonly PUBLIC_URL?: string | undefined;
+  readonly CORS_ORIGINS?: '*' | readonly string[] | undefined;
+}
+
 export interface AppDependencies {
-  readonly config: BoundedAppConfig & Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>;
+  readonly config: HttpSettings;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers; absent: slower than any network that people use. */
   readonly readingFloor?: ReadingFloor;

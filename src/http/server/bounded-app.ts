@@ -4,8 +4,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type onRequestHookHandler } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { Config } from '../../app/config.ts';
-import { trustIn } from '../../trusted-proxies.ts';
+import { trustIn, type TrustedProxies } from '../../trusted-proxies.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
 import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
@@ -18,13 +17,22 @@ import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
 
 /** The settings of these bounds. */
-export type BoundedAppConfig = Pick<
-  Config,
-  'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS_MAX' | 'RATE_LIMIT_CONNECTIONS' | 'RATE_LIMIT_WINDOW_MS' | 'TRUSTED_PROXIES' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
->;
+export interface BoundedAppSettings {
+  readonly LOG_REQUESTS: boolean;
+  readonly TRUSTED_PROXIES?: TrustedProxies | undefined;
+  readonly CONNECTIONS_MAX: number;
+  readonly CONNECTIONS_PER_ADDRESS_MAX?: number | undefined;
+  readonly RATE_LIMIT_CONNECTIONS: number;
+  readonly RATE_LIMIT_WINDOW_MS: number;
+  readonly REQUEST_IDLE_TIMEOUT_MS: number;
+  readonly DRAIN_TIMEOUT_MS: number;
+  readonly BODY_RATE_MIN: number;
+  readonly BODY_RATE_WINDOW_MS: number;
+  readonly BODY_TIME_MAX_MS: number;
+}
 
 export interface BoundedAppOptions {
-  readonly config: BoundedAppConfig;
+  readonly config: BoundedAppSettings;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
   readonly readingFloor?: ReadingFloor | undefined;

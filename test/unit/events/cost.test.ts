@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { costOf, costOfRecord } from '../../../src/events/cost.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
-import type { EventData, RowSource } from '../../../src/events/event.ts';
+import type { EventData } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 
 const unknown = 16_000_000;
@@ -10,7 +11,7 @@ const limits = { rowsPerTableMax: 1, columnsMax: 1, rowBytesMax: 1 };
 /** A profile of so many rows and columns. */
 function profile(rows: number, columns: number): Profile {
   return {
-    rows, bytes: 0, rowBytesMax: 0, rule: 2,
+    rows, bytes: 0, rowBytesMax: 0, rule: 3,
     columns: Array.from({ length: columns }, (_, at) => ({ id: `c${at}`, first: { row: 0, position: at }, natural: null, stored: 0, misfits: [] })),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
 import type { DelimitedRowReaderOptions } from '../../../src/formats/delimited-row-reader.ts';
 import { storedAs } from '../../../src/values/profile.ts';
@@ -40,6 +41,16 @@ describe('row bodies', () => {
     ['blanks behind a tab', 'a\tb\n"x"\t \n \t"y"\n', ['{"a":"x","b":" "}', '{"a":" ","b":"y"}']],
     ['a carriage return between quoted cells', 'a\tb\r\n"x"\t"y"\r\n"z"\r\n', ['{"a":"x","b":"y"}', '{"a":"z"}']],
   ])('of TSV: %s', (_name, text, expected) => expect(rowsOf(text, { delimiter: '\t' })).toEqual(expected));
+
+  test.each<[string, string, DelimitedForm, string[]]>([
+    ['no header', 'x,,y\nz\n', { header: 'absent' }, ['{"column_1":"x","column_3":"y"}', '{"column_1":"z"}']],
+    ['no header, and other names', 'x,y\n', { header: 'absent', columns: { column_2: 'b' } }, ['{"column_1":"x","b":"y"}']],
+    ['other names', 'Full name,age\nx,y\n', { columns: { 'Full name': 'name', missing: 'z' } }, ['{"name":"x","age":"y"}']],
+    ['names that are swapped', 'a,b\nx,y\n', { columns: { a: 'b', b: 'a' } }, ['{"b":"x","a":"y"}']],
+    ['a name for row IDs', 'id,a\nx,y\n', { columns: { id: '$rowID' } }, ['{"a":"y"}']],
+    ['a name that occurs twice', 'a,a,a_2,a\nw,x,y,z\n', { duplicateColumns: 'rename' }, ['{"a":"w","a_3":"x","a_2":"y","a_4":"z"}']],
+    ['names that are missing twice', ',,a\nx,y,z\n', { duplicateColumns: 'rename' }, ['{"column_1":"x","column_2":"y","a":"z"}']],
+  ])('with a form that was named: %s', (_name, text, form, expected) => expect(rowsOf(text, { form })).toEqual(expected));
 
   test.each<[string, string[], string[]]>([
     ['numbers', ['1', '', '-2.50', '1e3'], ['1', '-2.50', '1e3']],
@@ -172,7 +183,6 @@ describe('refused', () => {
     ['a,x"y\n', 'header[1]: "x\\"" has a quote in it, but does not begin with one'],
     ['a,"x\n', 'header[1]: "\\"x" begins with a quote that is never closed'],
     ['a\0\n', 'header[0]: "a\\u0000" has U+0000 in it, which cannot be stored'],
-    ['a\rb\n', 'header[0]: "a\\r" has a carriage return in it that is no line end, but is not quoted'],
     ['a,b\n1,2\n1,2,3\n', 'rows[1]: the line has 3 cells, the header 2'],
     ['a,b\n1,2,\n', 'rows[0]: the line has 3 cells, the header 2'],
     ['a,b\n1,"2', 'rows[0].b: "\\"2" begins with a quote that is never closed'],
@@ -180,21 +190,20 @@ describe('refused', () => {
     ['a,b\n1,"2""', 'rows[0].b: "\\"2\\"\\"" begins with a quote that is never closed'],
     ['a,b\nx"y,1\n', 'rows[0].a: "x\\"" has a quote in it, but does not begin with one'],
     ['a,b\nx"y"z\n', 'rows[0].a: "x\\"" has a quote in it, but does not begin with one'],
-    ['a,b\n "x",1\n', 'rows[0].a: " \\"" has a quote in it, but does not begin with one'],
     ['a,b\n1,2\n"x"y,1\n', 'rows[1].a: "\\"x\\"y" has something behind its closing quote'],
-    ['a,b\n"x" ,1\n', 'rows[0].a: "\\"x\\" " has something behind its closing quote'],
-    ['a,b\n1,"x" \n', 'rows[0].b: "\\"x\\" " has something behind its closing quote'],
-    ['a,b\n1,"x"\t\r\n', 'rows[0].b: "\\"x\\"\\t" has something behind its closing quote'],
     ['a,b\n"x"y",1\n', 'rows[0].a: "\\"x\\"y" has something behind its closing quote'],
-    ['a,b\n"x"\r,1\n', 'rows[0].a: "\\"x\\"\\r" has something behind its closing quote'],
-    ['a,b\n1,"x"\r', 'rows[0].b: "\\"x\\"\\r" has something behind its closing quote'],
-    ['a,b\n1,x\ry\n', 'rows[0].b: "x\\r" has a carriage return in it that is no line end, but is not quoted'],
-    ['a,b\n1,x\r\r\n', 'rows[0].b: "x\\r" has a carriage return in it that is no line end, but is not quoted'],
-    ['a,b\n1,x\r', 'rows[0].b: "x\\r" has a carriage return in it that is no line end, but is not quoted'],
     ['a,b\n1,x\0y\n', 'rows[0].b: "x\\u0000" has U+0000 in it, which cannot be stored'],
     ['a,b\n1,"x\0y"\n', 'rows[0].b: "\\"x\\u0000" has U+0000 in it, which cannot be stored'],
     ['a,b\n1,"x"\0\n', 'rows[0].b: "\\"x\\"\\u0000" has something behind its closing quote'],
     ['a,my age\n1,2\n\n1,x"\n', 'rows[1]["my age"]: "x\\"" has a quote in it, but does not begin with one'],
+    ['a,b\n"x" y,1\n', 'rows[0].a: "\\"x\\" y" has something behind its closing quote'],
+    [`a,b\n${' '.repeat(1_001)}"x",1\n`, `rows[0].a: "${' '.repeat(58)}… has a quote in it, but does not begin with one`],
+    ['a,b\n1,x "y"\n', 'rows[0].b: "x \\"" has a quote in it, but does not begin with one'],
+    ['a,b\r1,2\r1,2,3\r', 'rows[1]: the line has 3 cells, the header 2'],
+    ['sep=;\na,b\nx"\n', 'rows[0]["a,b"]: "x\\"" has a quote in it, but does not begin with one'],
+    ['sep="\n', 'header[0]: "sep=\\"" has a quote in it, but does not begin with one'],
+    ['\u001a', 'the body has no header: its first line must name the columns'],
+    ['sep=;\n', 'the body has no header: its first line must name the columns'],
     ['a,b\n1,2,x"\n', 'rows[0]: "x\\"" has a quote in it, but does not begin with one'],
     [`a\n"${'x'.repeat(80)}"y\n`, `rows[0].a: "\\"${'x'.repeat(56)}… has something behind its closing quote`],
   ])('%j', (text, message) => {
