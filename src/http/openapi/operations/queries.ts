@@ -25,7 +25,9 @@ const condition: z.ZodType = z.lazy(() => z.union([
 ])).meta({ id: 'Condition', description: 'Which rows are asked for.' });
 
 const columnIds = (max: number) => z.array(z.string().meta({ pattern: wholeText })).max(max).meta({ uniqueItems: true });
-const sort = z.array(z.string().regex(sortKeyPattern)).max(sortKeysMax).meta({ uniqueItems: true });
+const sortKey = z.strictObject({ column: z.string().min(1), descending: z.boolean().optional() }).meta({ id: 'SortKey', description: 'A column that rows are sorted by, also one whose ID begins with a minus.' });
+
+const sort = z.array(z.union([z.string().regex(sortKeyPattern), sortKey])).max(sortKeysMax).meta({ uniqueItems: true });
 
 const as = z.string().min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
 
