@@ -29,6 +29,7 @@ const [open, separator, close] = [Buffer.from('['), Buffer.from(','), Buffer.fro
 /** Buffers unread bytes: at most one unfinished object, or one member beside the rows. */
 export class JsonCutter implements Cutter {
   readonly mediaType = 'application/json';
+  readonly form = {};
   readonly headerLine = null;
   readonly #form: 'json' | 'ndjson';
   /** The member that holds the rows; null if none has been seen. */

@@ -1,6 +1,6 @@
 /** Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md, "What a table is made of"). */
 import type { FastifyRequest } from 'fastify';
-import type { RowSource } from '../../events/event.ts';
+import type { RowSource } from '../../events/row-source.ts';
 import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
