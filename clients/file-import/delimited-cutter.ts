@@ -193,8 +193,7 @@ export class DelimitedCutter implements Cutter {
     const isSound = splitter.read(0, true);
     if (form.header === 'absent' && isSound) {
       // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have fewer cells.
-      const { header, ...rest } = this.#form;
-      this.#form = rest;
+      this.#form = { ...this.#form, header: 'present' };
       return Buffer.from(`${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`);
     }
     if (form.columns === undefined && columnsOf !== undefined && isSound) {
