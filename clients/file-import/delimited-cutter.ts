@@ -94,6 +94,7 @@ export class DelimitedCutter implements Cutter {
     this.#readRecords(end, true);
     const { position } = unread;
     if (ends.isOpen) this.#refuse(position, end);
+    if (ends.isComment && end - position > recordBytesMax) this.#refuse(position, end);
     if (position < end && !ends.isComment) this.#addRecord(position, end, end);
     if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
     if (this.#chunk.hasRest) {
@@ -162,6 +163,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     this.#looked = this.#reading!.ends.find(unread.bytes, this.#looked, end, isEnd, (textEnd, next, isComment) => {
       if (!isComment) this.#addRecord(unread.position, textEnd, next);
+      else if (textEnd - unread.position > recordBytesMax) this.#refuse(unread.position, textEnd);
       unread.position = next;
     });
   }
