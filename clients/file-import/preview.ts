@@ -79,7 +79,7 @@ function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Pr
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
-  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: remarks.notes };
+  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: [...cutter.notes ?? [], ...remarks.notes] };
 }
 
 function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {

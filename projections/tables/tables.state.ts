@@ -1,8 +1,9 @@
 /** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
-import type { Event, RowAddress } from '../../src/events/event.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import type { Event } from '../../src/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
+import { UndoMap, UndoSet, type UndoJournal } from '../engine/undo-journal.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { RowIdCheck } from './check-row-ids.ts';
@@ -10,7 +11,7 @@ import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
 import { changedForm } from './stored-body.ts';
-import type { Table, Generation, Extent, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
+import type { Table, Generation, Extent, IssuedIds, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
 
 /** What decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
@@ -18,30 +19,44 @@ export interface TableStates extends TeamStates, StashStates {
 }
 
 export class TablesState {
+  readonly #journal: UndoJournal;
   readonly #takeKey: () => bigint;
-  readonly #tables = new Map<string, Table>();
-  readonly #schemas = new PairMap<string, bigint, TableSchema>();
-  readonly #extents = new ExtentMap();
-  readonly #rows = new PairMap<bigint, number, StoredRow>();
-  readonly #retained = new RetainedIds();
+  readonly #tables: Map<string, Table>;
+  readonly #schemas: PairMap<string, bigint, TableSchema>;
+  readonly #extents: ExtentMap;
+  /** By table. */
+  readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
+  readonly #rows: PairMap<bigint, number, StoredRow>;
+  readonly #retained: RetainedIds;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
 
   // The changes to store, one entry per object.
-  readonly #changedTables = new Set<string>();
-  readonly #newTables = new Set<string>();
-  readonly #changedExtents = new Set<bigint>();
+  readonly #changedTables: Set<string>;
+  readonly #newTables: Set<string>;
+  readonly #changedExtents: Set<bigint>;
   readonly #newKeys = new Set<bigint>();
   /** Rows that are changed for the first time, and those that had a change before. */
-  readonly #newChanges = new PairMap<bigint, number, StoredRow>();
-  readonly #laterChanges = new PairMap<bigint, number, StoredRow>();
+  readonly #newChanges: PairMap<bigint, number, StoredRow>;
+  readonly #laterChanges: PairMap<bigint, number, StoredRow>;
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
   readonly newRetainedIds: RetainedId[] = [];
   readonly endedGenerations: Generation[] = [];
   readonly newAppLinks: AppLink[] = [];
 
-  constructor(takeKey: () => bigint) {
+  constructor(takeKey: () => bigint, journal: UndoJournal) {
+    this.#journal = journal;
     this.#takeKey = takeKey;
+    this.#tables = new UndoMap(journal);
+    this.#schemas = new PairMap(journal);
+    this.#extents = new ExtentMap(journal);
+    this.#rows = new PairMap(journal);
+    this.#retained = new RetainedIds(journal);
+    this.#changedTables = new UndoSet(journal);
+    this.#newTables = new UndoSet(journal);
+    this.#changedExtents = new UndoSet(journal);
+    this.#newChanges = new PairMap(journal);
+    this.#laterChanges = new PairMap(journal);
   }
 
   /** A key for something new. Should it be taken after all, storing the batch fails. */
@@ -71,9 +86,14 @@ export class TablesState {
     return extent;
   }
 
-  /** The extent, of any generation, that the event of this version added to a table under this ordinal. */
+  /** The extent that the event of this version added to a table under this ordinal, of any generation that is not forgotten. */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
+  }
+
+  /** Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or it was not loaded. */
+  issuedBy(tableId: string, issuer: Pick<RowAddress, 'version' | 'ordinal'>): IssuedIds | null {
+    return this.extentOf(tableId, issuer) ?? this.#issuedIds.get(tableId)?.get(issuer.version, issuer.ordinal) ?? null;
   }
 
   /** What was found of the row IDs of an overwrite while it was loaded; undefined: they were not looked at. */
@@ -155,6 +175,13 @@ export class TablesState {
     if (extent.retained !== null) this.#retained.putExtent(extent);
   }
 
+  /** Adds what a forgotten generation issued. */
+  putIssuedIds(issued: IssuedIds): void {
+    const ofTable = this.#issuedIds.get(issued.tableId) ?? new PairMap<bigint, number, IssuedIds>(null);
+    this.#issuedIds.set(issued.tableId, ofTable);
+    ofTable.set(issued.version, issued.ordinal, issued);
+  }
+
   putRetainedId(retained: RetainedId): void {
     this.#retained.put(retained);
   }
@@ -175,11 +202,11 @@ export class TablesState {
 
   addSchema(schema: StoredSchema): void {
     this.putSchema(schema);
-    this.newSchemas.push(schema);
+    this.#journal.push(this.newSchemas, schema);
   }
 
   addAppLinks(tableId: string, appIds: readonly string[]): void {
-    for (const appId of appIds) this.newAppLinks.push({ tableId, appId });
+    for (const appId of appIds) this.#journal.push(this.newAppLinks, { tableId, appId });
   }
 
   changeExtent(extent: Extent): void {
@@ -188,18 +215,18 @@ export class TablesState {
   }
 
   endGeneration(generation: Generation): void {
-    this.endedGenerations.push(generation);
+    this.#journal.push(this.endedGenerations, generation);
   }
 
   addTailRows({ extent, first, version, bodies, ids }: TailRowsChange): void {
     const { segment } = extent;
     bodies.forEach((body, at) => {
       const index = first + at;
-      this.newTailRows.push({ segment, index, version, body });
+      this.#journal.push(this.newTailRows, { segment, index, version, body });
       const id = ids?.[at] ?? null;
       if (id !== null) {
         this.putRetainedId({ segment, index, id });
-        this.newRetainedIds.push({ segment, index, id });
+        this.#journal.push(this.newRetainedIds, { segment, index, id });
       }
       this.putRow({ extent, index, version, body, form: changedForm(version), isChange: false });
     });

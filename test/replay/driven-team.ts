@@ -7,7 +7,9 @@ import { findClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { Database } from '../../src/database/database.ts';
 import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EncodedEvent, EventData, RowAddress, RowSource } from '../../src/events/event.ts';
+import type { EncodedEvent, EventData } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowSource } from '../../src/events/row-source.ts';
 import type { Outcome, RowRange } from '../../src/events/outcome.ts';
 import { filePath } from '../../src/files/file-name.ts';
 import { newFileName } from '../../src/files/new-file-name.ts';
@@ -182,11 +184,13 @@ export class DrivenTeam {
     return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial, limits: stashLimits, rows: source }, body);
   }
 
-  async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
+  async sendingBlock(bodyId: string, number: number, rows: readonly string[]): Promise<EncodedEvent> {
     const { carried, body } = await packRows(rows);
-    await this.project(1, [
-      this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body),
-    ]);
+    return this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body);
+  }
+
+  async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
+    await this.project(1, [await this.sendingBlock(bodyId, number, rows)]);
   }
 
   async addBody(tableId: string, bodyId: string, blocks: number): Promise<RowAddress> {
@@ -198,6 +202,13 @@ export class DrivenTeam {
     return this.event({
       type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits, rows: source,
     }, body);
+  }
+
+  overwritingByBody(tableId: string, bodyId: string, blocks: number): EncodedEvent {
+    return this.event({
+      type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits,
+      rows: { kind: 'body', bodyId, blocks },
+    });
   }
 
   async patching(tableId: string, row: RowAddress, text: string): Promise<EncodedEvent> {

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a table
-         * @description With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
+         * @description With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
          */
         post: operations["createTable"];
         delete?: never;
@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            /** @description What the cells are compared with: it must fit the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -995,10 +995,8 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
-            value: string | number | boolean | unknown[] | {
-                [key: string]: unknown;
-            };
+            /** @description What the cells contain, begin with or end with. */
+            value: string;
             ignoreCase?: boolean;
         } | {
             /** @description The ID of a column, or `$rowID`. */
@@ -1270,6 +1268,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -1291,6 +1296,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -2486,6 +2498,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewTable"] | components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -2662,6 +2677,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TableContent"] | components["schemas"]["InputRow"][] | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -3011,6 +3029,9 @@ export interface operations {
                 "application/json": components["schemas"]["InputRow"][] | {
                     rows: components["schemas"]["InputRow"][];
                 } | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -3590,6 +3611,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };

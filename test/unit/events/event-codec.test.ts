@@ -4,7 +4,8 @@ import { fc } from '../../support/property.ts';
 import { costOfRecord } from '../../../src/events/cost.ts';
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import { readHeader } from '../../../src/events/record-header.ts';
-import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
+import type { Envelope, EventData, EventOf, EventType } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import { allTypes, columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../src/values/profile.ts';
 
@@ -63,7 +64,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     logBytesPerDayMax: fc.option(count),
   },
   TokenCreated: {
-    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id),
+    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id), endsIn: fc.option(id),
   },
   TokenRevoked: { teamId: id, tokenId: id },
   RequestRefused: { teamId: id, refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }) },
@@ -282,7 +283,7 @@ describe('a record of the first format is read', () => {
     expect(decoded(bytes.toString('base64'))).toEqual({
       ...envelope, body: '', cost: 8000 + bytes.length,
       data: {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null, endsIn: null,
       },
     });
   });
