@@ -8,6 +8,8 @@ import { headerOfAbsent, noteUnnamed, placeInHeader, readHeader } from './delimi
 import type { DelimitedHeader } from './delimited-header.ts';
 import { firstMistake, readRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
+import { ruleOfCells } from '../values/rule.ts';
+import { emptyOf } from './null-texts.ts';
 import { backslash, blank } from './json-scanner.ts';
 import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
@@ -50,6 +52,8 @@ interface Body {
 export class DelimitedRowReader implements RowReader {
   readonly #delimiter: Delimiter;
   readonly #form: DelimitedForm;
+  /** The texts of cells that are empty, unless they are quoted. */
+  readonly #nulls: ReadonlySet<string>;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
   readonly #retainIds: boolean;
@@ -78,6 +82,7 @@ export class DelimitedRowReader implements RowReader {
   constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
     this.#form = form;
+    this.#nulls = new Set(form.null);
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#retainIds = retainIds;
@@ -240,7 +245,8 @@ export class DelimitedRowReader implements RowReader {
     if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
   }
 
-  #readRecord(record: DelimitedRecord): void {
+  #readRecord(received: DelimitedRecord): void {
+    let record = received;
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
     if (!record.clean) {
       const mistake = this.#mistakeIn(record.text);
@@ -249,12 +255,13 @@ export class DelimitedRowReader implements RowReader {
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
-      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) : null;
+      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
       this.#body = { header, writer };
       this.#refusal = header.refusal;
       if (!isAbsent) return;
     }
     const { header, writer } = this.#body;
+    if (this.#nulls.size > 0) record = emptyOf(record, this.#nulls, this.#delimiter);
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }

@@ -40,6 +40,8 @@ export const storedAs = {
   object: 256,
   /** The values came as cells. A number or boolean is stored as one if that is its cell's exact text. */
   cell: 512,
+  /** No kind: the request said the column's type, which is its `natural` one. */
+  givenType: 1024,
 } as const;
 
 /** How many cells fit exactly these types. */
@@ -51,7 +53,7 @@ export interface ColumnProfile {
   readonly first: Place;
   /**
    * The least upper bound of the natural types of its values, except empty arrays (see `storedAs`) and values that fit no type.
-   * Null if no value remains.
+   * Null if no value remains. If the request said the column's type, it is that.
    */
   readonly natural: ColumnType | null;
   /** Bits of `storedAs`. */
@@ -70,7 +72,7 @@ export interface Profile {
   readonly rowBytesMax: number;
   /** In the column order of bodies; `first` gives the order of appearance. */
   readonly columns: readonly ColumnProfile[];
-  /** By which rule values fit here. Of several parts that of the earliest. */
+  /** By which rule values fit here, and how cells are written. Of several parts see `joinedRule`. */
   readonly rule: Rule;
   /**
    * How many cells were left out while the rows were read, because no row may hold them. Only of rows that came with `dropColumns`: the
