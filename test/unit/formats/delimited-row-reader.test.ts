@@ -182,7 +182,7 @@ test.each<[text: string, form: DelimitedForm, bodies: string[]]>([
   ['a,b\nna, NA\n', { null: ['NA'] }, ['{"a":"na","b":" NA"}']],
   ['NA\nNA\n1\n', { null: ['NA'] }, ['{}', '{"NA":1}']],
   ['$rowID,a\nNA,-\n', { null: ['NA', '-'] }, ['{}']],
-  ['a\n.5\n1.234,5\n', { decimal: ',' }, ['{"a":".5"}', '{"a":"1.234,5"}']],
+  ['a\n.5\n"1.234,5"\n', { decimal: ',' }, ['{"a":".5"}', '{"a":"1.234,5"}']],
   ['a\n1\n1.5\n', { decimal: ',' }, ['{"a":"1"}', '{"a":"1.5"}']],
   ['a\n1\n1e5\n', { decimal: ',' }, ['{"a":1}', '{"a":1e5}']],
 ])('%j of the form %j has the bodies %j', (text, form, bodies) => expect(rowsOf(text, { form })).toEqual(bodies));
