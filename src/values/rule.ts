@@ -4,7 +4,8 @@
  *
  * * 1: `dateTime` takes the extended form only, with a `T` between day and time.
  * * 2: it also takes a blank there, and the basic form.
- * * 3: a `number` also takes cells such as `.5`, `5.` and `+3`.
+ * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. Before, it fitted no type. And a `number` takes cells
+ *   such as `.5`, `5.` and `+3`.
  *
  * That is the number's lowest four bits. The bits above them say how a person said that the cells are written (docs/decisions/0070): two for the
  * decimal mark, and two for the order of dates.
@@ -12,7 +13,7 @@
 import { dateFormats, type DateFormat, type DelimitedForm } from '../formats/delimited-form.ts';
 import { isArrayType, itemKind } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
-import { decodeString, elementsOf } from './json-text.ts';
+import { decodeString, elementsOf, hasOnlyExactNumbers } from './json-text.ts';
 import { isExtendedDateTime } from './scan-time.ts';
 
 export type Rule = number;
@@ -71,12 +72,33 @@ function generationOf(rule: Rule): number {
   return rule & generations;
 }
 
+/** A value as it came: a JSON value as JSON text, or the text of a CSV or TSV cell. */
+export interface ReceivedValue {
+  readonly text: string;
+  readonly isCell: boolean;
+}
+
 /**
- * Whether a value that fits a type by the current rule did so by this one, too. How the cells are written is judged before.
+ * Whether a value that fits a type by the current rule did so by this one, too. How its cell is written is judged before.
  * @param token the value as the type presents it
  */
-export function fitsBy(rule: Rule, token: string, type: ColumnType): boolean {
-  if (generationOf(rule) > 1) return true;
+export function fitsBy(rule: Rule, received: ReceivedValue, token: string, type: ColumnType): boolean {
+  const generation = generationOf(rule);
+  return generation >= 3 || (fitsByRule2(received, token, type) && (generation >= 2 || fitsByRule1(token, type)));
+}
+
+function fitsByRule2({ text, isCell }: ReceivedValue, token: string, type: ColumnType): boolean {
+  const isCellOfText = isCell && (isArrayType(type) ? itemKind(type) : type) !== 'json' && isTextIn(token, text);
+  return isCellOfText || hasOnlyExactNumbers(text);
+}
+
+/** Whether a cell's text became a string, or an array of it. */
+function isTextIn(token: string, text: string): boolean {
+  const string = JSON.stringify(text);
+  return token === string || token === `[${string}]`;
+}
+
+function fitsByRule1(token: string, type: ColumnType): boolean {
   if (!isArrayType(type)) return type !== 'dateTime' || isExtendedDateTime(decodeString(token));
   return itemKind(type) !== 'dateTime' || elementsOf(token).every((element) => isExtendedDateTime(decodeString(element)));
 }

@@ -10,7 +10,7 @@ import type { TableQueries } from '../../../projections/tables/tables.queries.ts
 import type { QueryEngine } from '../../query/query-engine.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody, type PackedBody } from '../../events/event-codec.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';

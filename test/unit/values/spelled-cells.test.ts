@@ -45,7 +45,6 @@ test.each<[text: string, comma: string | undefined, point: string | undefined]>(
   ['-0', '-0', '-0'],
   ['007', undefined, undefined],
   ['1e5', '1e5', '1e5'],
-  ['9.007.199.254.740.993', undefined, undefined],
   ['31.12.2024', undefined, undefined],
   [',', undefined, undefined],
   ['1.234,', '1234', undefined],
@@ -55,6 +54,11 @@ test.each<[text: string, comma: string | undefined, point: string | undefined]>(
   expect([fitCell(text, 'json', false, written(',')), fitCell(text, 'array<number>', true, written('.'))]).toEqual([comma, point === undefined ? undefined : `[${point}]`]);
   expect([fits(text, 'number', written(',')), fits(text, 'number', written('.'))]).toEqual([comma !== undefined, point !== undefined]);
   expect(fitCell(text, 'string', false, written(','))).toBe(JSON.stringify(text));
+});
+
+test('a number that a double cannot hold is a text', () => {
+  expect((['number', 'json', 'string'] as const).map((type) => fitCell('9.007.199.254.740.993', type, false, written(',')))).toEqual(
+    [undefined, '"9007199254740993"', '"9.007.199.254.740.993"']);
 });
 
 test.each<[text: string, format: DateFormat, moment: string | undefined]>([
