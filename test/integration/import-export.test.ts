@@ -73,12 +73,26 @@ describe('files of each format go in and come out', () => {
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
-    const workbook = join(folder(), 'umsatz.xlsx');
-    await writeFile(workbook, 'PK\x03\x04');
-    for (const flags of [[], ['--format', 'csv']]) {
-      const { code, stderr } = await tablog(['import', workbook, '--table', 'umsatz', ...flags]);
-      expect([code, stderr]).toEqual([1, `${workbook}: this is a workbook of Excel, not text: open it there, save it as "CSV UTF-8", and import that\n`]);
-    }
+  });
+
+  test('a workbook: the first sheet, or another one', async () => {
+    const workbook = join(import.meta.dirname, '../fixtures/workbooks/people.xlsx');
+    const created = await tablog(['import', workbook, '--table', 'people']);
+    expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([0, [
+      'of 4 sheets "People & Co" is read; the others are "hidden", "Other", "empty".', '2 cells have errors of formulas, and are empty: #DIV/0! in J2.',
+    ]]);
+    expect(await output('export', 'people')).toBe([
+      'id,name,born,seen,at,spent,score,ok,sum,error,big',
+      '1,"Ada, ""the first""",1915-12-10,2024-12-31T10:00:00,09:30:00,PT36H30M,0.3,true,2,,9007199254740992',
+      '2,"two\nlines",2024-12-31,2024-12-31T10:00:00.250,23:59:59,,1e-7,false,4,,12',
+      '3,"plain, bold",1900-01-01,1900-03-01T00:00:00,,,-4.5,,,,', '4,"  00501 äöü 😀 ",,9999-12-31T23:59:59,,,,,,,', '',
+    ].join('\n'));
+    expect((await tablog(['import', workbook, '--table', 'other', '--sheet', 'Other'])).code).toBe(0);
+    expect(await output('export', 'other')).toBe('n,text\n1,second sheet\n');
+    const refused = await tablog(['import', workbook, '--table', 'other', '--sheet', 'Nowhere']);
+    expect([refused.code, refused.stderr]).toEqual([1, `${workbook}: the workbook has no sheet "Nowhere": it has "hidden", "People & Co", "Other", "empty"\n`]);
+    expect((await tablog(['import', workbook, '--table', 'other'])).stderr).toContain(`${workbook}, line 1: `);
+    expect((await tablog(['import', workbook, '--table', 'other', '--format', 'csv'])).stderr).toBe(`${workbook}: this is a workbook of Excel, not text: its format is xlsx\n`);
   });
 
   test('JSON is read in the forms that people have', async () => {
