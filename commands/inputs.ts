@@ -49,7 +49,7 @@ export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).de
 const scalarKind = z.enum([...scalarKinds, 'url']).transform((kind) => (kind === 'url' ? 'uri' : kind));
 
 /** Spec section 2: a name, `{kind}`, or `{kind: "array", items: {kind}}`. */
-const columnType = z.union(
+export const columnType = z.union(
   [
     scalarKind,
     z.strictObject({ kind: scalarKind }).transform(({ kind }): ColumnType => kind),

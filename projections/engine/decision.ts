@@ -1,7 +1,8 @@
 /** The result of deciding an event: its outcome and its changes, as plain values. A decision does no I/O. */
 import type { Event, EventData } from '../../src/events/event.ts';
 import type { Gap } from './progress/versions.ts';
-import type { AppliedResult, Outcome, Refusal, RefusalType } from '../../src/events/outcome.ts';
+import type { AppliedResult, Outcome } from '../../src/events/outcome.ts';
+import type { Refusal, RefusalType } from '../../src/values/refusal.ts';
 
 /** Where in the log an event stands. */
 export interface LogPlace {

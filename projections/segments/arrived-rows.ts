@@ -1,6 +1,6 @@
 /** The rows of a request: where they are, and their joint profile. */
 import type { Event, RowSource } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
 import { concatenateAll, emptyProfile } from '../../src/values/build-profile.ts';
 import type { Place, Profile } from '../../src/values/profile.ts';

@@ -1,6 +1,6 @@
 /** The bounds of a stash, and the quota of stashes: what may refuse a chunk. */
 import type { StashLimits } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';

@@ -1,5 +1,5 @@
 /** The rows of a stash, for an import. */
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { liveStash, missingStash } from './live-stash.ts';

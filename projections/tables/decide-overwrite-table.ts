@@ -1,5 +1,5 @@
 import type { Event, EventOf } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import type { RowIdRun } from '../../src/events/row-id-runs.ts';
 import { formatRowId } from '../../src/events/row-id.ts';
 import { atOnce } from '../../src/time-slices.ts';

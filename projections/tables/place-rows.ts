@@ -3,7 +3,8 @@
  * "What a table is made of").
  */
 import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
-import type { AppliedResult, Refusal, RowRange } from '../../src/events/outcome.ts';
+import type { AppliedResult, RowRange } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import { emptyProfile } from '../../src/values/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
 import { checkColumnCount, countDropped, decideSchema } from '../../src/values/decide-schema.ts';

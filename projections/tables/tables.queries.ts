@@ -2,7 +2,7 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
 import type { TableLimits } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 import { readGaps } from '../engine/progress/versions.ts';
 import type { Team } from '../teams/team.ts';

@@ -1,5 +1,5 @@
 /** Guards on teams: their suspension, and their quotas (docs/limits.md). */
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import { planRefusal, settingRefusal, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
 import type { Team } from './team.ts';
 

@@ -1,5 +1,5 @@
 import type { Event, EventOf, StoredFile } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import { apply, refuse, refuseWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';
 import type { Team } from '../teams/team.ts';

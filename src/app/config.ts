@@ -1,6 +1,7 @@
 /** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
 import { parseByteSize } from '../byte-size.ts';
+import { ConfigError } from '../database/config-error.ts';
 import { parseTrustedProxies } from '../trusted-proxies.ts';
 
 const timerMsMax = 2 ** 31 - 1;
@@ -214,18 +215,6 @@ const settings = z.object({
 
 /** The settings, under their names in the environment. */
 export type Config = z.output<typeof settings>;
-
-/** The environment is invalid, or a setting names something that cannot be used. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  /** One line per problem: the setting's name, the problem and its remedy. Values that may be secrets are left out. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[], options?: ErrorOptions) {
-    super(`The settings are not usable:\n${problems.join('\n')}`, options);
-    this.problems = problems;
-  }
-}
 
 /** Deprecated names of settings. */
 const formerNames = { MAINTENANCE_INTERVAL_MS: 'UPKEEP_INTERVAL_MS' } as const;

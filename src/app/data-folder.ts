@@ -1,7 +1,7 @@
 /** Creates the folders that settings name. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../database/config-error.ts';
 
 const inTheWay = 'a file stands where it, or a folder above it, must be; remove that, or name another folder';
 const notAllowed = 'the user of this process may not write there; give it the right to, or name another folder';

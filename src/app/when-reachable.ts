@@ -1,8 +1,8 @@
 /** Starts while what the service needs may be starting too. */
 import pRetry from 'p-retry';
 import type { pino } from 'pino';
-import { describeFailure } from '../cli/run-to-end.ts';
 import type { Config } from './config.ts';
+import { describeFailure } from './describe-failure.ts';
 import { isDatabaseAway } from '../database/database-away.ts';
 import { StoreAway } from '../files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';

@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from '../database/config-error.ts';
 
 /** What was done, or tried. */
 export type AuditAction =

@@ -1,7 +1,6 @@
 /** Opens the store of backups that the command line names. */
 import { resolve } from 'node:path';
-import type { Config } from '../app/config.ts';
-import { s3OptionsOf } from '../files/open-file-store.ts';
+import { s3OptionsOf, type S3Settings } from '../files/open-file-store.ts';
 import { BackupError, type BackupStore } from './backup-store.ts';
 import { FolderStore } from './folder-store.ts';
 
@@ -9,7 +8,7 @@ import { FolderStore } from './folder-store.ts';
  * `place`: a folder, or `s3://bucket/prefix`, with `?endpoint=...&region=...&pathStyle=true` where that is not the S3 of the uploaded
  * files. `make`: whether a missing folder is made. Rejects with BackupError if there is none, and with StoreAway.
  */
-export async function openBackupStore(place: string, config: Config, options: { readonly make: boolean }): Promise<BackupStore> {
+export async function openBackupStore(place: string, config: S3Settings, options: { readonly make: boolean }): Promise<BackupStore> {
   if (!/^[a-z0-9]+:\/\//.test(place)) return FolderStore.open(resolve(place), options);
   const url = URL.canParse(place) ? new URL(place) : null;
   if (url?.protocol !== 's3:' || url.hostname === '') throw new BackupError(`${place} is neither a folder nor s3://bucket/prefix.`);

@@ -1,10 +1,9 @@
 /** The bytes of uploaded files: an object each, which ends with the SHA-256 of what is before. Files never change, so each is stored once. */
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { Config } from '../app/config.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { LocalFileStore } from '../files/local-file-store.ts';
-import { openFileStore } from '../files/open-file-store.ts';
+import { openFileStore, type FileSettings } from '../files/open-file-store.ts';
 import { StoredSecretKeys } from '../security/secret-keys.ts';
 import { BackupError, type BackupStore } from './backup-store.ts';
 import type { Manifest } from './manifest.ts';
@@ -19,7 +18,7 @@ export interface NamedFile {
 }
 
 /** The folder of uploaded files; null if they are in an S3, which keeps them by its own means. */
-export async function openLocalFiles(config: Config, pool: pg.Pool): Promise<(AsyncDisposable & { readonly store: LocalFileStore }) | null> {
+export async function openLocalFiles(config: FileSettings, pool: pg.Pool): Promise<(AsyncDisposable & { readonly store: LocalFileStore }) | null> {
   if (config.FILES_S3_BUCKET !== undefined) return null;
   const keys = await StoredSecretKeys.open(pool);
   try {

@@ -1,36 +1,14 @@
 /** Error handling of a process: user errors are reported in a sentence, bugs with their stack. */
-import { inspect } from 'node:util';
-import { InvalidRequest } from '../../commands/invalid-request.ts';
-import { ConfigError } from '../app/config.ts';
-import { isDatabaseAway } from '../database/database-away.ts';
-import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
-import { StoreAway } from '../files/file-store.ts';
-import { NotAppended } from '../log/event-log.ts';
-import { WrongLog } from '../log/identity.ts';
-import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
-import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
-import { UnsafeTopic } from '../log/kafka/unsafe-topic.ts';
-import { BackupError } from '../backup/backup-store.ts';
-import { CannotMove } from '../administration/move-log.ts';
-import { CannotResume } from '../administration/partitions.ts';
-import { ReadModelInUse } from '../app/read-model-use.ts';
+import { describeFailure } from '../app/describe-failure.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
 import { UserError } from './user-error.ts';
-import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
-
-/** The SQLSTATE for a missing privilege. */
-const insufficientPrivilege = '42501';
-
-const userErrors = [
-  UserError, InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume, CannotMove, BackupError,
-];
 
 /** Runs the work of a process, and exits. On failure, reports it on stderr and sets the exit code to 1. */
 export async function runToEnd(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    process.stderr.write(`${describeFailure(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   }
   // Everything is closed by now, but kafkajs may open a connection if a consumer group rebalances while it is left, and the process
@@ -39,22 +17,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
 }
 
 /** The error as its user sees it: a sentence, or the stack of a bug. */
-export function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+function describeError(error: unknown): string {
   if (isServerError(error)) return describeServerError(error);
-  if (userErrors.some((kind) => error instanceof kind)) return error.message;
-  if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
-  if (isTopicMissing(error)) return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';
-  if (error instanceof StoreAway) return `${error.message}. See the settings that begin with FILES_.`;
-  if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
-  if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {
-    return `DATABASE_URL: its user may not do all that is needed: ${error.message}; give it the right to make schemas`;
-  }
-  if (error instanceof NotAppended && error.cause === undefined) return error.message;
-  return inspect(error);
-}
-
-/** A host with several addresses fails once for each of them. */
-function messageOf(error: Error): string {
-  return error instanceof AggregateError ? error.errors.map((one: Error) => one.message).join(', ') : error.message;
+  return error instanceof UserError ? error.message : describeFailure(error);
 }

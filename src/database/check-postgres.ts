@@ -1,6 +1,6 @@
 /** Checks that the Postgres of `DATABASE_URL` can be used, and explains failures in terms of that setting. */
 import pg from 'pg';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from './config-error.ts';
 import { isDatabaseAway } from './database-away.ts';
 
 const versionMin = 150_000;

@@ -3,7 +3,7 @@
  * always true and never changes: that something was requested under these limits, or that something happened. It holds everything
  * that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  */
-import type { Refusal } from './outcome.ts';
+import type { Refusal } from '../values/refusal.ts';
 import type { PlanLimits } from './quota.ts';
 import type { Profile } from '../values/profile.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';

@@ -1,25 +1,5 @@
 /** The outcome of a command (ARCHITECTURE.md, "outcome"). Derived from the log, kept per command, rebuilt by replay. */
-
-/** The error types that a decision may answer with (spec section 7, decisions section 1 and 5). */
-export type RefusalType =
-  | 'request_validation_error'
-  | 'limit_exceeded'
-  | 'payment_required'
-  | 'table_not_found'
-  | 'row_not_found'
-  | 'stash_not_found'
-  | 'upload_not_found'
-  | 'payload_too_large'
-  | 'precondition_failed'
-  | 'column_id_not_found'
-  | 'column_has_invalid_value'
-  | 'column_id_reserved'
-  | 'column_id_not_unique';
-
-export interface Refusal {
-  readonly type: RefusalType;
-  readonly message: string;
-}
+import type { Refusal } from '../values/refusal.ts';
 
 /**
  * Added rows: in each of `extents` consecutive extents, the first at (version, ordinal), `count` rows from `first` on. Determines

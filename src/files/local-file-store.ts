@@ -7,7 +7,7 @@ import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from '../database/config-error.ts';
 import { makeFolder } from '../app/data-folder.ts';
 import type { SecretKeys } from '../security/secret-keys.ts';
 import { isFileName } from './file-name.ts';

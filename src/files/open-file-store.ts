@@ -1,14 +1,34 @@
 /** Opens the file store that the settings name. */
 import { join } from 'node:path';
-import type { Config } from '../app/config.ts';
 import { inDataFolder, makeFolder } from '../app/data-folder.ts';
 import type { SecretKeys } from '../security/secret-keys.ts';
 import { LocalFileStore } from './local-file-store.ts';
 import type { S3ClientOptions } from './s3-client.ts';
 import type { S3FileStore } from './s3-file-store.ts';
 
+/** The settings of the S3 that files are in, and backups unless they name another one. */
+export interface S3Settings {
+  readonly FILES_S3_ENDPOINT?: string | undefined;
+  readonly FILES_S3_REGION: string;
+  readonly FILES_S3_ACCESS_KEY_ID?: string | undefined;
+  readonly FILES_S3_SECRET_ACCESS_KEY?: string | undefined;
+  readonly FILES_S3_PATH_STYLE: boolean;
+  readonly CONNECTIONS_MAX: number;
+  readonly REQUEST_IDLE_TIMEOUT_MS: number;
+}
+
+/** The settings of where uploaded files are. */
+export interface FileSettings extends S3Settings {
+  readonly DATA_DIR: string;
+  readonly FILES_DIR?: string | undefined;
+  readonly FILES_S3_BUCKET?: string | undefined;
+  readonly FILES_S3_PREFIX?: string | undefined;
+  readonly FILES_S3_PUBLIC_ENDPOINT?: string | undefined;
+  readonly PUBLIC_URL?: string | undefined;
+}
+
 /** Rejects with ConfigError for a wrong setting, and with StoreAway when S3 does not answer, which may be temporary. */
-export async function openFileStore(config: Config, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
+export async function openFileStore(config: FileSettings, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
   if (config.FILES_S3_BUCKET === undefined) {
     const folder = config.FILES_DIR ?? join(config.DATA_DIR, 'files');
     return inDataFolder(folder, async () => {
@@ -24,7 +44,7 @@ export async function openFileStore(config: Config, keys: SecretKeys): Promise<L
 }
 
 /** How the S3 of the settings is asked. */
-export function s3OptionsOf(config: Config): S3ClientOptions {
+export function s3OptionsOf(config: S3Settings): S3ClientOptions {
   const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
   const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;
   return {

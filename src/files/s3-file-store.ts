@@ -8,7 +8,7 @@ import {
   S3Client, type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { ConfigError } from '../app/config.ts';
+import { ConfigError } from '../database/config-error.ts';
 import { isFileName } from './file-name.ts';
 import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
 import { inStore, s3ClientConfig, unlessMissing, type S3ClientOptions } from './s3-client.ts';

@@ -1,6 +1,7 @@
 /** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2 and 6). */
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
+import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
@@ -60,9 +61,10 @@ export interface DelimitedHeader {
  * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody for an ID that is too long
  */
-export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits): DelimitedHeader {
+export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns }: DelimitedForm): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
-  const ids = nameAll(cells.map((cell) => Buffer.from(cell).toString()));
+  const names = cells.map((cell) => Buffer.from(cell).toString()).map((name) => (Object.hasOwn(given, name) ? given[name]! : name));
+  const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
   const seen = new Set<string>();
   let refusal: RowsRefusal | null = null;
   for (const [position, id] of ids.entries()) {
@@ -87,17 +89,40 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
   return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, refusal };
 }
 
+/**
+ * The header of a body without one: a column for each cell of its first line.
+ * @throws MalformedBody for an ID that is too long
+ */
+export function headerOfAbsent({ length }: readonly string[], known: readonly string[], limits: RowLimits, form: DelimitedForm): DelimitedHeader {
+  return readHeader(Array.from({ length }, (_, position) => `column_${position + 1}`), known, limits, form);
+}
+
+/** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. */
+function renameDuplicates(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    if (name !== '' && seen.has(name)) return unlike(taken, name);
+    seen.add(name);
+    return name;
+  });
+}
+
 /** The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another column has that name. */
 function nameAll(cells: readonly string[]): string[] {
   const taken = new Set(cells);
   return cells.map((cell, position) => {
     if (cell !== '') return cell;
-    const name = `column_${position + 1}`;
-    let id = name;
-    for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
-    taken.add(id);
-    return id;
+    return unlike(taken, `column_${position + 1}`);
   });
+}
+
+/** The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. */
+function unlike(taken: Set<string>, name: string): string {
+  let id = name;
+  for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
+  taken.add(id);
+  return id;
 }
 
 /** How the note on a column ends that has neither a name nor values. */

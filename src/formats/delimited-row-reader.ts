@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
-import { noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
+import type { DelimitedForm } from './delimited-form.ts';
+import { headerOfAbsent, noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { firstMistake, readRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
@@ -24,6 +25,8 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 export interface DelimitedRowReaderOptions {
   readonly delimiter: Delimiter;
+  /** What a person said of the body. */
+  readonly form?: DelimitedForm;
   /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowLimits>;
@@ -46,6 +49,7 @@ interface Body {
  */
 export class DelimitedRowReader implements RowReader {
   readonly #delimiter: Delimiter;
+  readonly #form: DelimitedForm;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
   readonly #retainIds: boolean;
@@ -71,8 +75,9 @@ export class DelimitedRowReader implements RowReader {
   /** Whether a limit ended the reading. */
   #isCut = false;
 
-  constructor({ delimiter, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
+  constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#delimiter = delimiter;
+    this.#form = form;
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#retainIds = retainIds;
@@ -242,11 +247,12 @@ export class DelimitedRowReader implements RowReader {
       if (mistake !== null) this.#refuse(mistake);
     }
     if (this.#body === null) {
-      const header = readHeader(record.cells, this.#known, this.#limits);
+      const isAbsent = this.#form.header === 'absent';
+      const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
       const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) : null;
       this.#body = { header, writer };
       this.#refusal = header.refusal;
-      return;
+      if (!isAbsent) return;
     }
     const { header, writer } = this.#body;
     if (record.cells.length > header.ids.length) {

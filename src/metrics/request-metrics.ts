@@ -1,7 +1,7 @@
 /** Metrics of requests. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { shareNames, type RefusedBy, type ShareName } from '../http/limits/fair-shares.ts';
-import type { Refusal } from '../events/outcome.ts';
+import type { Refusal } from '../values/refusal.ts';
 import { quotaOfRefusal, planQuotas } from '../events/quota.ts';
 import { isOfShare } from '../usage/disk-share.ts';
 import { closeReasons, limitNames, type CloseReason, type LimitName, type RequestObserver } from '../http/server/request-observer.ts';

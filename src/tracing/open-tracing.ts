@@ -1,10 +1,19 @@
 /** Opens what sends traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set. Without it nothing of OpenTelemetry's SDK is loaded. */
 import type { Logger } from 'pino';
-import type { Config } from '../app/config.ts';
+import type { OtlpTracingOptions } from './otlp-tracing.ts';
 import type { Tracing } from './tracing.ts';
 
+/** The settings of traces. */
+export interface TracingSettings {
+  readonly ROLE: string;
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  readonly OTEL_SERVICE_NAME: string;
+  readonly OTEL_TRACES_SAMPLER: OtlpTracingOptions['sampler'];
+  readonly OTEL_TRACES_SAMPLER_ARG: number;
+}
+
 /** Null: there is no endpoint to send traces to. */
-export async function openTracing(config: Config, logger: Pick<Logger, 'warn'>): Promise<Tracing | null> {
+export async function openTracing(config: TracingSettings, logger: Pick<Logger, 'warn'>): Promise<Tracing | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
   if (endpoint === undefined) return null;
   const { OtlpTracing } = await import('./otlp-tracing.ts');

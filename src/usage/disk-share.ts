@@ -4,7 +4,7 @@
  */
 import { formatByteSize } from '../byte-size.ts';
 import type { EventData, RowSource } from '../events/event.ts';
-import type { Refusal } from '../events/outcome.ts';
+import type { Refusal } from '../values/refusal.ts';
 import type { Profile } from '../values/profile.ts';
 
 /** About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and in bytes for each byte and row of its rows. */

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Refusal } from '../events/outcome.ts';
+import type { Refusal } from '../values/refusal.ts';
 import { planRefusal, settingRefusal } from '../events/quota.ts';
 import { largeLruCache } from '../large-lru-cache.ts';
 import { exceededShare, type DiskRoom, type TakenBytes } from './disk-share.ts';

@@ -1,17 +1,16 @@
 /** What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting (docs/limits.md). */
-import type { Config } from '../app/config.ts';
 import { planQuotas, type PlanLimits, type PlanQuota, type Usage } from '../events/quota.ts';
 
 /** The setting that limits a quota where the plan of a team does not. */
 export const quotaSettings = {
   tables: 'TABLES_MAX', stashes: 'STASHES_MAX', openBodies: 'BODIES_OPEN_MAX', openUploads: 'UPLOADS_OPEN_MAX',
   openUploadBytes: 'UPLOADS_OPEN_BYTES_MAX', logBytesPerDay: 'LOG_BYTES_PER_DAY',
-} as const satisfies { readonly [Q in PlanQuota]?: keyof Config };
+} as const satisfies { readonly [Q in PlanQuota]?: string };
 
 type QuotaSetting = (typeof quotaSettings)[keyof typeof quotaSettings];
 
-/** The settings that limit quotas. */
-export type QuotaSettings = Pick<Config, QuotaSetting>;
+/** The settings that limit quotas; absent: there is no such limit. */
+export type QuotaSettings = { readonly [S in QuotaSetting]?: number | undefined };
 
 /** A quota of a team. */
 export interface TeamQuota {

@@ -2,7 +2,7 @@
  * Decides the schema under which rows take effect, or why they are refused (spec 4.2 `onSchemaError`, decisions 2 and 6). It uses
  * only the profile of the rows, never their values.
  */
-import type { Refusal } from '../events/outcome.ts';
+import type { Refusal } from './refusal.ts';
 import { isArrayType, itemKind, noTypes, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';

@@ -1,5 +1,5 @@
 /** Changes the display names of a table's columns. IDs, types and order stay. */
-import type { Refusal } from '../events/outcome.ts';
+import type { Refusal } from './refusal.ts';
 import { findColumn } from './table-schema.ts';
 import type { GivenDisplayName, SchemaColumn, TableSchema } from './table-schema.ts';
 

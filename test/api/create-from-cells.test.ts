@@ -51,6 +51,31 @@ describe('creating a table', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))).toEqual(rows);
   });
 
+  test.each<[string, string, string, Record<string, string>, Record<string, unknown>[]]>([
+    ['that has no header', 'x,1\ny,2\n', 'header=absent', csv, [{ column_1: 'x', column_2: 1 }, { column_1: 'y', column_2: 2 }]],
+    ['that has no header, as its media type says', 'x\n', '', { 'content-type': 'text/csv; header=absent' }, [{ column_1: 'x' }]],
+    ['whose columns go elsewhere', 'Full name,n\nx,1\n', `columns=${encodeURIComponent('{"Full name":"name"}')}`, csv, [{ name: 'x', n: 1 }]],
+    ['that names a column twice', 'id,name,name\n1,x,y\n', 'duplicateColumns=rename', csv, [{ id: 1, name: 'x', name_2: 'y' }]],
+  ])('of CSV %s', async (_name, body, query, headers, rows) => {
+    const created = await create(body, `name=n&${query}`, headers);
+    expect(await rowsOf(created)).toEqual(rows);
+    const path = `/tables/${created.json.data.tableID}`;
+    expect([outcomeOf(await client().post(`${path}/rows?${query}`, body, headers)), outcomeOf(await client().put(`${path}?${query}`, body, headers))]).toEqual(['201', '200']);
+    expect(cellsOf(await client().rows(created.json.data.tableID))).toEqual(rows);
+  });
+
+  test.each([
+    ['header=no', 'a\n', csv, 'query.header: '],
+    ['columns=[]', 'a\n', csv, 'query.columns: '],
+    ['columns={"a":1}', 'a\n', csv, 'query.columns: a: '],
+    ['duplicateColumns=refuse', 'a\n', csv, 'query.duplicateColumns: must be "rename"'],
+    ['header=absent', '[{"a":1}]', { 'content-type': 'application/json' }, 'query.header: applies to CSV and TSV only.'],
+    ['', 'a\n', { 'content-type': 'text/csv; header=no' }, 'Content-Type: header must be present or absent.'],
+  ])('the form %s of a body %j is refused', async (query, body, headers, message) => {
+    const answer = await create(body, `name=n&${query}`, headers);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([malformed, expect.stringContaining(message)]);
+  });
+
   test('compressed', async () => {
     const text = `a,b\n${Array.from({ length: 5_000 }, (_, at) => `${at},x\n`).join('')}`;
     const rows = Array.from({ length: 5_000 }, (_, a) => ({ a, b: 'x' }));

@@ -4,7 +4,7 @@ import { columnName } from '../../src/database/rows-statement.ts';
 import { decodeEvent } from '../../src/events/event-codec.ts';
 import type { EventType } from '../../src/events/event.ts';
 import { quotas } from '../../src/events/quota.ts';
-import type { RefusalType } from '../../src/events/outcome.ts';
+import type { RefusalType } from '../../src/values/refusal.ts';
 import { verify } from '../../src/replay/verify.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 

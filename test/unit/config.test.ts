@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, describeSettings, readConfig } from '../../src/app/config.ts';
+import { ConfigError } from '../../src/database/config-error.ts';
+import { describeSettings, readConfig } from '../../src/app/config.ts';
 
 const kafka = { DATABASE_URL: 'postgres://u:p@h/d', KAFKA_BROKERS: 'a:9092' };
 

@@ -2453,6 +2453,12 @@ export interface operations {
                 appsToLink?: string[];
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
@@ -2603,6 +2609,12 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -2932,6 +2944,12 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
@@ -3494,6 +3512,12 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                header?: "present" | "absent";
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                columns?: string;
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */

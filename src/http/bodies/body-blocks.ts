@@ -10,7 +10,7 @@ import { eachInParallel } from '../../each-in-parallel.ts';
 import { contentOf } from '../../events/cost.ts';
 import { packBody, type PackedBody } from '../../events/event-codec.ts';
 import type { BodyContent, BodyLimits, RowSource } from '../../events/event.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 import { joinRowBodies } from '../../events/row-bodies.ts';
 import type { RowBlock } from '../../formats/block-writer.ts';
 import { ProfileChain, emptyProfile } from '../../values/build-profile.ts';

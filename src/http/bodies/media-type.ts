@@ -4,19 +4,26 @@ import { HttpError } from '../answers/http-error.ts';
 
 export type MediaType = 'application/json' | 'text/csv' | 'text/tab-separated-values';
 
-/** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8, or for CSV without a header line. */
+/** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
   const header = request.raw.headers['content-type'];
   if (header === undefined) throw refusal(`is missing; ${listOf(accepted)} is accepted.`);
   const exact = accepted.find((type) => type === header);
   if (exact !== undefined) return exact;
-  const { essence, charset, header: firstLine } = parseMediaType(header);
+  const { essence, params } = parseMediaType(header);
+  const charset = params.get('charset');
   const type = accepted.find((candidate) => candidate === essence);
   if (type === undefined) throw refusal(`this media type is not supported here; ${listOf(accepted)} is accepted.`);
   if (charset !== null && !/^utf-?8$/i.test(charset)) throw refusal('the charset must be UTF-8.');
-  // RFC 4180: whether the first line names the columns.
-  if (firstLine !== null && firstLine.toLowerCase() !== 'present') throw refusal('the first line must name the columns: header=present.');
   return type;
+}
+
+/** Whether the first line of CSV or TSV names the columns, as the media type says (RFC 4180); undefined if it says nothing. Throws HttpError for anything else. */
+export function headerParameter(request: FastifyRequest): 'present' | 'absent' | undefined {
+  const text = request.raw.headers['content-type'];
+  const header = text?.includes(';') ? parseMediaType(text).params.get('header')?.toLowerCase() : undefined;
+  if (header === undefined || header === 'present' || header === 'absent') return header;
+  throw refusal('header must be present or absent.');
 }
 
 /** The canonical form of a media type; null for a text that is none. */
@@ -29,10 +36,9 @@ export function normalMediaType(text: string): string | null {
   }
 }
 
-function parseMediaType(text: string): { readonly essence: string; readonly charset: string | null; readonly header: string | null } {
+function parseMediaType(text: string): Pick<MIMEType, 'essence' | 'params'> {
   try {
-    const { essence, params } = new MIMEType(text);
-    return { essence, charset: params.get('charset'), header: params.get('header') };
+    return new MIMEType(text);
   } catch {
     // MIMEType throws only for an invalid media type.
     throw refusal('is not a media type.');

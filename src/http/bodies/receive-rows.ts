@@ -1,10 +1,12 @@
 /** Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md, "What a table is made of"). */
 import type { FastifyRequest } from 'fastify';
 import type { RowSource } from '../../events/event.ts';
+import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
 import type { Remarks, RowReader } from '../../formats/row-reader.ts';
-import { readMediaType, type MediaType } from './media-type.ts';
+import { refuseForm } from '../requests/delimited-query.ts';
+import { headerParameter, readMediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
@@ -64,13 +66,15 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** What the client said of a body of CSV or TSV. */
+  readonly delimited: DelimitedForm;
   /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
   readonly form?: 'rows' | 'envelope';
 }
 
 /**
  * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
- * several, `service_unavailable` if the blocks cannot be kept; and as `takePlace` does.
+ * several, `service_unavailable` if the blocks cannot be kept, `request_validation_error` for a media type that is not read, or has no such form; and as `takePlace` does.
  */
 export async function receiveRows(
   receiver: RowReceiver,
@@ -78,7 +82,7 @@ export async function receiveRows(
   identity: RequestIdentity,
   options: ReceiveRowsOptions,
 ): Promise<ReceivedRows> {
-  const reader = readerOf(readMediaType(request, rowTypes), options);
+  const reader = readerOf(request, options);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
@@ -114,10 +118,14 @@ export async function receiveRows(
   }
 }
 
-function readerOf(type: MediaType, { columns = [], retainIds = false, dropsCells = false, form = 'envelope' }: Omit<ReceiveRowsOptions, 'lookUp'>): RowReader {
-  switch (type) {
-    case 'application/json': return new JsonRowReader({ form, columns, retainIds, dropsCells });
-    case 'text/csv': return new DelimitedRowReader({ delimiter: ',', columns, retainIds, dropsCells });
-    case 'text/tab-separated-values': return new DelimitedRowReader({ delimiter: '\t', columns, retainIds, dropsCells });
+function readerOf(
+  request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp'>,
+): RowReader {
+  const type = readMediaType(request, rowTypes);
+  if (type === 'application/json') {
+    refuseForm(delimited);
+    return new JsonRowReader({ form, columns, retainIds, dropsCells });
   }
+  const header = delimited.header ?? headerParameter(request);
+  return new DelimitedRowReader({ delimiter: type === 'text/csv' ? ',' : '\t', form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells });
 }

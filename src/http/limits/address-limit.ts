@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../../app/config.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { AddressLimitName, RequestObserver } from '../server/request-observer.ts';
 import { networkOf } from './network-of.ts';
@@ -17,7 +16,11 @@ const preflightsPerRefusal = 10;
 /** How many answers are held back at once. A request takes some memory; beyond, answers are given at once, and end their connection. */
 const heldMax = 1000;
 
-type LimitSettings = Pick<Config, 'RATE_LIMIT_REFUSALS' | 'RATE_LIMIT_PUBLIC' | 'RATE_LIMIT_WINDOW_MS'>;
+interface LimitSettings {
+  readonly RATE_LIMIT_REFUSALS: number;
+  readonly RATE_LIMIT_PUBLIC: number;
+  readonly RATE_LIMIT_WINDOW_MS: number;
+}
 
 /** The most requests of each kind in a window, by the settings. */
 const maxima: Readonly<Record<AddressLimitName, (settings: LimitSettings) => number>> = {

@@ -2,7 +2,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Config } from '../../app/config.ts';
 import { formatByteSize } from '../../byte-size.ts';
 import type { DiskRoom } from '../../usage/disk-share.ts';
 import { noEffect } from '../answers/http-error.ts';
@@ -34,9 +33,17 @@ export interface WatchedFolder {
   readonly path: string;
 }
 
+/** The settings that name folders. */
+interface FolderSettings {
+  readonly DATABASE_URL?: string | undefined;
+  readonly DATA_DIR: string;
+  readonly FILES_S3_BUCKET?: string | undefined;
+  readonly FILES_DIR?: string | undefined;
+}
+
 /** The folders that this process, or its embedded Postgres, writes to. */
 export function foldersToWatch(
-  { DATABASE_URL, DATA_DIR, FILES_S3_BUCKET, FILES_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR' | 'FILES_S3_BUCKET' | 'FILES_DIR'>,
+  { DATABASE_URL, DATA_DIR, FILES_S3_BUCKET, FILES_DIR }: FolderSettings,
 ): WatchedFolder[] {
   return [
     // The embedded Postgres and the spool have their folders on the same disk.

@@ -5,7 +5,6 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { serializeList, type Item } from 'structured-headers';
-import type { Config } from '../../app/config.ts';
 import type { App } from '../server/app-type.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
@@ -16,9 +15,10 @@ import { teamLimitNames, type LimitName, type RequestObserver, type TeamLimitNam
 /** The setting of each limit. */
 const settings = {
   requests: 'RATE_LIMIT_REQUESTS', rows: 'RATE_LIMIT_ROWS', bytes: 'RATE_LIMIT_BYTES', imports: 'RATE_LIMIT_IMPORTS',
-} as const satisfies Record<TeamLimitName, keyof Config>;
+} as const satisfies Record<TeamLimitName, string>;
 
-type LimitSettings = Pick<Config, (typeof settings)[TeamLimitName] | 'RATE_LIMIT_WINDOW_MS'>;
+/** The settings of the limits of a team; absent: there is no such limit. */
+type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number | undefined } & { readonly RATE_LIMIT_WINDOW_MS: number };
 
 /** A limit of a team: the most units in a window, how many are left, and for how many more seconds. */
 export interface LimitStanding {

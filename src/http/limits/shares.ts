@@ -1,5 +1,4 @@
 /** What the requests of a process share out among teams (docs/limits.md). */
-import type { Config } from '../../app/config.ts';
 import { scansAtOnce } from '../../database/database.ts';
 import { FairShares, type FairSharesOptions, type ShareName } from './fair-shares.ts';
 
@@ -53,7 +52,13 @@ export interface Shares {
   readonly signedPuts: FairShares;
 }
 
-type ShareSettings = Pick<Config, 'OUTCOME_WAIT_MS' | 'RESPONSE_BYTES_MAX' | 'APPEND_QUEUE_EVENTS_MAX' | 'APPEND_QUEUE_BYTES_MAX' | 'CONNECTIONS_MAX'>;
+interface ShareSettings {
+  readonly OUTCOME_WAIT_MS: number;
+  readonly RESPONSE_BYTES_MAX: number;
+  readonly APPEND_QUEUE_EVENTS_MAX: number;
+  readonly APPEND_QUEUE_BYTES_MAX: number;
+  readonly CONNECTIONS_MAX: number;
+}
 
 /** Opens the shares of a process. */
 export function openShares(config: ShareSettings, onRefused: FairSharesOptions['onRefused']): Shares {

@@ -1,6 +1,5 @@
 /** The origin that uploaded files have of their own, if `FILES_URL` is set: scripts in them then share no origin with the console and the interface. */
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../../app/config.ts';
 
 export class FilesOrigin {
   /** What the paths of files are appended to: `FILES_URL` without a slash at its end. */
@@ -18,7 +17,7 @@ export class FilesOrigin {
   }
 
   /** Null if files have no origin of their own. */
-  static of({ FILES_URL, PUBLIC_URL }: Pick<Config, 'FILES_URL' | 'PUBLIC_URL'>): FilesOrigin | null {
+  static of({ FILES_URL, PUBLIC_URL }: { readonly FILES_URL?: string | undefined; readonly PUBLIC_URL?: string | undefined }): FilesOrigin | null {
     return FILES_URL === undefined || PUBLIC_URL === undefined ? null : new FilesOrigin(FILES_URL, PUBLIC_URL);
   }
 

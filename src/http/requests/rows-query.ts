@@ -1,18 +1,11 @@
 /** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
 import { z } from 'zod';
 import { MalformedBody } from '../../formats/malformed-body.ts';
-import { readMembersExactly } from '../../formats/read-members.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
+import { parseStrictly } from './json-parameter.ts';
 import { pageQuery } from './page-query.ts';
-
-/** JSON in a URL, which is read as strictly as in a body. Throws SyntaxError and MalformedBody. */
-function parseStrictly(text: string): unknown {
-  // It is one value: the object around it cannot end early.
-  JSON.parse(text);
-  return readMembersExactly(Buffer.from(`{"value":${text}}`), ['value'])['value'];
-}
 
 /** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
 const condition = z.string().transform((text, context) => {

@@ -10,12 +10,13 @@ import type { TableQueries } from '../../../projections/tables/tables.queries.ts
 import type { QueryEngine } from '../../query/query-engine.ts';
 import type { RowAddress, RowLimits } from '../../events/event.ts';
 import { packBody, type PackedBody } from '../../events/event-codec.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 import { parseRowId } from '../../events/row-id.ts';
 import { readPatchRow } from '../../formats/read-patch-row.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { App } from '../server/app-type.ts';
 import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
+import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
 import { isOfQuery, queryOf, rowsQuery } from '../requests/rows-query.ts';
 import { rowOperations } from '../openapi/operations/rows.ts';
 import { answerQuery } from '../answers/answer-query.ts';
@@ -92,7 +93,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
   });
 
   app.post(path, {
-    schema: { querystring: addRowsQuery }, config: { operation: rowOperations.add },
+    schema: { querystring: addRowsQuery.extend(delimitedQuery) }, config: { operation: rowOperations.add },
   }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
@@ -100,7 +101,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
   });

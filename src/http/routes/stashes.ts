@@ -10,6 +10,7 @@ import type { App } from '../server/app-type.ts';
 import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
 import { stashOperations } from '../openapi/operations/stashes.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
+import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
@@ -28,7 +29,7 @@ export interface StashesRouteDependencies {
 
 export function addStashRoutes(app: App, { submitter, receiver, stashes, log, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
   app.put('/stashes/:stashID/:serial', {
-    schema: { params: chunkPath, querystring: chunkQuery }, config: { operation: stashOperations.put, storesBytes: true },
+    schema: { params: chunkPath, querystring: chunkQuery.extend(delimitedQuery) }, config: { operation: stashOperations.put, storesBytes: true },
   }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const identity = identify(request);
@@ -39,7 +40,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
       return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
     };
     const dropsCells = request.query.onSchemaError === 'dropColumns';
-    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, dropsCells });
+    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, dropsCells, delimited: formOf(request.query) });
     const stored = await received.store(() => null);
     const event = 'refusal' in stored
       ? refusing(teamId, stored.refusal)

@@ -11,6 +11,7 @@ import { tableOperations } from '../openapi/operations/tables.ts';
 import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
+import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
@@ -45,7 +46,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   });
 
   app.post('/tables', {
-    schema: { querystring: createTableQuery }, config: { operation: tableOperations.create },
+    schema: { querystring: createTableQuery.extend(delimitedQuery) }, config: { operation: tableOperations.create },
   }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
@@ -54,7 +55,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
         const refusal = await tables.refusalOfNew(teamId, tableLimits);
         return () => refusal;
       },
-      schema: null, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema: null, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });
         return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
@@ -64,7 +65,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
   });
 
   app.put('/tables/:tableID', {
-    schema: { querystring: overwriteTableQuery }, config: { operation: tableOperations.overwrite },
+    schema: { querystring: overwriteTableQuery.extend(delimitedQuery) }, config: { operation: tableOperations.overwrite },
   }, async (request, reply) => {
     const { teamId, appId } = request.principal;
     const tableId = tableIdOf(request);
@@ -72,7 +73,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns',
+      schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   });

@@ -8,7 +8,7 @@ import { verifyUploadUrl } from '../../security/upload-signature.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { UploadQueries, UploadState } from '../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import { uploadOperations } from '../openapi/operations/uploads.ts';
 import { HttpError } from '../answers/http-error.ts';

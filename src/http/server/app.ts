@@ -10,7 +10,6 @@ import fastify, {
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { Config } from '../../app/config.ts';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
 import { buildHeadCheck, type ReachHead } from '../access/at-head.ts';
@@ -35,15 +34,29 @@ import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, stopping, type CheckHealth } from '../routes/health.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
-import { trustIn } from '../../trusted-proxies.ts';
+import { trustIn, type TrustedProxies } from '../../trusted-proxies.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
+/** The settings of what clients reach. */
+export interface HttpSettings {
+  readonly LOG_REQUESTS: boolean;
+  readonly PUBLIC_URL?: string | undefined;
+  readonly CORS_ORIGINS?: '*' | readonly string[] | undefined;
+  readonly TRUSTED_PROXIES?: TrustedProxies | undefined;
+  readonly CONNECTIONS_MAX: number;
+  readonly CONNECTIONS_PER_ADDRESS_MAX?: number | undefined;
+  readonly RATE_LIMIT_CONNECTIONS: number;
+  readonly RATE_LIMIT_WINDOW_MS: number;
+  readonly REQUEST_IDLE_TIMEOUT_MS: number;
+  readonly DRAIN_TIMEOUT_MS: number;
+  readonly BODY_RATE_MIN: number;
+  readonly BODY_RATE_WINDOW_MS: number;
+  readonly BODY_TIME_MAX_MS: number;
+}
+
 export interface AppDependencies {
-  readonly config: Pick<
-    Config,
-    'LOG_REQUESTS' | 'REQUEST_IDLE_TIMEOUT_MS' | 'DRAIN_TIMEOUT_MS' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS_MAX' | 'RATE_LIMIT_CONNECTIONS' | 'RATE_LIMIT_WINDOW_MS' | 'TRUSTED_PROXIES' | 'PUBLIC_URL' | 'CORS_ORIGINS' | 'BODY_RATE_MIN' | 'BODY_RATE_WINDOW_MS' | 'BODY_TIME_MAX_MS'
-  >;
+  readonly config: HttpSettings;
   readonly log: FastifyBaseLogger;
   /** How fast a client must read its answers. */
   readonly readingFloor?: ReadingFloor;

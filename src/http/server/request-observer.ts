@@ -1,5 +1,5 @@
 import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 
 /** The names of the rate limits (docs/rate-limits.md): those of a team, and those of a client address. */
 export const teamLimitNames = ['requests', 'rows', 'bytes', 'imports'] as const;

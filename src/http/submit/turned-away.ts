@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { refuseRequest } from '../../../commands/refuse-request.ts';
 import type { EventData, EventOf } from '../../events/event.ts';
-import type { Refusal } from '../../events/outcome.ts';
+import type { Refusal } from '../../values/refusal.ts';
 import { HttpError } from '../answers/http-error.ts';
 
 /** Why a try is turned away. The error is the answer to a request without an Idempotency-Key. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
 import type { DelimitedRowReaderOptions } from '../../../src/formats/delimited-row-reader.ts';
 import { storedAs } from '../../../src/values/profile.ts';
@@ -40,6 +41,16 @@ describe('row bodies', () => {
     ['blanks behind a tab', 'a\tb\n"x"\t \n \t"y"\n', ['{"a":"x","b":" "}', '{"a":" ","b":"y"}']],
     ['a carriage return between quoted cells', 'a\tb\r\n"x"\t"y"\r\n"z"\r\n', ['{"a":"x","b":"y"}', '{"a":"z"}']],
   ])('of TSV: %s', (_name, text, expected) => expect(rowsOf(text, { delimiter: '\t' })).toEqual(expected));
+
+  test.each<[string, string, DelimitedForm, string[]]>([
+    ['no header', 'x,,y\nz\n', { header: 'absent' }, ['{"column_1":"x","column_3":"y"}', '{"column_1":"z"}']],
+    ['no header, and other names', 'x,y\n', { header: 'absent', columns: { column_2: 'b' } }, ['{"column_1":"x","b":"y"}']],
+    ['other names', 'Full name,age\nx,y\n', { columns: { 'Full name': 'name', missing: 'z' } }, ['{"name":"x","age":"y"}']],
+    ['names that are swapped', 'a,b\nx,y\n', { columns: { a: 'b', b: 'a' } }, ['{"b":"x","a":"y"}']],
+    ['a name for row IDs', 'id,a\nx,y\n', { columns: { id: '$rowID' } }, ['{"a":"y"}']],
+    ['a name that occurs twice', 'a,a,a_2,a\nw,x,y,z\n', { duplicateColumns: 'rename' }, ['{"a":"w","a_3":"x","a_2":"y","a_4":"z"}']],
+    ['names that are missing twice', ',,a\nx,y,z\n', { duplicateColumns: 'rename' }, ['{"column_1":"x","column_2":"y","a":"z"}']],
+  ])('with a form that was named: %s', (_name, text, form, expected) => expect(rowsOf(text, { form })).toEqual(expected));
 
   test.each<[string, string[], string[]]>([
     ['numbers', ['1', '', '-2.50', '1e3'], ['1', '-2.50', '1e3']],

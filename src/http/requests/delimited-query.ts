@@ -1,0 +1,50 @@
+/** The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
+import { z } from 'zod';
+import { text, columnIdBytesMax, wholeText } from '../../../commands/inputs.ts';
+import type { DelimitedForm } from '../../formats/delimited-form.ts';
+import { HttpError } from '../answers/http-error.ts';
+import { parseStrictly } from './json-parameter.ts';
+
+
+
+function record<S extends z.ZodType>(value: S, jsonSchema: object, description: string, example: object) {
+  return z.string().transform((given, context): Record<string, z.output<S>> => {
+    try {
+      const result = z.record(text(columnIdBytesMax), value).safeParse(parseStrictly(given));
+      if (result.success) return Object.assign(Object.create(null) as object, result.data) as Record<string, z.output<S>>;
+      const [issue] = result.error.issues;
+      context.addIssue({ code: 'custom', message: [...issue!.path.map(String), issue!.message].join(': ') });
+    } catch {
+      context.addIssue({ code: 'custom', message: `must be a JSON object, such as ${JSON.stringify(example)}` });
+    }
+    return z.NEVER;
+  }).optional().meta({
+    description,
+    jsonSchema: { type: 'string', contentMediaType: 'application/json', contentSchema: { type: 'object', ...jsonSchema }, examples: [example] },
+  });
+}
+
+/** The parameters by name. They are refused beside a body that is neither CSV nor TSV. */
+export const delimitedQuery = {
+  header: z.enum(['present', 'absent']).optional()
+    .describe('Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on.'),
+  columns: record(text(columnIdBytesMax), { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
+    'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.', { 'Full name': 'name' }),
+  duplicateColumns: z.literal('rename', 'must be "rename"').optional()
+    .meta({ description: 'Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`.', jsonSchema: { type: 'string', enum: ['rename'] } }),
+};
+
+/** The form that the query parameters of a request name. */
+export function formOf(query: z.output<z.ZodObject<typeof delimitedQuery>>): DelimitedForm {
+  const given = Object.keys(delimitedQuery).flatMap((name) => {
+    const value = query[name as keyof typeof delimitedQuery];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(given) as DelimitedForm;
+}
+
+/** Throws HttpError if a form was named for a body that has none. */
+export function refuseForm(form: DelimitedForm): void {
+  const [name] = Object.keys(form);
+  if (name !== undefined) throw new HttpError('request_validation_error', `query.${name}: applies to CSV and TSV only.`);
+}
