@@ -46,6 +46,8 @@ export interface Preview {
   readonly notes: readonly string[];
   /** Whether these are all rows of the file. */
   readonly isWhole: boolean;
+  /** Columns that are text because of some cells. Only of CSV and TSV. */
+  readonly textColumns: readonly TextColumn[];
 }
 
 export interface PreviewedColumn {

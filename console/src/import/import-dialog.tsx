@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
+import type { TextColumn } from '../../../clients/file-import/text-columns.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -20,6 +21,7 @@ interface ImportDialogProps {
 interface Finished {
   readonly outcome: ImportOutcome;
   readonly name: string;
+  readonly textColumns: readonly TextColumn[];
   readonly ms: number;
 }
 
@@ -44,7 +46,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
   // The session may end while it runs.
   useEffect(() => () => current.current?.cancel(), []);
 
-  async function run({ name, ...request }: Wanted): Promise<void> {
+  async function run({ name, textColumns, ...request }: Wanted): Promise<void> {
     const startedAt = performance.now();
     const change = (changes: Partial<Running>): void => setRunning((before) => ({ startedAt, progress: { rows: 0, bytes: 0 }, waiting: null, ...before, ...changes }));
     setFailure(null);
@@ -56,7 +58,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
     current.current = started;
     try {
       const outcome = await started.done;
-      setFinished({ outcome, name, ms: performance.now() - startedAt });
+      setFinished({ outcome, name, textColumns, ms: performance.now() - startedAt });
     } catch (error) {
       const why = error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
       if (why.isCanceled) {

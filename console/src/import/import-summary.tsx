@@ -1,20 +1,24 @@
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
+import type { TextColumn } from '../../../clients/file-import/text-columns.ts';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
 import type { ImportOutcome } from './messages.ts';
+import { TextColumns } from './text-columns.tsx';
 
 interface ImportSummaryProps {
   readonly outcome: ImportOutcome;
   /** Of the table. */
   readonly name: string;
+  /** Columns of a new table that were text by the first rows of the file. */
+  readonly textColumns: readonly TextColumn[];
   readonly ms: number;
   readonly onClose: () => void;
 }
 
 /** What has come of an import. */
-export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
+export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, problem }, name, textColumns, ms, onClose }: ImportSummaryProps): ReactElement {
   return (
     <div className="running">
       <p role="status">
@@ -23,6 +27,7 @@ export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, 
       {shortLines > 0 && <p>{showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing cells are empty.</p>}
       {notes.map((note) => <p key={note}>{note}.</p>)}
       {droppedCells > 0 && <p>{showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.</p>}
+      <TextColumns columns={textColumns} onRemedy={null} />
       {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} />)}</ul>}
       {problem !== null && <p className="problem" role="alert">The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}</p>}
       <footer><Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>Show the table</Link><button type="button" onClick={onClose}>Close</button></footer>

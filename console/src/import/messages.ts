@@ -4,14 +4,14 @@ import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import type { ExpectedColumn, WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 
 /** How a file is read. */
 export interface Reading {
   readonly file: File;
   readonly format: Format;
-  /** Null: as the first line of CSV says. */
-  readonly delimiter: Delimiter | null;
+  /** What the person said of a CSV or TSV file; nothing of another one. */
+  readonly form: DelimitedForm;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   readonly onSchemaError: OnSchemaError;

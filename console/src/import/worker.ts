@@ -36,12 +36,12 @@ async function run(task: Exclude<ToWorker, { readonly kind: 'cancel' }>): Promis
   }
 }
 
-function previewOf({ file, format, delimiter, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
-  return preview(sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, onSchemaError, signal });
+function previewOf({ file, format, form, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
+  return preview(sourceOfBlob(file), { format, form, encoding, onSchemaError, signal });
 }
 
 async function runImport(request: ImportRequest): Promise<void> {
-  const { file, format, delimiter, encoding, onSchemaError, url, token, target } = request;
+  const { file, format, form, encoding, onSchemaError, url, token, target } = request;
   const client = new Tablog({
     url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
     onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
@@ -53,7 +53,7 @@ async function runImport(request: ImportRequest): Promise<void> {
     tell({ kind: 'progress', progress: last });
   };
   const result = await importFile({
-    client, source: sourceOfBlob(file), format, delimiter: delimiter ?? undefined, encoding, target, onSchemaError, parallel, signal,
+    client, source: sourceOfBlob(file), format, form, encoding, target, onSchemaError, parallel, signal,
     onProgress: (rows, bytes) => {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
@@ -68,12 +68,12 @@ async function runImport(request: ImportRequest): Promise<void> {
 }
 
 /** The rows are in the table, whatever goes wrong here. */
-async function widenedBy({ file, format, delimiter, encoding, expected }: ImportRequest, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
+async function widenedBy({ file, format, form, encoding, expected }: ImportRequest, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
   if (expected.length === 0) return { widened: [], problem: null };
   try {
     const { schema } = await table.describe();
     const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
-    return { widened: await findWidened(() => sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, signal }, expected, now), problem: null };
+    return { widened: await findWidened(() => sourceOfBlob(file), { format, form, encoding, signal }, expected, now), problem: null };
   } catch (error) {
     return { widened: [], problem: describeFailure(error, signal.aborted) };
   }
