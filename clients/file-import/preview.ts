@@ -1,6 +1,7 @@
 /** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
 import { leftOut } from '../../src/formats/delimited-header.ts';
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import type { Delimiter } from '../../src/formats/delimited-records.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
@@ -18,6 +19,7 @@ import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
 import { readChunk, type ChunkRows } from './read-chunk.ts';
 import type { Source } from './source.ts';
+import { findTextColumns, type TextColumn } from './text-columns.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
 const shownRows = 20;
@@ -28,7 +30,8 @@ export interface PreviewOptions {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
+  /** What a person said of the file. Without a delimiter, that is a tab for TSV, and for CSV it is recognised from the first records. */
+  readonly form?: DelimitedForm;
   readonly delimiter?: Delimiter | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
@@ -56,7 +59,7 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, delimiter, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+export async function preview(source: Source, { format, encoding, form = {}, delimiter = form.delimiter as Delimiter | undefined, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
   let recognised: Delimiter = format === 'tsv' ? '\t' : ',';
   const onRecognised = (found: Delimiter): void => {
     recognised = found;
@@ -66,31 +69,33 @@ export async function preview(source: Source, { format, encoding, delimiter, onS
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
-  const read = readTable(chunk, cutter, onSchemaError);
+  const read = readTable(chunk, cutter, onSchemaError, form);
   return {
     delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
     ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes'> {
+function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode, form: DelimitedForm): Pick<Preview, 'columns' | 'rows' | 'notes' | 'textColumns'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
     return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
   };
-  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
+  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed, form);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
-  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: remarks.notes };
+  const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
+  const inferredTexts = columns.filter(({ id, type }) => type === 'string' && !Object.hasOwn(form.types ?? {}, id)).map(({ id }) => id);
+  return { columns, rows: firstRows(blocks, decided.schema), notes: remarks.notes, textColumns: findTextColumns(chunk, blocks, new Set(inferredTexts)) };
 }
 
-function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
+function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile, form: DelimitedForm): ChunkRows {
   try {
-    return readChunk(chunk, cutter, dropsCells);
+    return readChunk(chunk, cutter, dropsCells, form);
   } catch (error) {
     throw error instanceof MalformedBody ? malformed(error.message) : error;
   }

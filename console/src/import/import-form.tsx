@@ -62,6 +62,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const targets = targetsOf(preview.data?.columns.map(({ id }) => id) ?? [], columnsOfTable, columnsOfTable.length === 0 ? {} : chosenTargets);
   const problemOfForm = said.problem ?? problemOfTargets(targets, columnsOfTable);
   const isReady = preview.data !== null && !preview.isStale && problemOfForm === null && (kind === 'create' || target.data !== undefined);
+  const isNamed = (id: string): boolean => preview.data?.notes.includes(`${id}: had no name`) === false && !(draft.renamesDuplicates && /_\d+$/.test(id));
   const change = (changes: Partial<FormDraft>): void => setDraft((before) => ({ ...before, ...changes }));
 
   function submit(event: FormEvent<HTMLFormElement>): void {
@@ -125,7 +126,9 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         <PreviewTable
           preview={preview.data} isStale={preview.isStale} isNew={kind === 'create'}
           types={kind === 'create' && isDelimited ? { chosen: draft.types, onChoose: (id, type) => change({ types: withType(draft.types, id, type) }) } : null}
-          targets={columnsOfTable.length === 0 ? null : { columns: columnsOfTable, ofFile: targets, onChoose: (column, id) => setChosenTargets({ ...chosenTargets, [column]: id }) }}
+          targets={columnsOfTable.length === 0 ? null : {
+            columns: columnsOfTable, isNamed, ofFile: targets, onChoose: (column, id) => setChosenTargets({ ...chosenTargets, [column]: id }),
+          }}
           onRemedy={(form) => setDraft(withForm(draft, form))}
         />
       )}

@@ -13,8 +13,8 @@ interface PreviewTableProps {
   readonly isStale: boolean;
   /** Types of columns that somebody chose; null where the file makes no new table, or names its types itself. */
   readonly types: { readonly chosen: Readonly<Record<string, ColumnType>>; readonly onChoose: (id: string, type: ColumnType | null) => void } | null;
-  /** Where the columns go; null for a new table. */
-  readonly targets: { readonly columns: readonly Column[]; readonly ofFile: Targets; readonly onChoose: (name: string, id: string) => void } | null;
+  /** Where the columns go; null for a new table. Only columns that the file names can go elsewhere. */
+  readonly targets: { readonly columns: readonly Column[]; readonly isNamed: (id: string) => boolean; readonly ofFile: Targets; readonly onChoose: (name: string, id: string) => void } | null;
   /** Whether the rows make a new table. */
   readonly isNew: boolean;
   readonly onRemedy: (form: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>) => void;
@@ -33,7 +33,7 @@ export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, note
                 <th key={column.id} scope="col" aria-label={`${column.id} ${column.type}`} className={column.type === 'number' ? 'number' : undefined}>
                   {column.id}<br />
                   {types === null ? <small>{column.type}</small> : <TypeMenu column={column} chosen={types.chosen[column.id]} onChoose={types.onChoose} />}
-                  {targets !== null && <TargetMenu name={column.id} {...targets} />}
+                  {targets?.isNamed(column.id) && <TargetMenu name={column.id} {...targets} />}
                 </th>
               ))}
             </tr>

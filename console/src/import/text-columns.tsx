@@ -19,10 +19,10 @@ export function TextColumns({ columns, onRemedy }: TextColumnsProps): ReactEleme
     <ul className="text-columns" aria-label="Columns that are text because of some cells">
       {columns.map((column) => (
         <li key={column.id}>
-          <span><b>{column.id}</b> is text: {showCount(column.misfits, 'cell', 'cells')} of {showNumber(column.cells)} {column.misfits === 1 ? 'is not' : 'are not'} {names[column.almost][column.misfits === 1 ? 0 : 1]}. {column.misfits > column.first.length ? 'The first: ' : ''}
-            {column.first.map(({ text, line }, at) => <Fragment key={line}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(line)}</Fragment>)}.
-          </span>
+          <b>{column.id}</b> is text: {showNumber(column.misfits)} of {showCount(column.cells, 'cell')} {column.misfits === 1 ? 'is' : 'are'} not {names[column.almost][column.misfits === 1 ? 0 : 1]}:{' '}
+          {column.first.map(({ text, line }, at) => <Fragment key={line}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(line)}</Fragment>)}{column.misfits > column.first.length && ' and others'}.
           {onRemedy !== null && column.remedies.map((remedy) => <button key={textOf(remedy)} type="button" onClick={() => onRemedy(remedy.form)}>{textOf(remedy)}</button>)}
+          {onRemedy === null && column.remedies.length > 0 && <> To change that, import the file again and choose <q>{textOf(column.remedies[0]!)}</q>.</>}
         </li>
       ))}
     </ul>
