@@ -1,5 +1,7 @@
 /** Cuts CSV and TSV into chunks: records of the file below its header, unchanged but for other delimiters than the service reads. */
-import { firstMistake, type Delimiter } from '../../src/formats/delimited-records.ts';
+import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import { dialectOf } from '../../src/formats/dialect.ts';
+import { firstMistake } from '../../src/formats/record-splitter.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { endOfSample, recogniseDelimiter, withDelimiter } from './delimiter.ts';
@@ -136,7 +138,7 @@ export class DelimitedCutter implements Cutter {
     const { bytes } = this.#unread;
     if (delimiter === this.#sent) return bytes.subarray(start, next);
     const text = bytes.toString('utf8', start, end);
-    const mistake = firstMistake(text, delimiter);
+    const mistake = firstMistake(text, dialectOf({}, delimiter), false);
     if (mistake !== null) throw new MalformedFile(this.#unread.lineOf(start), `cell ${mistake.cell + 1}: ${mistake.reason}`);
     return Buffer.from(`${withDelimiter(text, delimiter, this.#sent)}\n`);
   }
@@ -151,7 +153,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     const line = unread.lineOf(start);
     const text = unread.bytes.subarray(start, Math.min(end, start + recordBytesMax)).toString();
-    const mistake = firstMistake(text, this.#delimiter ?? recogniseDelimiter(text, false));
+    const mistake = firstMistake(text, dialectOf({}, this.#delimiter ?? recogniseDelimiter(text, false)), false);
     const isLong = end - start > recordBytesMax;
     if (mistake !== null && (!mistake.isOpen || !isLong)) {
       throw new MalformedFile(line, `cell ${mistake.cell + 1}: ${mistake.reason}`);

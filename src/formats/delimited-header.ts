@@ -54,6 +54,8 @@ export interface DelimitedHeader {
   readonly refusal: RowsRefusal | null;
   /** The position behind the last cell that is not empty. */
   readonly namedEnd: number;
+  /** The positions of names that were written in another normal form of Unicode than their IDs. */
+  readonly renormalized: readonly number[];
 }
 
 /**
@@ -63,7 +65,9 @@ export interface DelimitedHeader {
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns }: DelimitedForm): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
-  const names = cells.map((cell) => Buffer.from(cell).toString()).map((name) => (Object.hasOwn(given, name) ? given[name]! : name));
+  const written = cells.map((cell) => Buffer.from(cell).toString());
+  const idOf = idsByName(known, given);
+  const names = written.map(idOf);
   const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
   const seen = new Set<string>();
   let refusal: RowsRefusal | null = null;
@@ -86,7 +90,28 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
     return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd);
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, refusal };
+  const renormalized = [...names.keys()].filter((position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!));
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, renormalized, refusal };
+}
+
+/**
+ * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name, or else the name in NFC,
+ * unless the table has a column whose ID is the same but for its normal form.
+ */
+function idsByName(known: readonly string[], given: Readonly<Record<string, string>>): (name: string) => string {
+  const exact = new Set(known);
+  const alike = new Map(known.toReversed().map((id) => [nfcOf(id), id]));
+  for (const id of known) if (nfcOf(id) === id) alike.set(id, id);
+  const givenAlike = new Map(Object.keys(given).toReversed().map((name) => [nfcOf(name), given[name]!]));
+  return (name) => {
+    if (Object.hasOwn(given, name)) return given[name]!;
+    const normal = nfcOf(name);
+    return givenAlike.get(normal) ?? (exact.has(name) ? name : alike.get(normal) ?? normal);
+  };
+}
+
+function nfcOf(name: string): string {
+  return name.normalize('NFC');
 }
 
 /**
@@ -127,6 +152,11 @@ function unlike(taken: Set<string>, name: string): string {
 
 /** How the note on a column ends that has neither a name nor values. */
 export const leftOut = ' and no values, and was left out';
+
+/** What was made of names in another normal form of Unicode: a name itself may be no ASCII. */
+export function noteRenormalized({ renormalized }: DelimitedHeader): string[] {
+  return renormalized.map((position) => `${placeInHeader(position)}: was written in another normal form of Unicode than its column`);
+}
 
 /** What was made of columns without a name, once all rows have been read. */
 export function noteUnnamed({ columns }: DelimitedHeader): string[] {

@@ -4,28 +4,34 @@ import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
 import type { DelimitedForm } from './delimited-form.ts';
-import { headerOfAbsent, noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
+import { headerOfAbsent, noteRenormalized, noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
-import { firstMistake, readRecords } from './delimited-records.ts';
-import type { DelimitedRecord, Delimiter, Mistake } from './delimited-records.ts';
-import { backslash, blank } from './json-scanner.ts';
+import { readRecords } from './delimited-records.ts';
+import type { DelimitedRecord, Delimiter } from './delimited-records.ts';
+import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from './dialect.ts';
+import { backslash, blank, quote } from './json-scanner.ts';
 import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
+import { firstMistake, type Mistake } from './record-splitter.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
 import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
+import { SkippedLines } from './skipped-lines.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
 const sliceBytesMin = 2 * 1024;
 const lineFeed = 10;
 const carriageReturn = 13;
+/** Ctrl-Z, which ended texts in CP/M and DOS. */
+const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
 
 export interface DelimitedRowReaderOptions {
+  /** Of the media type. The form, or a first line that names one, counts more. */
   readonly delimiter: Delimiter;
-  /** What a person said of the body. */
+  /** What a person said of the body. No two of its marks may be in conflict. */
   readonly form?: DelimitedForm;
   /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
@@ -48,8 +54,9 @@ interface Body {
  * one row and one slice.
  */
 export class DelimitedRowReader implements RowReader {
-  readonly #delimiter: Delimiter;
+  #dialect: Dialect;
   readonly #form: DelimitedForm;
+  readonly #skipped: SkippedLines;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
   readonly #retainIds: boolean;
@@ -64,11 +71,16 @@ export class DelimitedRowReader implements RowReader {
   #end = 0;
   /** Bytes before this index have been read. */
   #position = 0;
-  /** The index behind the last line feed. */
+  /** The index behind the last line end. */
   #linesEnd = 0;
   /** Below this many bytes of whole lines a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
   #sawBeginning = false;
+  #sawFirstLine = false;
+  /** What was made of lines that are not by the book. */
+  #namedDelimiter = false;
+  #endedAtMark = false;
+  #leftOutBlanks = false;
   /** Bytes at the end that are of an unfinished cell, which may turn out to be too long, and to be dropped. */
   #openBytes = 0;
   #refusal: RowsRefusal | null = null;
@@ -76,8 +88,9 @@ export class DelimitedRowReader implements RowReader {
   #isCut = false;
 
   constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
-    this.#delimiter = delimiter;
+    this.#dialect = dialectOf(form, delimiter);
     this.#form = form;
+    this.#skipped = new SkippedLines(form.skipLines ?? 0);
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#retainIds = retainIds;
@@ -90,7 +103,7 @@ export class DelimitedRowReader implements RowReader {
 
   /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
-    for (let start = 0; start < chunk.length && !this.#isCut;) {
+    for (let start = this.#skipped.skip(chunk); start < chunk.length && !this.#isCut;) {
       const end = start + this.#sliceBytes();
       this.#append(chunk.subarray(start, end));
       start = end;
@@ -102,14 +115,32 @@ export class DelimitedRowReader implements RowReader {
   }
 
   end(): RowsEnd {
-    if (!this.#isCut) this.#read(this.#end, true);
+    if (!this.#isCut) {
+      this.#endAtMark();
+      this.#read(this.#end, true);
+    }
     if (!this.#isCut) {
       if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
       const last = this.#body.writer?.close() ?? null;
       if (last !== null) this.#blocks.push(last);
     }
-    const notes = this.#body === null ? [] : noteUnnamed(this.#body.header).slice(0, notesMax);
+    const notes = this.#body === null ? [] : [...this.#notes(), ...noteRenormalized(this.#body.header), ...noteUnnamed(this.#body.header)].slice(0, notesMax);
     return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes }, isWhole: !this.#isCut };
+  }
+
+  #notes(): string[] {
+    const notes: string[] = [];
+    if (this.#namedDelimiter) notes.push('first line: named the delimiter by sep=');
+    if (this.#leftOutBlanks) notes.push('blanks around quoted cells: were left out');
+    if (this.#endedAtMark) notes.push('Ctrl-Z at the end: was left out');
+    return notes;
+  }
+
+  #endAtMark(): void {
+    while (this.#end > this.#position && this.#bytes[this.#end - 1] === endOfFile) {
+      this.#end -= 1;
+      this.#endedAtMark = true;
+    }
   }
 
   /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
@@ -128,9 +159,11 @@ export class DelimitedRowReader implements RowReader {
 
   #append(slice: Uint8Array): void {
     if (this.#end + slice.length > this.#bytes.length) this.#makeRoom(slice.length);
+    const openReturn = this.#end > this.#position && this.#bytes[this.#end - 1] === carriageReturn && slice[0] !== lineFeed;
     this.#bytes.set(slice, this.#end);
-    const lastLineFeed = slice.lastIndexOf(lineFeed);
-    if (lastLineFeed !== -1) this.#linesEnd = this.#end + lastLineFeed + 1;
+    const lineEnd = lastLineEnd(slice);
+    if (lineEnd !== -1) this.#linesEnd = this.#end + lineEnd + 1;
+    else if (openReturn) this.#linesEnd = this.#end;
     this.#end += slice.length;
     if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
   }
@@ -139,10 +172,10 @@ export class DelimitedRowReader implements RowReader {
   #shortenCells(): void {
     this.#openBytes = 0;
     if (!this.#dropsCells || this.#body === null || this.#end - this.#position <= this.#limits.rowBytes) return;
-    const { end, open } = shortenCells(this.#bytes, this.#position, this.#end, this.#delimiter, this.#limits.cellBytes);
+    const { end, open } = shortenCells(this.#bytes, this.#position, this.#end, this.#dialect, this.#limits.cellBytes);
     this.#end = end;
     this.#openBytes = open;
-    this.#linesEnd = this.#position + this.#bytes.subarray(this.#position, end).lastIndexOf(lineFeed) + 1;
+    this.#linesEnd = this.#position + lastLineEnd(this.#bytes.subarray(this.#position, end)) + 1;
   }
 
   /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
@@ -163,6 +196,19 @@ export class DelimitedRowReader implements RowReader {
     this.#sawBeginning = true;
     const beginning = this.#bytes.subarray(0, Math.min(this.#end, byteOrderMark.length));
     if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
+  }
+
+  /** A first line such as `sep=;` names the delimiter, and is no header. A delimiter that a person named counts more. */
+  #readFirstLine(end: number): void {
+    if (this.#sawFirstLine || end <= this.#position) return;
+    this.#sawFirstLine = true;
+    const next = this.#nextLine(this.#position, end);
+    const line = withoutLineEnd(this.#bytes.subarray(this.#position, next));
+    const named = line.length <= delimiterLineBytesMax && isUtf8(line) ? delimiterNamedBy(line.toString(), this.#dialect) : null;
+    if (named === null) return;
+    this.#position = next;
+    this.#namedDelimiter = true;
+    this.#dialect = dialectOf(this.#form, named);
   }
 
   /** Whether the unread bytes, without a line end, exceed one row. */
@@ -204,6 +250,7 @@ export class DelimitedRowReader implements RowReader {
 
   #readBefore(end: number, isLast: boolean): void {
     this.#skipByteOrderMark();
+    this.#readFirstLine(end);
     const invalid = this.#invalidLine(end);
     this.#readText(invalid ?? end, isLast && invalid === null);
     if (invalid === null) return;
@@ -223,29 +270,28 @@ export class DelimitedRowReader implements RowReader {
   }
 
   #nextLine(start: number, end: number): number {
-    const found = this.#bytes.subarray(start, end).indexOf(lineFeed);
-    return found === -1 ? end : start + found + 1;
+    let at = start;
+    while (at < end && this.#bytes[at] !== lineFeed && this.#bytes[at] !== carriageReturn) at += 1;
+    if (this.#bytes[at] === carriageReturn && at + 1 < end && this.#bytes[at + 1] === lineFeed) at += 1;
+    return Math.min(end, at + 1);
   }
 
   #readText(end: number, isLast: boolean): void {
     if (end <= this.#position) return;
     const bytes = this.#bytes.subarray(this.#position, end);
-    const rest = readRecords(bytes, this.#delimiter, isLast, (record) => this.#readRecord(record));
+    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, isLast }, (record) => this.#readRecord(record));
+    this.#leftOutBlanks ||= sawBlanks;
     this.#position = end - Buffer.byteLength(rest);
     if (rest === '') return;
     const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
     const open = Math.max(0, this.#openBytes - (this.#end - end));
     if (unread.length - open > this.#limits.rowBytes) this.#refuseLong(unread);
-    const mistake = this.#mistakeIn(rest);
-    if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
+    const mistake = this.#mistakeIn(isLast ? unread.toString() : rest);
+    if (mistake !== null && (isLast || !mistake.isOpen)) this.#refuse(mistake);
   }
 
   #readRecord(record: DelimitedRecord): void {
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
-    if (!record.clean) {
-      const mistake = this.#mistakeIn(record.text);
-      if (mistake !== null) this.#refuse(mistake);
-    }
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
@@ -272,7 +318,7 @@ export class DelimitedRowReader implements RowReader {
 
   /** An upper bound for the bytes of the row's body: the bytes received, plus keys and escapes. */
   #bodyBytesMax({ text, bytes, cells, clean }: DelimitedRecord, header: DelimitedHeader): number {
-    let bytesMax = 2 + bytes + (clean ? 0 : escapeBytes(text));
+    let bytesMax = 2 + bytes + (clean ? 0 : escapeBytes(text, this.#dialect));
     for (let position = 0; position < cells.length; position += 1) {
       if (cells[position] !== '') bytesMax += header.columns[position]?.overheadBytes ?? 0;
     }
@@ -295,8 +341,12 @@ export class DelimitedRowReader implements RowReader {
     return { cells: cells.map((text, position) => (isBad(text, position) ? '' : text)), dropped: cells.filter(isBad).length };
   }
 
+  get #allowsZero(): boolean {
+    return this.#dropsCells && this.#body !== null;
+  }
+
   #mistakeIn(text: string): Mistake | null {
-    return firstMistake(text, this.#delimiter, this.#dropsCells && this.#body !== null);
+    return firstMistake(text, this.#dialect, this.#allowsZero);
   }
 
   #checkCells(cells: readonly string[]): void {
@@ -336,20 +386,30 @@ export class DelimitedRowReader implements RowReader {
   }
 }
 
-/** The most bytes that JSON escapes add to the text. A quote within a cell was doubled already. */
-function escapeBytes(text: string): number {
+/** The most bytes that JSON escapes add to the text. A quote within a cell was doubled already, or had an escape before it. */
+function escapeBytes(text: string, { quote: quotes, lenient }: Dialect): number {
   let bytes = 0;
+  const hasSingleQuotes = lenient || quotes !== '"';
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === backslash) bytes += 1;
+    if (code === backslash || (hasSingleQuotes && code === quote)) bytes += 1;
     else if (code < blank) bytes += '\\u0000'.length - 1;
   }
   return bytes;
 }
 
 function withoutLineEnd(line: Buffer): Buffer {
-  if (line.at(-1) !== lineFeed) return line;
-  return line.subarray(0, line.at(-2) === carriageReturn ? -2 : -1);
+  let { length } = line;
+  if (line[length - 1] === lineFeed) length -= 1;
+  if (line[length - 1] === carriageReturn) length -= 1;
+  return line.subarray(0, length);
+}
+
+/** The index of the last line end, or of its last byte; -1 if there is none. A carriage return that is the last byte may be half of one. */
+function lastLineEnd(bytes: Uint8Array): number {
+  const feed = bytes.lastIndexOf(lineFeed);
+  const found = bytes.subarray(feed + 1, -1).lastIndexOf(carriageReturn);
+  return found === -1 ? feed : feed + 1 + found;
 }
 
 function malformed(message: string): MalformedBody {

@@ -5,6 +5,7 @@
 import type { Refusal } from './refusal.ts';
 import { isArrayType, itemKind, noTypes, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
+import { isExactNumber } from './json-text.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
 import type { ColumnProfile, Misfit, Place, Profile } from './profile.ts';
 import { storedAs } from './profile.ts';
@@ -157,12 +158,17 @@ function unknownRefusal(place: string, id: string): Refusal {
 }
 
 function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
-  // A string always fits `json`; a cell's text, quoted here as a string, always fits `string`.
+  // By rules before 3 an integer that a double cannot hold fits nothing. A string always fits `json`; a cell's text, quoted here as a string,
+  // always fits `string`.
   const fitsNothing = (misfit.types & typeBit('json')) !== 0 && !misfit.value.startsWith('"');
   const reason = fitsNothing
     ? 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly'
-    : `does not fit the column's type ${type}`;
+    : `does not fit the column's type ${type}${type === 'number' && isBigInteger(misfit.value) ? ': a 64-bit floating-point number cannot hold it exactly' : ''}`;
   return { type: 'column_has_invalid_value', message: `${place}: ${misfit.value} ${reason}` };
+}
+
+function isBigInteger(token: string): boolean {
+  return /^-?\d+$/.test(token) && !isExactNumber(token);
 }
 
 function firstMisfit(column: ColumnProfile, type: ColumnType): Misfit | undefined {

@@ -4,7 +4,7 @@
  */
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
-import { decodeString, elementsOf } from './json-text.ts';
+import { decodeString, elementsOf, withExactNumbers } from './json-text.ts';
 import { classify } from './json-value.ts';
 import { stringTypes } from './string-types.ts';
 
@@ -48,7 +48,12 @@ function presentElements(array: string, type: ScalarKind): string {
   return presented.every((element, at) => element === elements[at]) ? array : `[${presented.join(',')}]`;
 }
 
-/** A number or boolean becomes a string with its text in a column of strings; other values stay as written. */
+/**
+ * A number or boolean becomes a string with its text in a column of strings, and so does an integer that a double cannot hold within `json`.
+ * Other values stay as written.
+ */
 function presentScalar(token: string, type: ScalarKind): string {
-  return (type === 'string' || type === 'markdown') && token.charCodeAt(0) !== quote ? `"${token}"` : token;
+  if (token.charCodeAt(0) === quote) return token;
+  if (type === 'json') return withExactNumbers(token);
+  return type === 'string' || type === 'markdown' ? `"${token}"` : token;
 }

@@ -92,12 +92,36 @@ export function isExactNumber(token: string): boolean {
   return Number.isFinite(value) && BigInt(token) === BigInt(value);
 }
 
+/** The value with each number that is not exact, at any depth, as the string of its text; the same text if all are exact. */
+export function withExactNumbers(token: string): string {
+  let text = '';
+  let copied = 0;
+  for (let at = 0; at < token.length;) {
+    const code = token.charCodeAt(at);
+    if (code === quote) at = stringEnd(token, at);
+    else if (isNumberStart(code)) {
+      const end = wordEnd(token, at);
+      const number = token.slice(at, end);
+      if (!isExactNumber(number)) {
+        text += `${token.slice(copied, at)}"${number}"`;
+        copied = end;
+      }
+      at = end;
+    } else at += 1;
+  }
+  return copied === 0 ? token : text + token.slice(copied);
+}
+
+function isNumberStart(code: number): boolean {
+  return code === 45 || isDigit(code);
+}
+
 /** Whether all numbers in a value, at any depth, are exact. */
 export function hasOnlyExactNumbers(token: string): boolean {
   for (let at = 0; at < token.length;) {
     const code = token.charCodeAt(at);
     if (code === quote) at = stringEnd(token, at);
-    else if (code === 45 || isDigit(code)) {
+    else if (isNumberStart(code)) {
       const end = wordEnd(token, at);
       if (!isExactNumber(token.slice(at, end))) return false;
       at = end;

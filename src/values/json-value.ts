@@ -12,14 +12,16 @@ import { naturalOfString, stringTypes } from './string-types.ts';
 export interface Classified {
   /** The candidates that the value fits. */
   readonly fits: TypeSet;
-  /** Null for an empty array, and for a value that fits no type at all. */
+  /** Null for an empty array. */
   readonly natural: ColumnType | null;
-  /** One bit of `storedAs`. */
+  /** One bit of `storedAs`, and perhaps `bigInteger`. */
   readonly stored: number;
 }
 
 /** Types that an exact number fits. */
 export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
+/** Types that take an integer that a double cannot hold: as its text. */
+export const bigIntegerTypes: TypeSet = typeSet('string', 'markdown', 'json');
 /** Types that `true` and `false` fit. */
 export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
 
@@ -47,13 +49,13 @@ export function classifyString(text: string, candidates: TypeSet): Classified {
 }
 
 function classifyNumber(token: string, candidates: TypeSet): Classified {
-  if (!isExactNumber(token)) return { fits: 0, natural: null, stored: storedAs.number };
+  if (!isExactNumber(token)) return { fits: candidates & bigIntegerTypes, natural: 'string', stored: storedAs.number | storedAs.bigInteger };
   return { fits: candidates & numberTypes, natural: 'number', stored: storedAs.number };
 }
 
-/** A value whose natural type is `json`; it fits nothing if it contains an inexact number. */
+/** A value whose natural type is `json`. */
 function classifyNested(token: string, fits: TypeSet, stored: number): Classified {
-  return hasOnlyExactNumbers(token) ? { fits, natural: 'json', stored } : { fits: 0, natural: null, stored };
+  return { fits, natural: 'json', stored: hasOnlyExactNumbers(token) ? stored : stored | storedAs.bigInteger };
 }
 
 function classifyArray(token: string, candidates: TypeSet): Classified {
@@ -69,10 +71,9 @@ function classifyArray(token: string, candidates: TypeSet): Classified {
   let stored = 0;
   for (const element of elements) {
     const item = classify(element, itemFits);
-    if (item.natural === null) return { fits: 0, natural: null, stored: storedAs.otherArray };
     itemFits &= item.fits;
-    // The least upper bound of scalars is a scalar.
-    natural = (natural === null ? item.natural : leastUpperBound(natural, item.natural)) as ScalarKind;
+    // The natural types of scalars, and their least upper bound, are scalars.
+    natural = (natural === null ? item.natural : leastUpperBound(natural, item.natural!)) as ScalarKind;
     stored |= item.stored;
   }
   return { fits: (itemFits << 15) | (candidates & json), natural: arrayOf(natural!), stored: storedArray(stored) };
@@ -84,6 +85,11 @@ function isNested(token: string): boolean {
 
 /** How an array is stored, given the bits of its scalar elements. */
 function storedArray(elements: number): number {
+  const big = elements & storedAs.bigInteger;
+  return big | storedArrayOf(elements & ~big);
+}
+
+function storedArrayOf(elements: number): number {
   if (elements === storedAs.string) return storedAs.stringArray;
   if (elements === storedAs.number) return storedAs.numberArray;
   if (elements === storedAs.boolean) return storedAs.booleanArray;

@@ -57,7 +57,7 @@ function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean
     if (place === undefined) continue;
     const type = currentType(schema.columns[place]!);
     const value = token === 'null' ? null : fitToken(token, type, wrap);
-    if (value !== undefined && (value === null || fitsBy(rule, value, type))) values.set(id, value);
+    if (value !== undefined && (value === null || fitsBy(rule, { text: token, isCell: false }, value, type))) values.set(id, value);
   }
   return values;
 }

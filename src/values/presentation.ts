@@ -19,6 +19,8 @@ import type { SchemaColumn, TableSchema } from './table-schema.ts';
 export { fitToken, widenToken } from './fit-value.ts';
 export { applyPatch, sameCell } from './patch-row.ts';
 
+const quote = 34;
+
 /**
  * How a body is stored: `received`: as the JSON object that a client sent; `cells`: with the texts of CSV or TSV cells as values;
  * `presented`: as the schema of its version presented it (tails and changes).
@@ -139,17 +141,23 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
     return text;
   };
   if (stored === 'presented') return widen;
-  const fit = stored === 'cells' ? fitStoredCell : fitToken;
+  const isCell = stored === 'cells';
+  const fit = isCell ? fitStoredCell : fitToken;
   return (token) => {
     const fitted = fit(token, decided, wrap);
-    return fitted === undefined || !fitsBy(rule, fitted, decided) ? undefined : widen(fitted);
+    return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided) ? undefined : widen(fitted);
   };
 }
 
 /** A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text. */
 function fitStoredCell(token: string, type: ColumnType, wrap: boolean): string | undefined {
-  if (token.charCodeAt(0) !== 34) return fitCell(token, type, wrap);
+  if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap);
   return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap);
+}
+
+/** The text of a stored cell. */
+function cellText(token: string): string {
+  return token.charCodeAt(0) === quote ? decodeString(token) : token;
 }
 
 function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {

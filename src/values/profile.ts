@@ -40,6 +40,8 @@ export const storedAs = {
   object: 256,
   /** The values came as cells. A number or boolean is stored as one if that is its cell's exact text. */
   cell: 512,
+  /** Beside the bit of a number, an array or an object: it is, or holds, an integer that a double cannot hold. No type presents that unchanged. */
+  bigInteger: 1024,
 } as const;
 
 /** How many cells fit exactly these types. */

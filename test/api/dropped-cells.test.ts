@@ -72,7 +72,7 @@ describe('a new table', () => {
   });
 
   test('has an inferred one, without what is dropped', async () => {
-    const made = await client().post(`/tables?name=made&${drop}`, '[{"a":1,"b":"\\u0000"},{"a":[2],"c":9007199254740993}]');
+    const made = await client().post(`/tables?name=made&${drop}`, '[{"a":1,"b":"\\u0000"},{"a":[2],"c":"\\ud800"}]');
     expect(told(made)).toEqual(['201', '2']);
     expect(await rowsOf({ id: made.json.data.tableID })).toEqual([{ a: [1] }, { a: [2] }]);
   });
@@ -80,7 +80,6 @@ describe('a new table', () => {
 
 test.each<[string, unknown, Record<string, string>, string[]]>([
   ['a JSON cell that is left out names no column', '[{"a":1,"b":"\\u0000"},{"a":2}]', {}, ['a']],
-  ['a JSON cell that fits no type names one', '[{"a":1,"b":9007199254740993}]', {}, ['a', 'b']],
   ['another cell of the column names it', '[{"b":"\\ud800","a":1},{"b":1}]', {}, ['a', 'b']],
   ['a header names its columns', 'a,b\n1,\0\n', csv, ['a', 'b']],
 ])('an inferred schema: %s', async (_name, body, headers, columns) => {

@@ -33,7 +33,8 @@ RULES += [
         r"must be nested at most|must have at most 100 conditions": "A condition has limits over all of its parts.",
         r"has no meaning with groupBy|must be a column of groupBy|the answer would have .* twice": "What a query of groups may name depends on the groups.",
         r"must have at most [0-9]+ bytes": "The document has the limits of texts in characters, because JSON Schema cannot count bytes.",
-        r"^line [0-9]+|has a quote in it|carriage return": "CSV has a grammar of its own.",
+        r"^line [0-9]+|has a quote in it|begins with a quote|behind its closing quote": "CSV has a grammar of its own.",
+        r"^query\.\w+: (applies |must not be the )": "How CSV is written is said beside CSV only, and no two marks are the same character.",
     }.items()
 ]
 

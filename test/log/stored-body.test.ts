@@ -18,7 +18,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const extents = [null, 7n].flatMap((presented) => [true, false].flatMap((cells) => [true, false].flatMap((wrap) => ([1, 2] as const).map((rule) => ({
+const extents = [null, 7n].flatMap((presented) => [true, false].flatMap((cells) => [true, false].flatMap((wrap) => ([1, 2, 3] as const).map((rule) => ({
   presented, cells, schemaVersion: 2n ** 60n + 1n, wrap, rule,
 })))));
 

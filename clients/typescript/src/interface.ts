@@ -2455,6 +2455,18 @@ export interface operations {
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
@@ -2611,6 +2623,18 @@ export interface operations {
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
@@ -2946,6 +2970,18 @@ export interface operations {
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
@@ -3514,6 +3550,18 @@ export interface operations {
                 onSchemaError?: "abort" | "dropColumns";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                delimiter?: string;
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                quote?: string;
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                escape?: string;
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                lenient?: boolean;
+                /** @description Of CSV and TSV. How many lines come before the header. */
+                skipLines?: number;
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */

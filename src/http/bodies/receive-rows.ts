@@ -5,7 +5,7 @@ import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
 import type { Remarks, RowReader } from '../../formats/row-reader.ts';
-import { refuseForm } from '../requests/delimited-query.ts';
+import { refuseConflict, refuseForm } from '../requests/delimited-query.ts';
 import { headerParameter, readMediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
@@ -127,5 +127,7 @@ function readerOf(
     return new JsonRowReader({ form, columns, retainIds, dropsCells });
   }
   const header = delimited.header ?? headerParameter(request);
-  return new DelimitedRowReader({ delimiter: type === 'text/csv' ? ',' : '\t', form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells });
+  const delimiter = type === 'text/csv' ? ',' : '\t';
+  refuseConflict(delimited, delimiter);
+  return new DelimitedRowReader({ delimiter, form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells });
 }

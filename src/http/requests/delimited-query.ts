@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { text, columnIdBytesMax, wholeText } from '../../../commands/inputs.ts';
 import type { DelimitedForm } from '../../formats/delimited-form.ts';
+import { conflictIn, delimiterOf, isMark } from '../../formats/dialect.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { parseStrictly } from './json-parameter.ts';
 
-
+/** Lines before the header are at most so many. */
+const skipLinesMax = 1_000_000;
 
 function record<S extends z.ZodType>(value: S, jsonSchema: object, description: string, example: object) {
   return z.string().transform((given, context): Record<string, z.output<S>> => {
@@ -24,10 +26,36 @@ function record<S extends z.ZodType>(value: S, jsonSchema: object, description: 
   });
 }
 
+/** The characters that a mark can be, as a part of a regular expression. */
+const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff]';
+
+function mark(description: string) {
+  return z.string().refine(isMark, 'must be one character').optional().meta({ description, jsonSchema: { type: 'string', pattern: `^${markPattern}$` } });
+}
+
 /** The parameters by name. They are refused beside a body that is neither CSV nor TSV. */
 export const delimitedQuery = {
   header: z.enum(['present', 'absent']).optional()
     .describe('Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on.'),
+  delimiter: z.string().transform((given, context) => {
+    const found = delimiterOf(given);
+    if (found !== null) return found;
+    context.addIssue({ code: 'custom', message: 'must be one character, or tab' });
+    return z.NEVER;
+  }).optional().meta({
+    description: 'Of CSV and TSV. The one character between cells; a tab may be written `\\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says.',
+    jsonSchema: { type: 'string', pattern: `^(?:${markPattern}|\\\\t|tab)$` },
+  }),
+  quote: z.string().refine((given) => given === 'none' || isMark(given), 'must be one character, or none').optional().meta({
+    description: 'Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell.',
+    jsonSchema: { type: 'string', pattern: `^(?:${markPattern}|none)$` },
+  }),
+  escape: mark('Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case.'),
+  lenient: z.enum(['true', 'false']).transform((given) => given === 'true').optional()
+    .meta({ description: 'Of CSV and TSV. `true`: a quote inside an unquoted cell is text.', jsonSchema: { type: 'boolean' } }),
+  skipLines: z.string().regex(/^[0-9]+$/, 'must be a whole number').transform(Number).pipe(z.number().max(skipLinesMax, `must be at most ${skipLinesMax}`)).optional()
+    .meta({ description: 'Of CSV and TSV. How many lines come before the header.', jsonSchema: { type: 'integer', minimum: 0, maximum: skipLinesMax } }),
+  comment: mark('Of CSV and TSV. The one character that lines begin with which are no rows.'),
   columns: record(text(columnIdBytesMax), { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
     'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.', { 'Full name': 'name' }),
   duplicateColumns: z.literal('rename', 'must be "rename"').optional()
@@ -41,6 +69,12 @@ export function formOf(query: z.output<z.ZodObject<typeof delimitedQuery>>): Del
     return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(given) as DelimitedForm;
+}
+
+/** Throws HttpError for marks that cannot be beside each other. `usual`: the delimiter of the media type. */
+export function refuseConflict(form: DelimitedForm, usual: string): void {
+  const conflict = conflictIn(form, usual);
+  if (conflict !== null) throw new HttpError('request_validation_error', `query.${conflict.name}: ${conflict.reason}.`);
 }
 
 /** Throws HttpError if a form was named for a body that has none. */

@@ -10,7 +10,7 @@ const limits = { rowsPerTableMax: 1, columnsMax: 1, rowBytesMax: 1 };
 /** A profile of so many rows and columns. */
 function profile(rows: number, columns: number): Profile {
   return {
-    rows, bytes: 0, rowBytesMax: 0, rule: 2,
+    rows, bytes: 0, rowBytesMax: 0, rule: 3,
     columns: Array.from({ length: columns }, (_, at) => ({ id: `c${at}`, first: { row: 0, position: at }, natural: null, stored: 0, misfits: [] })),
   };
 }

@@ -26,7 +26,7 @@ const column: fc.Arbitrary<ColumnProfile> = plain({
   misfits: fc.array(misfit, { maxLength: 3 }),
 });
 const profile: fc.Arbitrary<Profile> = plain({
-  rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { maxLength: 4 }), rule: fc.constantFrom(1, 2),
+  rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { maxLength: 4 }), rule: fc.constantFrom(1, 2, 3),
 });
 const ids = fc.constant(true as const);
 const rows: fc.Arbitrary<RowSource> = fc.oneof(
@@ -104,7 +104,7 @@ const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
   plain({ type: fc.constant(type), ...fields[type] } as Record<string, fc.Arbitrary<unknown>>) as never;
 
 /** Events whose JSON is compressed: their profiles have 20 to 300 columns. */
-const wideProfile: fc.Arbitrary<Profile> = plain({ rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { minLength: 20, maxLength: 300, size: 'max' }), rule: fc.constantFrom(1, 2) });
+const wideProfile: fc.Arbitrary<Profile> = plain({ rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { minLength: 20, maxLength: 300, size: 'max' }), rule: fc.constantFrom(1, 2, 3) });
 const wideEvent: fc.Arbitrary<EventData> = plain({ type: fc.constant('BlockReceived'), ...fields.BlockReceived, profile: wideProfile }) as never;
 
 const anyBody = fc.uint8Array({ maxLength: 3000 });

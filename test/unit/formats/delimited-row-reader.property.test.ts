@@ -1,8 +1,10 @@
-/** Random bodies of CSV and TSV: against a parser that goes by RFC 4180 letter by letter, and cut into chunks. */
+/** Random bodies of CSV and TSV: against a parser that goes by the grammar letter by letter, and cut into chunks. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import { conflictIn, dialectOf, type Dialect } from '../../../src/formats/dialect.ts';
 import { ProfileBuilder, concatenateAll } from '../../../src/values/build-profile.ts';
 import { classifyCell, fitCell } from '../../../src/values/cell-value.ts';
 import { allTypes, columnTypes, typeBit } from '../../../src/values/column-type.ts';
@@ -95,38 +97,46 @@ function expectInOrder(profile: Profile, bodies: string): void {
   }
 }
 
-/** The records of a text by the grammar of RFC 4180, with LF as line end too, and without blank lines; null: not by it. */
-function recordsOf(text: string, delimiter: Delimiter): string[][] | null {
+/** The records of a text by the grammar of a dialect, letter by letter, without blank lines and comments; null: not by it. */
+function recordsOf(text: string, { delimiter, quote, escape, lenient, comment }: Dialect): string[][] | null {
+  const letters = [...text];
   const records: string[][] = [];
-  for (let at = 0; at < text.length;) {
+  const isLineEnd = (at: number): boolean => letters[at] === '\n' || letters[at] === '\r';
+  const isEnd = (at: number): boolean => at >= letters.length || isLineEnd(at) || letters[at] === delimiter;
+  const behindBlanks = (from: number): number => {
+    let at = from;
+    while ((letters[at] === ' ' || letters[at] === '\t') && letters[at] !== delimiter) at += 1;
+    return at;
+  };
+  for (let at = 0; at < letters.length;) {
     const record: string[] = [];
     const start = at;
-    for (;;) {
+    const isComment = letters[at] === comment;
+    if (isComment) while (at < letters.length && !isLineEnd(at)) at += 1;
+    while (!isComment) {
       let value = '';
-      if (text[at] === '"') {
-        for (at += 1; ; at += 1) {
-          if (at >= text.length || text[at] === '\0') return null;
-          if (text[at] !== '"') value += text[at];
-          else if (text[at + 1] === '"') value += text[at += 1];
-          else break;
+      if (quote !== null && letters[behindBlanks(at)] === quote) {
+        for (at = behindBlanks(at) + 1; ; at += 1) {
+          if (at >= letters.length || letters[at] === '\0') return null;
+          const isPair = letters[at + 1] === quote || (letters[at + 1] === escape && letters[at] === escape);
+          if (letters[at] === quote ? letters[at + 1] === quote : letters[at] === escape && isPair) value += letters[at += 1];
+          else if (letters[at] === quote) break;
+          else value += letters[at];
         }
-        at += 1;
+        at = behindBlanks(at + 1);
+        if (!isEnd(at)) return null;
       } else {
-        while (at < text.length && text[at] !== delimiter && text[at] !== '\n' && !text.startsWith('\r\n', at)) {
-          if ('"\r\0'.includes(text[at]!)) return null;
-          value += text[at];
-          at += 1;
+        for (; !isEnd(at); at += 1) {
+          if ((letters[at] === quote && !lenient) || letters[at] === '\0') return null;
+          value += letters[at];
         }
       }
       record.push(value);
-      if (text[at] !== delimiter) break;
+      if (letters[at] !== delimiter) break;
       at += 1;
     }
-    const isBlank = at === start;
-    if (text.startsWith('\r\n', at)) at += 2;
-    else if (text[at] === '\n') at += 1;
-    else if (at < text.length) return null;
-    if (!isBlank) records.push(record);
+    if (at > start && !isComment) records.push(record);
+    at += letters[at] === '\r' && letters[at + 1] === '\n' ? 2 : 1;
   }
   return records;
 }
@@ -135,21 +145,44 @@ function recordsOf(text: string, delimiter: Delimiter): string[][] | null {
 const wildTexts = fc.array(fc.constantFrom('a', 'é', ' ', '"', '"', '""', ',', ',', '\t', '\n', '\n', '\r\n', '\r', '\0', '\\', '1'), { maxLength: 24 })
   .map((parts) => `a,b\tc\n${parts.join('')}`);
 
+const mark = fc.constantFrom(',', ';', '\t', ' ', '"', "'", '\\', '#', 'é', '😀', '\u0001', '$');
+const forms = fc.record<DelimitedForm>({
+  delimiter: mark, quote: fc.oneof(mark, fc.constant('none')), escape: mark, lenient: fc.boolean(), comment: mark, header: fc.constantFrom('present', 'absent'),
+}, { requiredKeys: [] }).filter((form) => conflictIn(form, ',') === null);
+
+/** A form, and a text full of its marks. */
+const wildInForms = forms.chain((form) => {
+  const { delimiter, quote, escape, comment } = dialectOf(form, ',');
+  const quotes = quote ?? '"';
+  const part = fc.constantFrom('a', 'ü', ' ', quotes, quotes, `${quotes}${quotes}`, delimiter, delimiter, '\n', '\r\n', '\r', '\0', '\\', escape ?? '1', escape ?? '"', comment ?? '#');
+  return fc.array(part, { maxLength: 24 }).map((parts) => ({ form, text: `a${delimiter}b${delimiter}c\n${parts.join('')}` }));
+});
+
+function expectByGrammar(text: string, form: DelimitedForm, delimiter: Delimiter, counts: { accepted: number; refused: number }): void {
+  const all = recordsOf(text, dialectOf(form, delimiter));
+  const ids = form.header === 'absent' ? all?.[0]!.map((_, at) => `column_${at + 1}`) : all?.[0];
+  const records = form.header === 'absent' ? all : all?.slice(1);
+  const accepts = records?.every((record) => record.length <= ids!.length) ?? false;
+  let bodies: string[] = [];
+  const refusal = refusalOf(() => {
+    const read = readCells([text], { delimiter, form });
+    bodies = bodiesRead(read);
+    return read;
+  });
+  expect({ text, refusal, accepts: refusal === null }).toEqual({ text, refusal, accepts });
+  if (accepts) expect(textsOf(bodies)).toEqual(records!.map((record) => filled(ids!, record)));
+  counts[accepts ? 'accepted' : 'refused'] += 1;
+}
+
 test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
   const counts = { accepted: 0, refused: 0 };
-  fc.assert(fc.property(wildTexts, (text) => {
-    const records = recordsOf(text, delimiter);
-    const accepts = records?.every((record) => record.length <= records[0]!.length) ?? false;
-    let bodies: string[] = [];
-    const refusal = refusalOf(() => {
-      const read = readCells([text], { delimiter });
-      bodies = bodiesRead(read);
-      return read;
-    });
-    expect({ text, refusal, accepts: refusal === null }).toEqual({ text, refusal, accepts });
-    if (accepts) expect(textsOf(bodies)).toEqual(records!.slice(1).map((record) => filled(records![0]!, record)));
-    counts[accepts ? 'accepted' : 'refused'] += 1;
-  }), { numRuns: 20_000, examples: [['a,b\tc\n'], ['a,b\tc\n"']] });
+  fc.assert(fc.property(wildTexts, (text) => expectByGrammar(text, {}, delimiter, counts)), { numRuns: 20_000, examples: [['a,b\tc\n'], ['a,b\tc\n"']] });
+  expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
+});
+
+test('the grammar decides in any dialect', () => {
+  const counts = { accepted: 0, refused: 0 };
+  fc.assert(fc.property(wildInForms, ({ form, text }) => expectByGrammar(text, form, ',', counts)), { numRuns: 20_000 });
   expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
 });
 
@@ -164,6 +197,14 @@ describe('chunks', () => {
     fc.assert(fc.property(bodies, cuts, fc.boolean(), fc.constantFrom(...delimiters), (bytes, places, withColumns, delimiter) => {
       const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], retainIds: true };
       expectSameInChunks(bytes, places, (chunks) => readCells(chunks, options));
+    }), { numRuns: 5_000 });
+  });
+
+  test.each([{}, { ...limits, rowBytes: 12 }, { ...limits, rowBytes: 16, cellBytes: 5 }])('make no difference in any dialect with the limits %j', (someLimits) => {
+    const inForms = fc.tuple(wildInForms, fc.constantFrom('', 'sep=;\n', 'x\ry\r\n'), fc.nat({ max: 2 }), fc.boolean());
+    fc.assert(fc.property(inForms, cuts, ([{ form, text }, before, skipLines, dropsCells], places) => {
+      const options = { form: { ...form, skipLines }, limits: someLimits, dropsCells };
+      expectSameInChunks(Buffer.from(`${before}${text}`), places, (chunks) => readCells(chunks, options));
     }), { numRuns: 5_000 });
   });
 

@@ -65,7 +65,7 @@ describe('profiles', () => {
     expect(block!.profile).toMatchObject({
       rows: 3, bytes: 7 + 13 + 26, rowBytesMax: 26,
       columns: [
-        { id: 'a', first: { row: 0, position: 1 }, natural: 'number', stored: 2 },
+        { id: 'a', first: { row: 0, position: 1 }, natural: 'string', stored: 2 + 1024 },
         { id: 'b', first: { row: 1, position: 1 }, natural: 'string', stored: 1 },
       ],
     });

@@ -189,9 +189,9 @@ describe('the schema', () => {
       'limit_exceeded: the table would have 6 columns; at most 5 are allowed',
     ],
     [
-      'refuses an integer that a double cannot hold', { schema: 'a:json' }, few('{"a":9007199254740993}'), {},
-      'column_has_invalid_value: rows[0].a: 9007199254740993 fits no type: it holds an integer that a 64-bit'
-      + ' floating-point number cannot hold exactly',
+      'refuses an integer that a double cannot hold', { schema: 'a:number' }, few('{"a":9007199254740993}'), {},
+      'column_has_invalid_value: rows[0].a: 9007199254740993 does not fit the column\'s type number: a 64-bit'
+      + ' floating-point number cannot hold it exactly',
     ],
   ])('%s', check);
 });

@@ -76,8 +76,10 @@ describe('a cell in a column of a type', () => {
     ['{"a":1} x', 'json', undefined],
     ['[1', 'json', undefined],
     ['"a\nb"', 'json', undefined],
-    ['9007199254740993', 'json', undefined],
-    ['{"a":[9007199254740993]}', 'json', undefined],
+    ['9007199254740993', 'json', '"9007199254740993"'],
+    ['{"a":[9007199254740993]}', 'json', '{"a":["9007199254740993"]}'],
+    ['[9007199254740993]', 'array<string>', '["9007199254740993"]'],
+    ['[9007199254740993]', 'array<number>', undefined],
     ['[1e400]', 'json', undefined],
     ['["\\u0000"]', 'json', undefined],
     ['["\\ud800"]', 'json', undefined],
@@ -202,7 +204,7 @@ describe('any cell', () => {
       if (presented === undefined) return;
       expect(presented).not.toMatch(/[\n\r\t]/);
       expect(fitToken(presented, type, false)).toBe(presented);
-      if (type === 'json') expect(JSON.parse(presented)).toEqual(JSON.parse(text));
+      if (type === 'json') expect(JSON.parse(presented)).toEqual(JSON.parse(text.replaceAll(/(?<!")9007199254740993(?!")/g, '"9007199254740993"')));
       if (type === 'number') expect(JSON.parse(presented)).toBe(Number(text));
       if (type === 'string') expect(JSON.parse(presented)).toBe(text);
     }), runs);

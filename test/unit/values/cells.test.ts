@@ -9,6 +9,7 @@ import { decideSchema } from '../../../src/values/decide-schema.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
 import { holdsCells, isPlain, presenterOf, widenToken } from '../../../src/values/presentation.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
+import { currentRule } from '../../../src/values/rule.ts';
 import { currentType, findColumn, schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { readCells } from '../formats/read-cells.ts';
@@ -45,14 +46,14 @@ test.each<[body: string, types: ColumnType[], presented: string]>([
   ['{"c":"x"}', ['number', 'string'], '{}'],
   ['{"d":"x"}', ['string'], '{}'],
 ])('%s under %j reads %s', (body, types, presented) => {
-  expect(presenterOf(schemaFrom(...types), { stored: 'cells', decidedAt: 1n, wrap: false, rule: 2 })(body)).toBe(presented);
+  expect(presenterOf(schemaFrom(...types), { stored: 'cells', decidedAt: 1n, wrap: false, rule: currentRule })(body)).toBe(presented);
 });
 
 test('each cell reads as it fits the type, and then as that was widened', () => {
   const chain = fc.array(anyType, { minLength: 1, maxLength: 3 })
     .map((types) => types.filter((type, at) => at === 0 || (types[at - 1] !== type && isAtMost(types[at - 1]!, type))));
   fc.assert(fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
-    const present = presenterOf(schemaFrom(decided!, ...later), { stored: 'cells', decidedAt: 1n, wrap, rule: 2 });
+    const present = presenterOf(schemaFrom(decided!, ...later), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule });
     expect(bodiesOf(blockOf(cells)).map(present)).toEqual(cells.map((cell) => {
       const fitted = fitCell(cell, decided!, wrap);
       if (fitted === undefined) return '{}';
@@ -64,7 +65,7 @@ test('each cell reads as it fits the type, and then as that was widened', () => 
 
 test('every text survives in a column of strings, however its block stores it', () => {
   fc.assert(fc.property(texts, (cells) => {
-    const present = presenterOf(schemaFrom('string'), { stored: 'cells', decidedAt: 1n, wrap: false, rule: 2 });
+    const present = presenterOf(schemaFrom('string'), { stored: 'cells', decidedAt: 1n, wrap: false, rule: currentRule });
     expect(bodiesOf(blockOf(cells)).map((body) => JSON.parse(present(body)).c)).toEqual(cells);
   }), { numRuns: 2_000 });
 });
@@ -110,7 +111,7 @@ describe('bodies are plain', () => {
       if (!isPlain(block.profile, schemaFrom(type), 1n)) return;
       plainCount += 1;
       const bodies = bodiesOf(block);
-      expect(bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: 2 }))).toEqual(bodies);
+      expect(bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule }))).toEqual(bodies);
     }), { numRuns: 5_000, examples: [[['1'], 'number', false]] });
     expect(plainCount).toBeGreaterThan(0);
   });
@@ -133,7 +134,7 @@ test('where columns follow their cells, what is taken fits, and what is refused 
     counts.taken += 1;
     const type = currentType(findColumn(decision.schema, 'c')!);
     for (const cell of cells) expect([cell, type, fitCell(cell, type, true) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
-    const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: 2 });
+    const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: currentRule });
     expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true) === undefined ? 0 : 1)));
   }), { numRuns: 10_000, examples: [[['a'], schemaOf([{ id: 'c', type: 'json' }], 1n)], [['1'], null]] });
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);

@@ -36,7 +36,7 @@ function shown(decision: SchemaDecision): string {
 }
 
 const big = '9007199254740993';
-const bigReason = 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly';
+const bigReason = 'does not fit the column\'s type number: a 64-bit floating-point number cannot hold it exactly';
 
 describe('without a schema', () => {
   test.each<[rows: string[], decision: string]>([
@@ -64,21 +64,19 @@ describe('without a schema', () => {
     [['{"__proto__":1,"10":2,"constructor":3}'], '__proto__:number! 10:number! constructor:number!'],
     [['{"$stashID":null}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
     [['{"a":1}', '{"a":1,"$rowID":1}'], 'column_id_reserved rows[1].$rowID: the column ID "$rowID" is reserved'],
-    [['{"a":1}', `{"a":${big}}`], `column_has_invalid_value rows[1].a: ${big} ${bigReason}`],
-    [[`{"a":[${big}]}`], `column_has_invalid_value rows[0].a: [${big}] ${bigReason}`],
-    [[`{"a":${big},"$stashID":1}`], `column_has_invalid_value rows[0].a: ${big} ${bigReason}`],
+    [['{"a":1}', `{"a":${big}}`], 'a:string!'],
+    [[`{"a":[${big}]}`], 'a:array<string>!'],
+    [[`{"a":{"b":${big}}}`], 'a:json!'],
+    [[`{"a":${big}}`, '{"a":"2024-01-01"}'], 'a:string!'],
     [[`{"$stashID":1,"a":${big}}`], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
     [['{"a":1,"b":1,"c":1,"d":1,"e":1}'], 'a:number! b:number! c:number! d:number! e:number!'],
     [['{"a":1,"b":1,"c":1}', '{"d":1,"e":1,"f":1}'], 'limit_exceeded the table would have 6 columns; at most 5 are allowed'],
-    [['{"a":1,"b":1,"c":1}', `{"d":1,"e":1,"f":${big}}`], `column_has_invalid_value rows[1].f: ${big} ${bigReason}`],
   ])('%j gives %s', (rows, decision) => {
     expect(shown(decide(null, 'abort', rows))).toBe(decision);
     expect(shown(decide(null, 'updateSchema', rows))).toBe(decision);
   });
 
   test.each<[rows: string[], decision: string]>([
-    [['{"a":1}', `{"a":${big}}`], 'a:number!'],
-    [[`{"a":${big}}`], 'a:string!'],
     [['{"$stashID":1}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
   ])('and dropColumns %j gives %s', (rows, decision) => expect(shown(decide(null, 'dropColumns', rows))).toBe(decision));
 });
@@ -97,7 +95,8 @@ describe('abort', () => {
     ['a:array<number>', ['{"a":1}'], 'column_has_invalid_value rows[0].a: 1 does not fit the column\'s type array<number>'],
     ['a:array<json>', ['{"a":[null]}'], 'column_has_invalid_value rows[0].a: [null] does not fit the column\'s type array<json>'],
     ['a:number', [`{"a":${big}}`], `column_has_invalid_value rows[0].a: ${big} ${bigReason}`],
-    ['a:json', [`{"a":{"b":${big}}}`], `column_has_invalid_value rows[0].a: {"b":${big}} ${bigReason}`],
+    ['a:json', [`{"a":{"b":${big}}}`], 'a:json'],
+    ['a:string', [`{"a":${big}}`], 'a:string'],
     ['a:number', ['{"b":null}'], 'column_id_not_found rows[0].b: the table has no column "b"'],
     ['a:number', ['{"constructor":1}'], 'column_id_not_found rows[0].constructor: the table has no column "constructor"'],
     ['a:number', ['{"$stashID":"s"}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
@@ -145,12 +144,11 @@ describe('updateSchema', () => {
     ['a:array<json>', ['{"a":{}}', '{"a":1}'], 'a:array<json>'],
     ['a:string', ['{"a":{}}'], 'a:json! *'],
     ['a:json', ['{"a":[]}'], 'a:json'],
-    ['a:json', [`{"a":${big}}`], `column_has_invalid_value rows[0].a: ${big} ${bigReason}`],
-    ['a:number', ['{"a":"x"}', `{"a":${big}}`], `column_has_invalid_value rows[1].a: ${big} ${bigReason}`],
-    ['a:array<number>', [`{"a":${big}}`], `column_has_invalid_value rows[0].a: ${big} ${bigReason}`],
-    ['a:number', [`{"b":${big}}`], `column_has_invalid_value rows[0].b: ${big} ${bigReason}`],
+    ['a:json', [`{"a":${big}}`], 'a:json'],
+    ['a:number', [`{"a":${big}}`], 'a:string! *'],
+    ['a:array<number>', [`{"a":${big}}`], 'a:array<string>! *'],
+    ['a:number', [`{"b":${big}}`], 'a:number b:string!'],
     ['a:number', ['{"$rowID":1}'], 'column_id_reserved rows[0].$rowID: the column ID "$rowID" is reserved'],
-    ['a:number', ['{"a":1}', `{"a":${big},"$stashID":1}`], `column_has_invalid_value rows[1].a: ${big} ${bigReason}`],
     ['a:number', ['{"a":1,"$stashID":1}', `{"a":${big}}`], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
     ['a:number b:date c:date d:date', ['{"e":1,"a":2}'], 'a:number b:date c:date d:date e:number!'],
     ['a:number b:date c:date d:date', ['{"e":1,"f":2}'], 'limit_exceeded the table would have 6 columns; at most 5 are allowed'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyPatch, sameCell } from '../../../src/values/patch-row.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
+import { currentRule } from '../../../src/values/rule.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
 
 const schema = schemaOf([
@@ -18,19 +19,19 @@ describe('a patch', () => {
     ['{"n":null,"s":null}', '{}'],
     ['{"n":"dropped","s":"y","unknown":1}', '{"n":1,"s":"y"}'],
   ])('%s gives %s', (patch, body) => {
-    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, 2)).toEqual({ body, changed: true });
+    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, currentRule)).toEqual({ body, changed: true });
   });
 
   test.each([
     '{}', '{"n":1}', '{"n":1.0}', '{"n":10e-1}', '{"s":"x"}', '{"s":"\\u0078"}', '{"l":null}', '{"n":"dropped"}', '{"unknown":1}',
     '{"l":1}',
   ])('%s changes nothing', (patch) => {
-    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, 2)).toEqual({ body: '{"n":1,"s":"x"}', changed: false });
+    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, currentRule)).toEqual({ body: '{"n":1,"s":"x"}', changed: false });
   });
 
   test('wraps what fits the items of an array column, where that is asked for', () => {
-    expect(applyPatch('{}', parseRow('{"l":1}'), schema, true, 2)).toEqual({ body: '{"l":[1]}', changed: true });
-    expect(applyPatch('{"l":[1]}', parseRow('{"l":1.0}'), schema, true, 2)).toEqual({ body: '{"l":[1]}', changed: false });
+    expect(applyPatch('{}', parseRow('{"l":1}'), schema, true, currentRule)).toEqual({ body: '{"l":[1]}', changed: true });
+    expect(applyPatch('{"l":[1]}', parseRow('{"l":1.0}'), schema, true, currentRule)).toEqual({ body: '{"l":[1]}', changed: false });
   });
 });
 

@@ -7,6 +7,7 @@ import { fitToken, widenToken } from '../../../src/values/fit-value.ts';
 import { classify } from '../../../src/values/json-value.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
 import { isPlain, presenterOf } from '../../../src/values/presentation.ts';
+import { currentRule } from '../../../src/values/rule.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
@@ -41,8 +42,16 @@ describe('a value under its type', () => {
     ['"1"', 'number', undefined],
     ['1', 'boolean', undefined],
     ['"true"', 'boolean', undefined],
-    ['9007199254740993', 'string', undefined],
-    ['9007199254740993', 'json', undefined],
+    ['9007199254740993', 'number', undefined],
+    ['9007199254740993', 'string', '"9007199254740993"'],
+    ['-9007199254740993', 'markdown', '"-9007199254740993"'],
+    ['9007199254740993', 'json', '"9007199254740993"'],
+    ['9007199254740993', 'dateTime', undefined],
+    ['{"9007199254740993": [1, 9007199254740993 ,9007199254740992], "b":-9007199254740993}', 'json',
+      '{"9007199254740993": [1, "9007199254740993" ,9007199254740992], "b":"-9007199254740993"}'],
+    ['[1, 9007199254740993]', 'array<string>', '["1","9007199254740993"]'],
+    ['[1, 9007199254740993]', 'array<number>', undefined],
+    ['[1, {"a":9007199254740993}]', 'array<json>', '[1,{"a":"9007199254740993"}]'],
     ['{"a": 1}', 'json', '{"a": 1}'],
     ['{"a":1}', 'string', undefined],
     ['[1, 2]', 'array<number>', '[1, 2]'],
@@ -66,7 +75,8 @@ describe('a value under its type', () => {
     ['[null]', 'array<json>', '[[null]]'],
     ['[1]', 'array<date>', undefined],
     ['1', 'date', undefined],
-    ['9007199254740993', 'array<json>', undefined],
+    ['9007199254740993', 'array<json>', '["9007199254740993"]'],
+    ['9007199254740993', 'array<number>', undefined],
   ])('%s as %s is %s when it may be wrapped', (token, type, presented) => expect(fitToken(token, type, true)).toBe(presented));
 
   test('reads back with the value that was sent, or with its text', () => {
@@ -77,8 +87,9 @@ describe('a value under its type', () => {
       const item = isArrayType(type) ? itemKind(type) : type;
       const asText = (value: unknown, text: string): unknown =>
         (item === 'string' || item === 'markdown') && typeof value !== 'string' ? text : value;
-      const sent = JSON.parse(token) as unknown;
       const texts = token.slice(1, -1).split(', ');
+      // Within `json` an integer that a double cannot hold is its text.
+      const sent = JSON.parse(item === 'json' ? token.replaceAll('9007199254740993', '"9007199254740993"') : token) as unknown;
       const expected = isArrayType(type) ? (sent as unknown[]).map((value, at) => asText(value, texts[at]!)) : asText(sent, token);
       expect(JSON.parse(presented)).toEqual(expected);
     }), { numRuns: 5000 });
@@ -127,13 +138,13 @@ describe('a row', () => {
     ['{"10":1,"__proto__":2}', '__proto__:number@1 10:number@1', 1n, '{"__proto__":2,"10":1}'],
     ['{}', 'a:number@1', 1n, '{}'],
   ])('%s under %s, received at %s, reads %s', (body, schema, decidedAt, presented) => {
-    expect(presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: 2 })(body)).toBe(presented);
+    expect(presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: currentRule })(body)).toBe(presented);
   });
 
   test('that was presented is only widened', () => {
     const schema = schemaFrom('a:number@1,array<number>@3 b:date@1,string@2');
-    expect(presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: 2 })('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
-    expect(presenterOf(schema, { stored: 'presented', decidedAt: 3n, wrap: false, rule: 2 })('{"a":[1]}')).toBe('{"a":[1]}');
+    expect(presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: currentRule })('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
+    expect(presenterOf(schema, { stored: 'presented', decidedAt: 3n, wrap: false, rule: currentRule })('{"a":[1]}')).toBe('{"a":[1]}');
   });
 
   test('that was presented once reads the same as one that is presented now', () => {
@@ -145,9 +156,9 @@ describe('a row', () => {
     }));
     fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
       const then: TableSchema = { columns: schema.columns.map((column) => ({ ...column, types: column.types.slice(0, 1) })) };
-      const receivedThen = presenterOf(then, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
-      const received = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
-      const presented = presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap, rule: 2 });
+      const receivedThen = presenterOf(then, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+      const received = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+      const presented = presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap, rule: currentRule });
       for (const row of rows) {
         const body = formatRow(row.filter(({ token }) => token !== 'null'));
         expect(presented(receivedThen(body))).toBe(received(body));
@@ -174,6 +185,8 @@ describe('bodies are plain', () => {
     [['{"a":true}'], 'a:boolean@1', 1n, true],
     [['{"a":1}', '{"a":[null]}', '{"a":{}}'], 'a:json@1', 1n, true],
     [['{"a":9007199254740993}'], 'a:json@1', 1n, false],
+    [['{"a":[1,{"b":9007199254740993}]}'], 'a:array<json>@1', 1n, false],
+    [['{"a":9007199254740992}'], 'a:json@1', 1n, true],
     [['{"a":[]}', '{"a":[1]}'], 'a:array<number>@1', 1n, true],
     [['{"a":[1]}'], 'a:array<string>@1', 1n, false],
     [['{"a":["x"]}'], 'a:array<string>@1', 1n, true],
@@ -195,7 +208,7 @@ describe('bodies are plain', () => {
       if (!isPlain(profile, schema, 1n)) return;
       plainCount += 1;
       const order = profile.columns.map(({ id }) => id);
-      const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
+      const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
       for (const row of rows) {
         const cells = row.filter(({ token }) => token !== 'null').sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
         expect(present(formatRow(cells))).toBe(formatRow(cells));
@@ -208,7 +221,7 @@ describe('bodies are plain', () => {
 test('as many cells are counted as dropped as rows lack', () => {
   const schemas = fc.tuple(anyType, anyType).map((types) => schemaOf(types.map((type, at) => ({ id: ['a', 'b'][at]!, type })), 1n));
   fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
-    const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: 2 });
+    const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
     const given = rows.map((row) => row.filter(({ token }) => token !== 'null'));
     const lost = given.reduce((sum, row) => sum + row.length - parseRow(present(formatRow(row))).length, 0);
     expect(countDropped(profileOf(rows, true), schema, wrap)).toBe(lost);

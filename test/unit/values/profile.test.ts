@@ -123,7 +123,7 @@ describe('a profile', () => {
     builder.column('a', 0, 0);
     const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };
     expect(builder.build(0, 0, 0)).toEqual(
-      { rows: 0, bytes: 0, rowBytesMax: 0, columns: [{ ...column, counts: [] }], rule: 2, dropped: 0 } satisfies Profile,
+      { rows: 0, bytes: 0, rowBytesMax: 0, columns: [{ ...column, counts: [] }], rule: 3, dropped: 0 } satisfies Profile,
     );
     expect(profileOfRows('{"a":null}').columns).toEqual([column]);
   });

@@ -3,33 +3,35 @@ import { describe, expect, test } from '@jest/globals';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { applyPatch, presenterOf } from '../../../src/values/presentation.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
-import { fitsBy } from '../../../src/values/rule.ts';
+import { fitsBy, type Rule } from '../../../src/values/rule.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
+
+const rules: readonly Rule[] = [1, 2, 3];
 
 const extended = '"2024-03-01T10:00:00Z"';
 const day = '"2024-03-01"';
 const blank = '"2024-03-01 10:00"';
 const basic = '"20240301T100000Z"';
 
-/** A value, the type of its column, and whether it fits by the first rule. All fit by the second. */
-const cases: readonly (readonly [token: string, type: ColumnType, byFirst: boolean])[] = [
-  [extended, 'dateTime', true], [day, 'dateTime', true], [blank, 'dateTime', false], [basic, 'dateTime', false],
-  [`[${extended},${day}]`, 'array<dateTime>', true], ['[]', 'array<dateTime>', true],
-  [`[${extended},${blank}]`, 'array<dateTime>', false], [`[${basic}]`, 'array<dateTime>', false],
-  [blank, 'string', true], [basic, 'json', true], [`[${blank}]`, 'array<string>', true], ['1', 'number', true],
+/** A value, the type of its column, and the first rule by which it fits. */
+const cases: readonly (readonly [token: string, type: ColumnType, since: Rule])[] = [
+  [extended, 'dateTime', 1], [day, 'dateTime', 1], [blank, 'dateTime', 2], [basic, 'dateTime', 2],
+  [`[${extended},${day}]`, 'array<dateTime>', 1], ['[]', 'array<dateTime>', 1],
+  [`[${extended},${blank}]`, 'array<dateTime>', 2], [`[${basic}]`, 'array<dateTime>', 2],
+  [blank, 'string', 1], [basic, 'json', 1], [`[${blank}]`, 'array<string>', 1], ['1', 'number', 1],
+  ['"9007199254740993"', 'string', 1], ['["9007199254740993"]', 'array<string>', 1], ['{"9007199254740993":"9007199254740993"}', 'json', 1],
 ];
 
-describe.each(cases)('%s in a column of %s', (token, type, byFirst) => {
+describe.each(cases)('%s in a column of %s', (token, type, since) => {
   const column = [{ id: 'c', type }];
 
-  test('fits, or not', () => {
-    expect(fitsBy(2, token, type)).toBe(true);
-    expect(fitsBy(1, token, type)).toBe(byFirst);
+  test.each(rules)('fits, or not, by rule %i', (rule) => {
+    expect(fitsBy(rule, { text: token, isCell: false }, token, type)).toBe(rule >= since);
   });
 
-  test.each([[1, byFirst], [2, true]] as const)('as it is read and patched by rule %i', (rule, fits) => {
+  test.each(rules)('as it is read and patched by rule %i', (rule) => {
     const body = `{"c":${token}}`;
-    const kept = fits ? body : '{}';
+    const kept = rule >= since ? body : '{}';
     expect(presenterOf(schemaOf(column, 1n), { stored: 'received', decidedAt: 1n, wrap: false, rule })(body)).toBe(kept);
     const cell = `{"c":${JSON.stringify(type === 'string' || !token.startsWith('"') ? token : JSON.parse(token))}}`;
     const ofCell = type === 'string' ? cell : kept;
@@ -40,8 +42,30 @@ describe.each(cases)('%s in a column of %s', (token, type, byFirst) => {
 
 test('a scalar that is wrapped fits by the rule too', () => {
   const column = schemaOf([{ id: 'c', type: 'array<dateTime>' }], 1n);
-  const read = (rule: 1 | 2): string => presenterOf(column, { stored: 'received', decidedAt: 1n, wrap: true, rule })(`{"c":${blank}}`);
+  const read = (rule: Rule): string => presenterOf(column, { stored: 'received', decidedAt: 1n, wrap: true, rule })(`{"c":${blank}}`);
   expect([read(1), read(2)]).toEqual(['{}', `{"c":[${blank}]}`]);
-  const patched = (rule: 1 | 2): string => applyPatch('{}', parseRow(`{"c":${basic}}`), column, true, rule).body;
+  const patched = (rule: Rule): string => applyPatch('{}', parseRow(`{"c":${basic}}`), column, true, rule).body;
   expect([patched(1), patched(2)]).toEqual(['{}', `{"c":[${basic}]}`]);
+});
+
+const big = '9007199254740993';
+const bigText = `"${big}"`;
+
+/** A value that came as JSON or as a cell, the type of its column, how it reads, and the first rule by which it fits. */
+test.each<readonly [form: 'received' | 'cells', token: string, type: ColumnType, read: string, since: Rule]>([
+  ['received', big, 'string', bigText, 3], ['received', big, 'markdown', bigText, 3], ['received', big, 'json', bigText, 3],
+  ['received', `[1,${big}]`, 'array<string>', `["1",${bigText}]`, 3], ['received', `[${big}]`, 'json', `[${bigText}]`, 3],
+  ['received', `{"a":${big}}`, 'json', `{"a":${bigText}}`, 3], ['received', big, 'array<string>', `[${bigText}]`, 3],
+  ['received', `{"a":${big}.0}`, 'json', `{"a":${big}.0}`, 1], ['received', '[1,2]', 'array<string>', '["1","2"]', 1],
+  ['cells', bigText, 'string', bigText, 1], ['cells', bigText, 'array<string>', `[${bigText}]`, 1], ['cells', bigText, 'json', bigText, 3],
+  ['cells', `"No ${big}"`, 'array<markdown>', `["No ${big}"]`, 1], ['cells', `"id:${big}"`, 'array<uri>', `["id:${big}"]`, 1], ['cells', `"id:${big}"`, 'uri', `"id:${big}"`, 1],
+  ['cells', `"[1,${big}]"`, 'array<string>', `["1",${bigText}]`, 3], ['cells', `"[1,${big}]"`, 'string', `"[1,${big}]"`, 1],
+  ['cells', `"[${big}]"`, 'json', `[${bigText}]`, 3], ['cells', '"[9]"', 'array<string>', '["9"]', 1], ['cells', '12', 'string', '"12"', 1],
+])('what came %s as %s in a column of %s reads %s since rule %i', (stored, token, type, read, since) => {
+  const schema = schemaOf([{ id: 'c', type }], 1n);
+  for (const rule of rules) {
+    const body = presenterOf(schema, { stored, decidedAt: 1n, wrap: true, rule })(`{"c":${token}}`);
+    expect([rule, body]).toEqual([rule, rule >= since ? `{"c":${read}}` : '{}']);
+    if (stored === 'received') expect([rule, applyPatch('{}', parseRow(`{"c":${token}}`), schema, true, rule).body]).toEqual([rule, body]);
+  }
 });
