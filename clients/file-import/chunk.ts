@@ -1,4 +1,6 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+
 /** Upper bounds of a chunk. */
 export interface ChunkLimits {
   readonly rows: number;
@@ -27,6 +29,8 @@ export interface Chunk {
 export interface Cutter {
   /** The media type of the chunks. */
   readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
+  /** How CSV and TSV in the chunks are to be read. Complete once there is a chunk. */
+  readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
   /** Takes the next bytes, without keeping them, and returns the chunks that are full. */

@@ -17,6 +17,7 @@ const [open, separator, close] = [Buffer.from('['), Buffer.from(','), Buffer.fro
 /** Buffers unread bytes: at most one unfinished object. */
 export class JsonCutter implements Cutter {
   readonly mediaType = 'application/json';
+  readonly form = {};
   readonly headerLine = null;
   readonly #isLines: boolean;
   readonly #scanner = new RowScanner([], defaultRowLimits);

@@ -2,7 +2,6 @@
 import type { RowBlock } from '../../src/formats/block-writer.ts';
 import { leftOut } from '../../src/formats/delimited-header.ts';
 import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
@@ -30,16 +29,15 @@ export interface PreviewOptions {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** What a person said of the file. Without a delimiter, that is a tab for TSV, and for CSV it is recognised from the first records. */
-  readonly form?: DelimitedForm;
-  readonly delimiter?: Delimiter | undefined;
+  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  readonly form?: DelimitedForm | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
 }
 
 export interface Preview {
   /** The one that was given or recognised; null for JSON. */
-  readonly delimiter: Delimiter | null;
+  readonly delimiter: string | null;
   readonly columns: readonly PreviewedColumn[];
   /** The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value. */
   readonly rows: readonly (readonly (string | null)[])[];
@@ -59,43 +57,39 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, form = {}, delimiter = form.delimiter as Delimiter | undefined, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
-  let recognised: Delimiter = format === 'tsv' ? '\t' : ',';
-  const onRecognised = (found: Delimiter): void => {
-    recognised = found;
-  };
-  const cutter = cutterFor(format, { limits, delimiter, onRecognised });
+export async function preview(source: Source, { format, encoding, form, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+  const cutter = cutterFor(format, { limits, form });
   const chunks = cutFile(source, encoding, cutter, signal);
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
-  const read = readTable(chunk, cutter, onSchemaError, form);
+  const read = readTable(chunk, cutter, onSchemaError);
   return {
-    delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
+    delimiter: cutter.mediaType === 'application/json' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
     ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode, form: DelimitedForm): Pick<Preview, 'columns' | 'rows' | 'notes' | 'textColumns'> {
+function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes' | 'textColumns'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
     return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
   };
-  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed, form);
+  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
-  const inferredTexts = columns.filter(({ id, type }) => type === 'string' && !Object.hasOwn(form.types ?? {}, id)).map(({ id }) => id);
+  const inferredTexts = columns.filter(({ id, type }) => type === 'string' && !Object.hasOwn(cutter.form.types ?? {}, id)).map(({ id }) => id);
   return { columns, rows: firstRows(blocks, decided.schema), notes: remarks.notes, textColumns: findTextColumns(chunk, blocks, new Set(inferredTexts)) };
 }
 
-function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile, form: DelimitedForm): ChunkRows {
+function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
   try {
-    return readChunk(chunk, cutter, dropsCells, form);
+    return readChunk(chunk, cutter, dropsCells);
   } catch (error) {
     throw error instanceof MalformedBody ? malformed(error.message) : error;
   }

@@ -1,4 +1,3 @@
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
@@ -8,10 +7,10 @@ import type { Chunk, Cutter } from './chunk.ts';
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /** The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes. `dropsCells`: whether cells that no row may hold are left out. */
-export function readChunk({ body }: Chunk, { mediaType }: Cutter, dropsCells: boolean, form: DelimitedForm = {}): ChunkRows {
+export function readChunk({ body }: Chunk, { mediaType, form }: Cutter, dropsCells: boolean): ChunkRows {
   const reader = mediaType === 'application/json'
     ? new JsonRowReader({ form: 'rows', dropsCells })
-    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', dropsCells, form });
+    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', form, dropsCells });
   const first = [...reader.push(body)];
   const { blocks, remarks } = reader.end();
   if (reader.refusal !== null) throw new MalformedBody('request_validation_error', reader.refusal.message);

@@ -27,7 +27,7 @@ function record<S extends z.ZodType>(value: S, jsonSchema: object, description: 
 }
 
 /** The characters that a mark can be, as a part of a regular expression. */
-const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff]';
+const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff\\ufffd]';
 
 function mark(description: string) {
   return z.string().refine(isMark, 'must be one character').optional().meta({ description, jsonSchema: { type: 'string', pattern: `^${markPattern}$` } });
