@@ -1,19 +1,16 @@
 /** Which column of a file goes into which column of a table. */
+import { matchColumns } from '../../../clients/file-import/match-columns.ts';
 import { titleOf, type Column } from '../tables/column-types.ts';
 
 /** By name in the file: the ID of a column of the table, or of a new one. */
 export type Targets = Readonly<Record<string, string>>;
 
-/** Where each column goes: as somebody chose; else into the column with this ID, else into the one that is shown under this name, else into a new one. */
+/** Where each column goes: as somebody chose; else into the column that its name means; else into a new one. */
 export function targetsOf(names: readonly string[], columns: readonly Column[], chosen: Targets): Targets {
-  const ids = new Set(columns.map(({ id }) => id));
-  const taken = new Set(names.map((name) => chosen[name] ?? name).filter((id) => ids.has(id)));
-  return Object.fromEntries(names.map((name) => {
-    if (Object.hasOwn(chosen, name)) return [name, chosen[name]!];
-    if (ids.has(name)) return [name, name];
-    const titled = columns.filter((column) => titleOf(column) === name && !taken.has(column.id));
-    return [name, titled.length === 1 ? titled[0]!.id : name];
-  }));
+  const open = names.filter((name) => !Object.hasOwn(chosen, name));
+  const taken = new Set(names.filter((name) => Object.hasOwn(chosen, name)).map((name) => chosen[name]));
+  const { columns: meant } = matchColumns(open, columns.filter(({ id }) => !taken.has(id)));
+  return Object.fromEntries(names.map((name) => [name, Object.hasOwn(chosen, name) ? chosen[name]! : meant[name] ?? name]));
 }
 
 /** The targets that differ from the names; undefined if none does. */
