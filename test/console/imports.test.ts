@@ -47,7 +47,7 @@ test('a file is shown as it is read, and becomes a table', async () => {
   expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('as recognised: semicolons');
   await look(page, 'import-preview');
   await page.getByLabel('Separator').selectOption('vertical bars');
-  await page.getByRole('alert').getByText('Line 3: cell 1: "\\"Schw;eiz\\";" has something behind its closing quote').waitFor();
+  await page.getByRole('alert').getByText('Line 3: ["Land;Betrag"]: "\\"Schw;eiz\\";" has something behind its closing quote').waitFor();
   await page.getByLabel('Separator').selectOption('semicolons');
   await firstRow(page, 'Schw;eiz');
   expect(await page.getByLabel('Name of the table').inputValue()).toBe('umsatz');
@@ -131,6 +131,8 @@ test('every form of a file can be said, and where its columns go', async () => {
   const target = page.getByLabel('Column of the table for Full name');
   await until(async () => expect(await target.locator('option:checked').innerText()).toBe('Full name'));
   await page.getByLabel('Column of the table for Zahl').selectOption('Full name');
+  expect(await target.locator('option:checked').innerText()).toBe('a new column');
+  await target.selectOption('Full name');
   await page.getByRole('alert').getByText('Full name and Zahl cannot both go into Full name.').waitFor();
   await page.getByLabel('Column of the table for Zahl').selectOption('n');
   await look(page, 'import-targets');
