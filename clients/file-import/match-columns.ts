@@ -1,4 +1,5 @@
 /** Which columns of a table the names in a header mean. */
+import { rowIdKey } from '../../src/formats/row-scanner.ts';
 
 /** A column as the table describes it. */
 export interface NamedColumn {
@@ -33,7 +34,7 @@ export function matchColumns(names: readonly string[], table: readonly NamedColu
     if (name.normalize('NFC') !== id) columns[name] = id;
   }
   const byDisplayName = open.filter((name) => {
-    const shown = name === '' ? [] : table.filter(({ id, displayName }) => displayName !== undefined && sameText(displayName, name) && !taken.has(id));
+    const shown = name === '' || name === rowIdKey ? [] : table.filter(({ id, displayName }) => displayName !== undefined && sameText(displayName, name) && !taken.has(id));
     if (shown.length !== 1) return false;
     columns[name] = shown[0]!.id;
     return true;
