@@ -92,7 +92,7 @@ function describe(id: string, cells: readonly Cell[], present: CellForm): TextCo
   const better = others.filter(({ misfits }) => misfits.length === least && (now === null || least < now.misfits.length));
   const best = better[0] ?? now;
   if (best === null) return null;
-  const misfits = cells.filter(({ text }) => kindOf(text, present) !== best.kind);
+  const misfits = cells.filter(({ text }) => !fits(text, best.kind, present));
   const remedies = (better.length > 0 ? better : [best]).flatMap((reading) => remedyOf(reading, cells, present) ?? []);
   return { id, almost: best.kind, cells: cells.length, misfits: misfits.length, first: misfits.slice(0, firstMax).map(({ line, text }) => ({ line, text: excerptOf(text) })), remedies };
 }
@@ -110,7 +110,7 @@ function read(cells: readonly Cell[], form: CellForm): Reading | null {
   const sample = mostFrequent(cells.slice(0, sampleCells), form);
   if (sample === null) return null;
   const kind = cells.length > sampleCells ? mostFrequent(cells, form) : sample;
-  return kind === null ? null : { form, kind, misfits: cells.filter(({ text }) => kindOf(text, form) !== kind) };
+  return kind === null ? null : { form, kind, misfits: cells.filter(({ text }) => !fits(text, kind, form)) };
 }
 
 function mostFrequent(cells: readonly Cell[], form: CellForm): Kind | null {
@@ -119,6 +119,9 @@ function mostFrequent(cells: readonly Cell[], form: CellForm): Kind | null {
     const kind = kindOf(text, form);
     if (kind !== null) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
+  // A date is a moment too.
+  const moments = counts.get('dateTime');
+  if (moments !== undefined) counts.set('dateTime', moments + (counts.get('date') ?? 0));
   const [kind, count] = [...counts].toSorted(([, a], [, b]) => b - a)[0] ?? [null, 0];
   return 2 * count >= cells.length ? kind : null;
 }
@@ -128,11 +131,16 @@ function kindOf(text: string, form: CellForm): Kind | null {
   return kinds.find((kind) => kind === natural) ?? null;
 }
 
+function fits(text: string, kind: Kind, form: CellForm): boolean {
+  const found = kindOf(text, form);
+  return found === kind || (found === 'date' && kind === 'dateTime');
+}
+
 /** Null if the column would be text all the same. */
 function remedyOf({ form, kind, misfits }: Reading, cells: readonly Cell[], present: CellForm): Remedy | null {
   const nulls = [...new Set(misfits.map(({ text }) => text))];
   if (!canBeNull(nulls)) return null;
-  const read = cells.filter(({ text }) => kindOf(text, form) === kind && kindOf(text, present) !== kind).map(({ text }) => text);
+  const read = cells.filter(({ text }) => fits(text, kind, form) && !fits(text, kind, present)).map(({ text }) => text);
   // One that shows the decimal mark.
   const shown = read.find((text) => form.numbers !== 'plain' && text.includes(form.numbers)) ?? read[0];
   return {

@@ -8,6 +8,7 @@ import { classify, type Classified } from '../../src/values/json-value.ts';
 import { isAtMost } from '../../src/values/lattice.ts';
 import { holdsCells } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
+import { cellFormOf } from '../../src/values/rule.ts';
 import { lineOfRow } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { PreviewOptions } from './preview.ts';
@@ -85,7 +86,7 @@ function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, Ex
       const column = changed.get(id);
       if (column === undefined) continue;
       const shown = token.startsWith('"') ? decodeString(token) : token;
-      if (!fits(areCells ? classifyCell(shown, allTypes) : classify(token, allTypes), column)) yield { id, row, text: shown };
+      if (!fits(areCells ? classifyCell(shown, allTypes, cellFormOf(profile.rule)) : classify(token, allTypes), column)) yield { id, row, text: shown };
     }
   }
 }

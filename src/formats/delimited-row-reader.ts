@@ -1,5 +1,6 @@
 /** CSV (RFC 4180) and TSV bodies as streams of row blocks, in bounded memory (spec 4.2, decisions 2 and 6). */
 import { isUtf8 } from 'node:buffer';
+import { ruleOfCells } from '../values/rule.ts';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
@@ -11,6 +12,7 @@ import type { DelimitedRecord, Delimiter } from './delimited-records.ts';
 import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from './dialect.ts';
 import { backslash, blank, quote } from './json-scanner.ts';
 import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
+import { emptyOf } from './null-texts.ts';
 import { firstMistake, type Mistake } from './record-splitter.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
@@ -56,6 +58,8 @@ interface Body {
 export class DelimitedRowReader implements RowReader {
   #dialect: Dialect;
   readonly #form: DelimitedForm;
+  /** The texts of cells that are empty, unless they are quoted. */
+  readonly #nulls: ReadonlySet<string>;
   readonly #skipped: SkippedLines;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
@@ -90,6 +94,7 @@ export class DelimitedRowReader implements RowReader {
   constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
     this.#dialect = dialectOf(form, delimiter);
     this.#form = form;
+    this.#nulls = new Set(form.null);
     this.#skipped = new SkippedLines(form.skipLines ?? 0);
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
@@ -290,17 +295,19 @@ export class DelimitedRowReader implements RowReader {
     if (mistake !== null && (isLast || !mistake.isOpen)) this.#refuse(mistake);
   }
 
-  #readRecord(record: DelimitedRecord): void {
+  #readRecord(received: DelimitedRecord): void {
+    let record = received;
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
-      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) : null;
+      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
       this.#body = { header, writer };
       this.#refusal = header.refusal;
       if (!isAbsent) return;
     }
     const { header, writer } = this.#body;
+    if (this.#nulls.size > 0) record = emptyOf(record, this.#nulls);
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }

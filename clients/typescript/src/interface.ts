@@ -2469,6 +2469,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -2637,6 +2651,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -2984,6 +3012,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -3564,6 +3606,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };

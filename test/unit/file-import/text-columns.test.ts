@@ -35,6 +35,7 @@ test.each<[what: string, cells: string[], found: Partial<TextColumn> | null]>([
     remedies: [{ form: { dateFormat: 'd/m/y' }, example: { text: '03/04/2024', becomes: '2024-04-03' } }, { form: { dateFormat: 'm/d/y' }, example: { text: '03/04/2024', becomes: '2024-03-04' } }],
   }],
   ['a day that is none', ['2024-03-01', 'soon', '2024-03-02'], { almost: 'date', misfits: 1, first: [{ line: 3, text: 'soon' }], remedies: [{ form: { null: ['soon'] }, example: null }] }],
+  ['days with and without a time', ['2024-03-01', '2024-03-02T10:00', 'NA', '2024-03-03'], { almost: 'dateTime', misfits: 1, first: [{ line: 4, text: 'NA' }] }],
   ['truth', ['true', 'false', '?'], { almost: 'boolean', remedies: [{ form: { null: ['?'] }, example: null }] }],
   ['texts', ['a', 'b', '1'], null],
   ['numbers', ['1', '2'], null],

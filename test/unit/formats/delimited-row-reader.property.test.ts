@@ -11,6 +11,7 @@ import { allTypes, columnTypes, typeBit } from '../../../src/values/column-type.
 import { storedAs } from '../../../src/values/profile.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
+import { plainCells } from '../../../src/values/rule.ts';
 import { cellText } from '../values/cell-texts.ts';
 import { cuts, expectSameBlocksInChunks, expectSameInChunks } from './in-chunks.ts';
 import { withMistakes } from './json-text.ts';
@@ -66,7 +67,7 @@ describe('what is accepted', () => {
       const columns = ids.map((id, at) => builder.column(id, 0, at));
       rows.forEach((row, index) => row.forEach((text, at) => {
         if (text === '') return;
-        const { fits, natural, stored } = classifyCell(text, allTypes);
+        const { fits, natural, stored } = classifyCell(text, allTypes, plainCells);
         builder.add(columns[at]!, index, at, fits, natural, stored, () => JSON.stringify(text));
       }));
       for (const column of columns) {
@@ -82,7 +83,7 @@ describe('what is accepted', () => {
       const { blocks } = readCells([Papa.unparse([['c'], ...cells.map((text) => [text])], { quotes: true })]);
       const [{ misfits }] = concatenateAll(blocks.map((block) => block.profile)).columns as [Profile['columns'][number]];
       for (const type of columnTypes) {
-        const first = cells.findIndex((text) => fitCell(text, type, false) === undefined && !(type === 'json' && text.trim() === 'null'));
+        const first = cells.findIndex((text) => fitCell(text, type, false, plainCells) === undefined && !(type === 'json' && text.trim() === 'null'));
         const misfit = misfits.find(({ types }) => (types & typeBit(type)) !== 0);
         expect([type, misfit?.row ?? -1]).toEqual([type, first]);
       }
