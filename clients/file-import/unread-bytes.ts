@@ -16,6 +16,8 @@ export class UnreadBytes {
   /** The number of the line that contains `#lineAt`. */
   #line: number;
   #lineAt = 0;
+  /** Whether there was a carriage return. Without one, line feeds are looked for with less effort. */
+  #hasReturns = false;
   /** Whether a carriage return stands before it: a line feed there belongs to the same line end. */
   #sawReturn = false;
 
@@ -26,6 +28,7 @@ export class UnreadBytes {
 
   append(piece: Uint8Array): void {
     if (this.end + piece.length >= this.bytes.length) this.#makeRoom(piece.length);
+    this.#hasReturns ||= piece.includes(carriageReturn);
     this.bytes.set(piece, this.end);
     this.end += piece.length;
     this.bytes[this.end] = 0;
@@ -33,6 +36,18 @@ export class UnreadBytes {
 
   /** The number of the line that contains a byte: lines end with a line feed, a carriage return, or both. Positions must not decrease between calls. */
   lineOf(position: number): number {
+    if (this.#hasReturns) this.#countLineEnds(position);
+    else this.#countLineFeeds(position);
+    this.#lineAt = Math.max(this.#lineAt, position);
+    return this.#line;
+  }
+
+  #countLineFeeds(position: number): void {
+    const bytes = this.bytes.subarray(0, position);
+    for (let at = bytes.indexOf(lineFeed, this.#lineAt); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) this.#line += 1;
+  }
+
+  #countLineEnds(position: number): void {
     const { bytes } = this;
     let line = this.#line;
     let sawReturn = this.#sawReturn;
@@ -43,8 +58,6 @@ export class UnreadBytes {
     }
     this.#line = line;
     this.#sawReturn = sawReturn;
-    this.#lineAt = Math.max(this.#lineAt, position);
-    return line;
   }
 
   /** Throws unless these bytes are UTF-8. They must not begin or end within a character. */

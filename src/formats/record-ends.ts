@@ -44,12 +44,15 @@ export class RecordEnds {
   find(bytes: Uint8Array, from: number, end: number, isLast: boolean, visit: (textEnd: number, next: number, isComment: boolean) => void): number {
     const { delimiter, quote, escape, comment } = this.#marks;
     const ends = this.#ends;
+    const quoteByte = quote?.[0];
+    const escapeByte = escape?.[0];
     const last = isLast ? end : end - bytesAhead;
     let place = this.#place;
     let at = from;
     while (at < last) {
-      const byte = bytes[at]!;
       if (place === 'quoted') {
+        while (at < last && bytes[at] !== quoteByte && bytes[at] !== escapeByte) at += 1;
+        if (at >= last) break;
         if (escape !== null && isAt(bytes, at, end, escape)) {
           at += escape.length;
           if (isAt(bytes, at, end, quote!)) at += quote!.length;
@@ -68,6 +71,7 @@ export class RecordEnds {
         place = comment !== null && isAt(bytes, at, end, comment) ? 'comment' : 'cell';
       }
       if (place === 'cell') {
+        const byte = bytes[at]!;
         if (quote !== null && isAt(bytes, at, end, quote)) {
           at += quote.length;
           place = 'quoted';
@@ -81,9 +85,10 @@ export class RecordEnds {
         }
         place = 'unquoted';
       }
-      if (ends[byte] === 0) {
-        at += 1;
-      } else if (isLineEnd(byte)) {
+      while (at < last && ends[bytes[at]!] === 0) at += 1;
+      if (at >= last) break;
+      const byte = bytes[at]!;
+      if (isLineEnd(byte)) {
         const textEnd = at;
         at += byte === carriageReturn && at + 1 < end && bytes[at + 1] === lineFeed ? 2 : 1;
         visit(textEnd, at, place === 'comment');
