@@ -1,5 +1,6 @@
 /** What a person says of the form of a file, as the controls hold it. */
-import { dateFormats, type DateFormat, type DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import { dateFormats, skipLinesMax, type DateFormat, type DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import { conflictIn, isMark } from '../../../src/formats/dialect.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 
@@ -34,25 +35,32 @@ export function countFurther(draft: FormDraft): number {
   return further.filter((name) => draft[name] !== plainDraft[name]).length;
 }
 
-/** The form that was said. Throws an Error that says which control has a text that it does not take. */
-export function formOfDraft(draft: FormDraft): DelimitedForm {
+/** The controls of marks, by parameter. */
+const markControls = { delimiter: 'Separator', quote: 'Quotes around cells', escape: 'A quote within quotes', comment: 'Comments begin with' } as const;
+
+/**
+ * The form that was said. Throws an Error that says which control has a text that it does not take.
+ * @param usual what separates cells if nobody says it
+ */
+export function formOfDraft(draft: FormDraft, usual: ',' | '\t'): DelimitedForm {
   const nulls = nullsOf(draft.nulls);
   const skipLines = draft.skipLines.trim() === '' ? 0 : linesOf(draft.skipLines);
   const form: DelimitedForm = {
     ...(draft.header === 'absent' && { header: 'absent' }),
-    ...(draft.delimiter !== '' && { delimiter: characterOf('Separator', draft.delimiter) }),
-    ...(draft.quote !== '' && { quote: draft.quote === 'none' ? 'none' : characterOf('Quotes', draft.quote) }),
-    ...(draft.escape !== '' && { escape: characterOf('A quote within quotes', draft.escape) }),
+    ...(draft.delimiter !== '' && { delimiter: markOf('delimiter', draft.delimiter) }),
+    ...(draft.quote !== '' && { quote: draft.quote === 'none' ? 'none' : markOf('quote', draft.quote) }),
+    ...(draft.escape !== '' && { escape: markOf('escape', draft.escape) }),
     ...(draft.isLenient && { lenient: true }),
     ...(skipLines > 0 && { skipLines }),
-    ...(draft.comment !== '' && { comment: characterOf('Comments begin with', draft.comment) }),
+    ...(draft.comment !== '' && { comment: markOf('comment', draft.comment) }),
     ...(draft.renamesDuplicates && { duplicateColumns: 'rename' }),
     ...(nulls.length > 0 && { null: nulls }),
     ...(draft.decimal !== '' && { decimal: draft.decimal }),
     ...(draft.dateFormat !== '' && { dateFormat: draft.dateFormat }),
     ...(Object.keys(draft.types).length > 0 && { types: draft.types }),
   };
-  if (form.delimiter !== undefined && form.delimiter === (form.quote ?? '"')) throw new Error('Separator: cells cannot be separated by the quotes around them.');
+  const conflict = conflictIn(form, usual);
+  if (conflict !== null) throw new Error(`${markControls[conflict.name]}: this ${conflict.reason}.`);
   return form;
 }
 
@@ -73,8 +81,8 @@ function nullsOf(text: string): string[] {
   return text.split(',').map((each) => each.trim()).filter((each) => each !== '');
 }
 
-function characterOf(control: string, text: string): string {
-  if ([...text].length !== 1 || /[\r\n\0]/.test(text)) throw new Error(`${control}: one character is needed.`);
+function markOf(name: keyof typeof markControls, text: string): string {
+  if (!isMark(text)) throw new Error(`${markControls[name]}: one character is needed.`);
   return text;
 }
 
@@ -86,5 +94,6 @@ function linesOf(text: string): number {
     throw new Error(`Lines before the header: ${(error as Error).message}`, { cause: error });
   }
   if (!Number.isSafeInteger(lines) || lines < 0) throw new Error('Lines before the header: a whole number is needed.');
+  if (lines > skipLinesMax) throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be passed over.`);
   return lines;
 }

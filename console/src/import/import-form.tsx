@@ -50,7 +50,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const [encoding, setEncoding] = useState<string>(encodings[0][0]);
   const [onSchemaError, setOnSchemaError] = useState<OnSchemaError>('abort');
   const isDelimited = format === 'csv' || format === 'tsv';
-  const said = isDelimited ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }) : { form: {}, problem: null };
+  const said = isDelimited ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }, format === 'tsv' ? '\t' : ',') : { form: {}, problem: null };
   const reading = { format, form: said.form, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
   const preview = usePreview(file, said.problem === null ? reading : null);
   const target = useTarget(kind === 'create' ? '' : chosen);
@@ -142,9 +142,9 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
 }
 
 /** What the controls say, or which of them has a text that it does not take. */
-function readDraft(draft: FormDraft): { readonly form: DelimitedForm; readonly problem: string | null } {
+function readDraft(draft: FormDraft, usual: ',' | '\t'): { readonly form: DelimitedForm; readonly problem: string | null } {
   try {
-    return { form: formOfDraft(draft), problem: null };
+    return { form: formOfDraft(draft, usual), problem: null };
   } catch (error) {
     return { form: {}, problem: describeError(error) };
   }

@@ -16,22 +16,23 @@ test.each<[said: Partial<FormDraft>, form: DelimitedForm]>([
   [{ nulls: 'NA, NULL,-' }, { null: ['NA', 'NULL', '-'] }],
   [{ types: { zip: 'string' } }, { types: { zip: 'string' } }],
 ])('%j says %j', (said, form) => {
-  expect(formOfDraft({ ...plainDraft, ...said })).toEqual(form);
+  expect(formOfDraft({ ...plainDraft, ...said }, ',')).toEqual(form);
 });
 
 test.each<[said: Partial<FormDraft>, message: string]>([
-  [{ delimiter: '::' }, 'Separator: one character is needed.'], [{ delimiter: '"' }, 'Separator: cells cannot be separated by the quotes around them.'],
+  [{ delimiter: '::' }, 'Separator: one character is needed.'], [{ delimiter: '"' }, 'Quotes around cells: this must not be the delimiter too.'],
   [{ comment: '//' }, 'Comments begin with: one character is needed.'], [{ skipLines: 'two' }, 'Lines before the header: two is not a number.'],
   [{ skipLines: '1.5' }, 'Lines before the header: a whole number is needed.'], [{ skipLines: '-1' }, 'Lines before the header: a whole number is needed.'],
+  [{ quote: "'", comment: "'" }, 'Comments begin with: this must not be the quote too.'], [{ skipLines: '1000001' }, 'Lines before the header: at most 1,000,000 can be passed over.'],
   [{ skipLines: '9007199254740993' }, 'Lines before the header: 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
 ])('%j is refused: %s', (said, message) => {
-  expect(() => formOfDraft({ ...plainDraft, ...said })).toThrow(message);
+  expect(() => formOfDraft({ ...plainDraft, ...said }, ',')).toThrow(message);
 });
 
 test('what a remedy says is added to what was said', () => {
   const said = withForm({ ...plainDraft, nulls: 'NA', header: 'absent' }, { null: ['-', 'NA'], decimal: ',' });
-  expect(formOfDraft(said)).toEqual({ header: 'absent', null: ['NA', '-'], decimal: ',' });
-  expect(formOfDraft(withForm(said, { dateFormat: 'm/d/y' }))).toEqual({ header: 'absent', null: ['NA', '-'], decimal: ',', dateFormat: 'm/d/y' });
+  expect(formOfDraft(said, ',')).toEqual({ header: 'absent', null: ['NA', '-'], decimal: ',' });
+  expect(formOfDraft(withForm(said, { dateFormat: 'm/d/y' }), ',')).toEqual({ header: 'absent', null: ['NA', '-'], decimal: ',', dateFormat: 'm/d/y' });
   expect([countFurther(plainDraft), countFurther(said), countFurther({ ...said, isLenient: true })]).toEqual([0, 1, 2]);
 });
 
