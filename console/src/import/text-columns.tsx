@@ -20,9 +20,9 @@ export function TextColumns({ columns, onRemedy }: TextColumnsProps): ReactEleme
       {columns.map((column) => (
         <li key={column.id}>
           <b>{column.id}</b> is text: {showNumber(column.misfits)} of {showCount(column.cells, 'cell')} {column.misfits === 1 ? 'is' : 'are'} not {names[column.almost][column.misfits === 1 ? 0 : 1]}:{' '}
-          {column.first.map(({ text, line }, at) => <Fragment key={line}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(line)}</Fragment>)}{column.misfits > column.first.length && ' and others'}.
+          {column.first.map(({ text, line }, at) => <Fragment key={line}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(line)}</Fragment>)}{column.misfits > column.first.length && ' and others'}.{' '}
           {onRemedy !== null && column.remedies.map((remedy) => <button key={textOf(remedy)} type="button" onClick={() => onRemedy(remedy.form)}>{textOf(remedy)}</button>)}
-          {onRemedy === null && column.remedies.length > 0 && <> To change that, import the file again and choose <q>{textOf(column.remedies[0]!)}</q>.</>}
+          {onRemedy === null && column.remedies.length > 0 && <>To change that, import the file again and choose <q>{textOf(column.remedies[0]!)}</q>.</>}
         </li>
       ))}
     </ul>
