@@ -33,6 +33,8 @@ export interface Cutter {
   readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
+  /** What was made of forms that are not by the book, as far as the file was read. */
+  readonly notes?: readonly string[];
   /** Takes the next bytes, without keeping them, and returns the chunks that are full. */
   push(bytes: Uint8Array): Iterable<Chunk>;
   /** Returns the remaining chunks. A file yields at least one chunk, even without rows. */

@@ -1,5 +1,6 @@
 /** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
 import { formParameters, type DelimitedForm } from '../../src/formats/delimited-form.ts';
+import { notesMax } from '../../src/formats/row-reader.ts';
 import { eachInParallel } from '../../src/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
@@ -105,6 +106,7 @@ async function fill({ encoding, parallel, signal, onProgress }: FileImport, work
   let rows = 0;
   let bytes = 0;
   const remarks = new FileRemarks();
+  const { cutter } = work;
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
     remarks.add(await toldInFile(work, serial, () => put(work, serial, body)));
     rows += chunkRows;
@@ -112,7 +114,8 @@ async function fill({ encoding, parallel, signal, onProgress }: FileImport, work
     onProgress(rows, bytes);
   };
   await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
-  return remarks.take();
+  const { notes, shortLines } = remarks.take();
+  return { shortLines, notes: [...cutter.notes ?? [], ...notes].slice(0, notesMax) };
 }
 
 async function put({ stash, cutter }: Work, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {

@@ -84,7 +84,7 @@ function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Pr
   if ('refusal' in decided) throw malformed(decided.refusal.message);
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
   const inferredTexts = columns.filter(({ id, type }) => type === 'string' && !Object.hasOwn(cutter.form.types ?? {}, id)).map(({ id }) => id);
-  return { columns, rows: firstRows(blocks, decided.schema), notes: remarks.notes, textColumns: findTextColumns(chunk, blocks, new Set(inferredTexts)) };
+  return { columns, rows: firstRows(blocks, decided.schema), notes: [...cutter.notes ?? [], ...remarks.notes], textColumns: findTextColumns(chunk, blocks, new Set(inferredTexts)) };
 }
 
 function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {

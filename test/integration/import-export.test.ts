@@ -81,6 +81,20 @@ describe('files of each format go in and come out', () => {
     }
   });
 
+  test('JSON is read in the forms that people have', async () => {
+    const big = await fileOf('snowflake.json', ['[{"id":1610521604143693812,"n":"a"},{"id":7}]']);
+    expect(await tablog(['import', big, '--table', 'snowflake'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await output('export', 'snowflake', '--format', 'ndjson')).toBe('{"id":"1610521604143693812","n":"a"}\n{"id":"7"}\n');
+    const wrapped = await fileOf('wrapped.json', ['{"total":2,"data":[{"a":1},', '{"a":2}]}']);
+    expect(await tablog(['import', wrapped, '--table', 'wrapped'])).toMatchObject({ code: 0, stderr: 'data: its objects are the rows.\n' });
+    expect(await output('export', 'wrapped')).toBe('a\n1\n2\n');
+    const lines = await fileOf('lines.json', ['{"a":1}', '{"a":2}']);
+    expect(await tablog(['import', lines, '--table', 'wrapped'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await output('export', 'wrapped')).toBe('a\n1\n2\n1\n2\n');
+    const two = await fileOf('two.json', ['{"a":[{"n":1}],', '"b":[{"n":2}]}']);
+    expect(await tablog(['import', two, '--table', 'two'])).toMatchObject({ code: 1, stderr: expect.stringContaining(`${two}, line 2: two members are arrays of objects: "a" and "b"\n`) });
+  });
+
   test('columns without a name get one, and those without values too are left out', async () => {
     const source = await fileOf('index.csv', [',n,,', ...numbers(1500).map((n) => `${n},x,,${n > 1400 ? n : ''}`)]);
     const created = await tablog(['import', source, '--table', 'index']);

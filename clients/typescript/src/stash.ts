@@ -8,7 +8,7 @@ import { ifMatch, versionOf, type Version } from './versions.ts';
 
 export interface StashOptions {
   /** Of its chunks. Default: JSON. */
-  readonly mediaType?: 'application/json' | 'text/csv' | 'text/tab-separated-values' | undefined;
+  readonly mediaType?: 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values' | undefined;
   /** Default: `abort`. */
   readonly onSchemaError?: OnSchemaError | undefined;
 }
