@@ -2,12 +2,13 @@
 import { ProfileBuilder, isMisfit } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
-import { typeSet } from '../values/column-type.ts';
+import { typeSet, type ColumnType } from '../values/column-type.ts';
 import { cellFormOf, type CellForm, type Rule } from '../values/rule.ts';
 import { storedAs } from '../values/profile.ts';
 import type { Profile } from '../values/profile.ts';
 import { isSettledForStrings } from '../values/string-types.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
+import type { ColumnWatch } from './text-cells.ts';
 
 /** Types that every cell fits. */
 const everyCellTypes = typeSet('string', 'markdown');
@@ -21,6 +22,8 @@ export class CellProfiler {
   /** The columns of the current block. */
   #columns: CellColumn[] = [];
   #rows = 0;
+  /** In earlier blocks. */
+  #rowsBefore = 0;
   #dropped = 0;
 
   /** `counts`: whether it counts cells by what they fit; `rule`: by which rule they fit, and how they are written. */
@@ -44,8 +47,9 @@ export class CellProfiler {
     const { columns } = this.#header;
     for (let position = 0; position < cells.length; position += 1) {
       const column = columns[position]!;
-      if (column === null || column.settled || cells[position] === '') continue;
-      this.#addCell(column, cells[position]!);
+      if (column === null || cells[position] === '') continue;
+      if (!column.settled) this.#addCell(column, cells[position]!);
+      else if (column.watch !== null) this.#watch(column, column.watch, cells[position]!, null);
     }
     this.#rows += 1;
     this.#dropped += dropped;
@@ -62,6 +66,7 @@ export class CellProfiler {
     const profile = this.#builder.build(this.#rows, bytes, rowBytesMax, this.#dropped);
     this.#builder = new ProfileBuilder(this.#counts);
     this.#columns = [];
+    this.#rowsBefore += this.#rows;
     this.#rows = 0;
     this.#dropped = 0;
     return { ...profile, rule: this.#rule, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
@@ -75,10 +80,16 @@ export class CellProfiler {
     return column.growing;
   }
 
+  #watch(column: CellColumn, watch: ColumnWatch, text: string, natural: ColumnType | null): void {
+    watch.add(text, this.#rowsBefore + this.#rows, natural);
+    if (watch.isSettled) column.watch = null;
+  }
+
   #addCell(column: CellColumn, text: string): void {
     const growing = column.growing ?? this.#grow(column);
     const { fits, natural, stored } = classifyCell(text, this.#builder.candidates(growing), this.#form);
     this.#builder.add(growing, this.#rows, column.position, fits, column.given === null ? natural : null, stored, () => JSON.stringify(text));
+    if (column.watch !== null) this.#watch(column, column.watch, text, natural);
     column.settled = !this.#counts && isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
   }
 }

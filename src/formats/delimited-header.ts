@@ -6,6 +6,7 @@ import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
+import type { ColumnWatch } from './text-cells.ts';
 import { rowIdKey } from './row-scanner.ts';
 
 /** A column of a header, with its state while a block grows. */
@@ -24,6 +25,8 @@ export class CellColumn {
   growing: GrowingColumn | null = null;
   /** Whether further cells cannot change the profile. */
   settled = false;
+  /** Looks at its cells for a remark; null: no longer, or not at all. */
+  watch: ColumnWatch | null = null;
   /** Whether the header left its cell empty. */
   readonly isUnnamed: boolean;
   /** Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a name. */

@@ -125,9 +125,10 @@ function jsonOfCell(text: string, { numbers }: CellForm): string | undefined {
   const first = text.charCodeAt(start);
   let end: number;
   if (first === 45 || isDigit(first)) {
-    if (numbers === '.' || numbers === ',') return numberOfText(withoutBlanks(text), numbers);
     end = numberEnd(text, start);
-    if (end === -1 && numbers === 'plain') return numberOfText(withoutBlanks(text), numbers);
+    if (numbers !== 'json' && (numbers === 'plain' ? end === -1 : end !== text.length || (numbers === ',' && text.includes('.')))) {
+      return numberOfText(withoutBlanks(text), numbers);
+    }
   } else if (first === 43 || first === 46 || (first === 44 && numbers === ',')) return numbers === 'json' ? undefined : numberOfText(withoutBlanks(text), numbers);
   else if (first === 34 || first === 91 || first === 123) return nestedJson(text);
   else if (first === 116) end = wordEnd(text, start, 'true');

@@ -41,10 +41,15 @@ export function numberOfText(text: string, numbers: Exclude<CellForm['numbers'],
   if (whole === '' && fraction === '') return undefined;
   const exponentEnd = exponentEndOf(text, at);
   if (exponentEnd !== text.length) return undefined;
-  const digits = whole === '' ? '0' : numbers === 'plain' ? whole : whole.replaceAll(/\D/g, '');
+  const digits = whole === '' ? '0' : isGrouped(whole) ? whole.replaceAll(/\D/g, '') : whole;
   if (digits.length > 1 && digits.charCodeAt(0) === zero) return undefined;
   const token = `${first === minus ? '-' : ''}${digits}${fraction === '' ? '' : `.${fraction}`}${text.slice(at)}`;
   return Number.isFinite(Number(token)) ? token : undefined;
+}
+
+/** Whether something separates thousands. */
+function isGrouped(whole: string): boolean {
+  return whole.length > 3 && !isDigit(whole.charCodeAt(whole.length - 4));
 }
 
 /** The index after the digits before the decimal mark, with one kind of separator between groups of three; -1 if a group has another length. */

@@ -142,6 +142,18 @@ describe('creating a table', () => {
     expect(await rowsOf(await create('a,b\n"NA",-\n', 'name=n&null=NA&null=-'))).toEqual([{ a: 'NA' }]);
   });
 
+  test('the answer says which columns came to be text because of some cells, if the types of columns are inferred', async () => {
+    const body = 'age,n\n1,1\nNA,2\n3,x\n';
+    const notes = 'age: text because of 1 of 3 cells, such as NA in row 2 - null=NA would help; n: text because of 1 of 3 cells, such as x in row 3';
+    const created = await create(body);
+    expect([created, await client().put('/stashes/texts/1', body, csv)].map((answer) => answer.headers.get('tablog-notes'))).toEqual([notes, notes]);
+    const path = `/tables/${created.json.data.tableID}/rows`;
+    const added = [await client().post(path, body, csv), await client().post(`${path}?onSchemaError=updateSchema`, `new,${body.replaceAll('\n', '\n1,')}`.slice(0, -2), csv)];
+    expect(added.map((answer) => [answer.status, answer.headers.get('tablog-notes')])).toEqual([[201, null], [201, null]]);
+    const other = await client().post(`${path}?onSchemaError=updateSchema`, 'other,age\n1,1\n2,2\n-,3\n', csv);
+    expect(other.headers.get('tablog-notes')).toBe('other: text because of 1 of 3 cells, such as - in row 3 - null=- would help');
+  });
+
   test('of columns whose types the request says', async () => {
     const types = encodeURIComponent(JSON.stringify({ zip: 'string', site: { kind: 'array', items: { kind: 'url' } }, none: 'date', absent: 'number' }));
     const created = await create('zip,n,site,none\n8001,1,"[""a:b""]",\n', `name=n&types=${types}`);
