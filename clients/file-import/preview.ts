@@ -5,20 +5,20 @@ import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
+import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
 import { concatenateAll } from '../../src/values/build-profile.ts';
 import type { ColumnType } from '../../src/values/column-type.ts';
 import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-schema.ts';
 import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
 import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
-import type { Chunk, Cutter } from './chunk.ts';
+import { lineOfRow, type Chunk, type Cutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { Places } from './places.ts';
 import { readChunk, type ChunkRows } from './read-chunk.ts';
 import type { Source } from './source.ts';
-import { findTextColumns, type TextColumn } from './text-columns.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
 const shownRows = 20;
@@ -43,12 +43,12 @@ export interface Preview {
   readonly rows: readonly (readonly (string | null)[])[];
   /** Of how many rows the types are: at most 1,000. */
   readonly rowsRead: number;
+  /** Columns of CSV and TSV that came to be text because of some of these cells, with the lines of the first of them, and what would help. */
+  readonly texts: readonly TextColumn[];
   /** What was made of forms that are not by the book. That a column is left out is said only of a whole file. */
   readonly notes: readonly string[];
   /** Whether these are all rows of the file. */
   readonly isWhole: boolean;
-  /** Columns that are text because of some cells. Only of CSV and TSV. */
-  readonly textColumns: readonly TextColumn[];
 }
 
 export interface PreviewedColumn {
@@ -70,26 +70,27 @@ export async function preview(source: Source, { format, encoding, form, onSchema
   };
 }
 
-function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes' | 'textColumns'> {
+function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
   const malformed = (message: string): MalformedFile => {
     const places = new Places();
     const place = places.find(message, places.add(chunk), cutter.headerLine);
     return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
   };
-  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
+  const texts = new TextCells();
+  texts.placeOf = (row) => lineOfRow(chunk.lines, row);
+  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed, texts);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
-  const inferredTexts = columns.filter(({ id, type }) => type === 'string' && !Object.hasOwn(cutter.form.types ?? {}, id)).map(({ id }) => id);
-  return { columns, rows: firstRows(blocks, decided.schema), notes: [...cutter.notes ?? [], ...remarks.notes], textColumns: findTextColumns(chunk, blocks, new Set(inferredTexts)) };
+  return { columns, rows: firstRows(blocks, decided.schema), texts: texts.take(), notes: [...cutter.notes ?? [], ...remarks.notes] };
 }
 
-function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
+function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile, texts: TextCells): ChunkRows {
   try {
-    return readChunk(chunk, cutter, dropsCells);
+    return readChunk(chunk, cutter, dropsCells, texts);
   } catch (error) {
     throw error instanceof MalformedBody ? malformed(error.message) : error;
   }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import type { TextColumn } from '../../../clients/file-import/text-columns.ts';
+import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';

@@ -3,7 +3,7 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import type { ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportTarget, OnSchemaError, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
-import type { TextColumn } from '../../../clients/file-import/text-columns.ts';
+import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { useSession } from '../session/service.ts';
@@ -68,9 +68,9 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     if (!isReady) return;
-    const { textColumns } = preview.data!;
+    const { texts } = preview.data!;
     const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({ id: targets[id] ?? id, type, isOfTable: false }));
-    if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns, textColumns });
+    if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns, textColumns: texts });
     if (kind === 'create' || target.data === undefined) return;
     const seen = target.data;
     setTried(seen.id);

@@ -2,7 +2,7 @@ import type { ReactElement } from 'react';
 import type { Preview, PreviewedColumn } from '../../../clients/file-import/preview.ts';
 import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
-import { columnTypes, nameOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { columnTypes, nameOfType, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { showNumber } from '../ui/format.ts';
 import type { Targets } from './column-targets.ts';
 import { TextColumns } from './text-columns.tsx';
@@ -21,7 +21,9 @@ interface PreviewTableProps {
 }
 
 /** The first rows of a file, and its columns with the types that they would have in a new table. */
-export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, notes, textColumns }, isStale, types, targets, isNew, onRemedy }: PreviewTableProps): ReactElement {
+export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, notes, texts }, isStale, types, targets, isNew, onRemedy }: PreviewTableProps): ReactElement {
+  // Where they go into a column of text, nothing is in the way.
+  const shownTexts = texts.filter(({ id }) => targets === null || targets.columns.some((column) => column.id === (targets.ofFile[id] ?? id) && textOfType(column.type) !== 'string'));
   if (columns.length === 0) return <p>The file has no rows.</p>;
   return (
     <>
@@ -45,7 +47,7 @@ export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, note
           </tbody>
         </table>
       </div>
-      {!isStale && isNew && <TextColumns columns={textColumns} onRemedy={onRemedy} />}
+      {!isStale && <TextColumns columns={shownTexts} onRemedy={onRemedy} />}
       {notes.map((note) => <p key={note} className="faint">{note}.</p>)}
       {isNew && !isWhole && <p className="faint">Types are guessed from the first {showNumber(rowsRead)} rows. A later value that does not fit turns the column into text.</p>}
       {!isNew && <p className="faint">These are the types of the file. The table keeps its own types, unless you choose above that its columns get wider ones.</p>}
