@@ -2,7 +2,6 @@
 import type { RowBlock } from '../../src/formats/block-writer.ts';
 import { leftOut } from '../../src/formats/delimited-header.ts';
 import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
 import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
@@ -15,15 +14,13 @@ import { currentType, type TableSchema } from '../../src/values/table-schema.ts'
 import { lineOfRow, type Chunk, type Cutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
-import { MalformedFile } from './malformed-file.ts';
+import { malformedRow, readingRows } from './malformed-row.ts';
 import { Places } from './places.ts';
-import { readChunk, type ChunkRows } from './read-chunk.ts';
+import { readChunk } from './read-chunk.ts';
 import type { Source } from './source.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
 const shownRows = 20;
-/** Where a message of the service begins to say more than the row. */
-const behindRow = /^(?:rows|header)\[\d+\](?:: |\.)?/;
 
 export interface PreviewOptions {
   readonly format: Format;
@@ -71,29 +68,19 @@ export async function preview(source: Source, { format, encoding, form, onSchema
 }
 
 function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
-  const malformed = (message: string): MalformedFile => {
-    const places = new Places();
-    const place = places.find(message, places.add(chunk), cutter.headerLine);
-    return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
-  };
+  const places = new Places();
+  const serial = places.add(chunk);
+  const lineOf = (message: string): number | null => places.find(message, serial, cutter.headerLine)?.line ?? null;
   const texts = new TextCells();
   texts.placeOf = (row) => lineOfRow(chunk.lines, row);
-  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed, texts);
+  const { blocks, remarks } = readingRows(() => readChunk(chunk, cutter, mode === 'dropColumns', texts), lineOf);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
-  if ('refusal' in decided) throw malformed(decided.refusal.message);
+  if ('refusal' in decided) throw malformedRow(decided.refusal.message, lineOf(decided.refusal.message));
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
   return { columns, rows: firstRows(blocks, decided.schema), texts: texts.take(), notes: [...cutter.notes ?? [], ...remarks.notes] };
-}
-
-function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile, texts: TextCells): ChunkRows {
-  try {
-    return readChunk(chunk, cutter, dropsCells, texts);
-  } catch (error) {
-    throw error instanceof MalformedBody ? malformed(error.message) : error;
-  }
 }
 
 /** Rows as the table would have them. */

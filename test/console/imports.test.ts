@@ -272,9 +272,9 @@ test('rows that somebody else has written since they were shown are replaced at 
 });
 
 test('columns that later rows made text are named, with the first cell that did not fit and its line', async () => {
-  const days = Array.from({ length: 1_500 }, (_, row) => `${row};2024-03-01;x\n`).join('');
+  const days = Array.from({ length: 1_500 }, (_, row) => `${row};2024-03-01;x;${row === 0 ? 'NA' : row}\n`).join('');
   const page = await signedIn(null);
-  await choose(page, 'turned.csv', `Betrag;Tag;Text\n${days}n/a;2024-03-02;y\n7;soon;1\n"about 8";2024-03-03;z\n`);
+  await choose(page, 'turned.csv', `Betrag;Tag;Text;Alter\n${days}n/a;2024-03-02;y;1\n7;soon;1;2\n"about 8";2024-03-03;z;3\n`);
   await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
   await page.getByRole('columnheader', { name: 'Tag date' }).waitFor();
   await page.getByText('Types are guessed from the first 1,000 rows. A later value that does not fit turns the column into text.').waitFor();
@@ -282,7 +282,11 @@ test('columns that later rows made text are named, with the first cell that did 
   await imported(page, '1,503 rows imported into turned');
   const changes = (): Promise<string[]> => page.getByRole('list', { name: 'Columns with another type' }).getByRole('listitem').allInnerTexts();
   expect(await changes()).toEqual([
-    'Betrag became text, not number: 2 cells do not fit number. The first is n/a, in line 1,502.', 'Tag became text, not date: 1 cell does not fit date. The first is soon, in line 1,503.',
+    'Betrag became text, not number: 2 cells do not fit number. The first is n/a, in line 1,502. Then about 8 in line 1,504.',
+    'Tag became text, not date: 1 cell does not fit date. The first is soon, in line 1,503. To change that, import the file again and choose Read soon as empty.',
+  ]);
+  expect(await page.getByRole('list', { name: 'Columns that are text because of some cells' }).getByRole('listitem').allInnerTexts()).toEqual([
+    'Alter is text: 1 of 1,503 cells is not a number: NA in line 2. To change that, import the file again and choose Read NA as empty.',
   ]);
   await look(page, 'import-turned');
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();

@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -21,7 +20,6 @@ interface ImportDialogProps {
 interface Finished {
   readonly outcome: ImportOutcome;
   readonly name: string;
-  readonly textColumns: readonly TextColumn[];
   readonly ms: number;
 }
 
@@ -46,7 +44,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
   // The session may end while it runs.
   useEffect(() => () => current.current?.cancel(), []);
 
-  async function run({ name, textColumns, ...request }: Wanted): Promise<void> {
+  async function run({ name, ...request }: Wanted): Promise<void> {
     const startedAt = performance.now();
     const change = (changes: Partial<Running>): void => setRunning((before) => ({ startedAt, progress: { rows: 0, bytes: 0 }, waiting: null, ...before, ...changes }));
     setFailure(null);
@@ -58,7 +56,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
     current.current = started;
     try {
       const outcome = await started.done;
-      setFinished({ outcome, name, textColumns, ms: performance.now() - startedAt });
+      setFinished({ outcome, name, ms: performance.now() - startedAt });
     } catch (error) {
       const why = error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
       if (why.isCanceled) {

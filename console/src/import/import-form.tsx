@@ -3,7 +3,6 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import type { ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportTarget, OnSchemaError, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { useSession } from '../session/service.ts';
@@ -21,8 +20,6 @@ import { usePreview } from './use-preview.ts';
 /** What is asked for: how the file is read, and the table with its name. */
 export interface Wanted extends Omit<ImportRequest, 'file' | 'url' | 'token'> {
   readonly name: string;
-  /** As the preview shows them. */
-  readonly textColumns: readonly TextColumn[];
 }
 
 interface ImportFormProps {
@@ -68,16 +65,15 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     if (!isReady) return;
-    const { texts } = preview.data!;
     const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({ id: targets[id] ?? id, type, isOfTable: false }));
-    if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns, textColumns: texts });
+    if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns });
     if (kind === 'create' || target.data === undefined) return;
     const seen = target.data;
     setTried(seen.id);
     // Where others write all the time, the second click replaces whatever is there.
     const ifMatch = kind === 'overwrite' && !isConflict ? `"${seen.version}"` as Version : undefined;
     const form = { ...said.form, ...(columnsOfTargets(targets) !== undefined && { columns: columnsOfTargets(targets)! }) };
-    onImport({ ...reading, form, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [], textColumns: [] });
+    onImport({ ...reading, form, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [] });
   }
 
   return (

@@ -7,6 +7,8 @@ export interface Remedy {
   /** `Read 1.234,50 as 1234.50, and NA as empty`. */
   readonly label: string;
   readonly form: TextColumn['help'];
+  /** Whether no cell is left in the way. */
+  readonly isWhole: boolean;
 }
 
 /** Other texts than the usual ones may stand for a missing value, if they are all that is in the way, are short, and have no digits. */
@@ -14,14 +16,15 @@ const otherTextMax = 12;
 
 /** None if nothing helps. More than one if the cells can be read in several ways. */
 export function remediesOf(column: TextColumn): Remedy[] {
-  const { help, first, misfits, kind } = column;
+  const { help, helped, first, misfits, kind } = column;
   const texts = first.map(({ text }) => text);
-  if (help.decimal !== undefined) return alternatives(['.', ','] as const, texts, (text, mark) => numberOfText(text.trim(), mark), help.decimal).map(({ value, example }) => remedy({ ...help, decimal: value }, example));
-  if (help.dateFormat !== undefined) return alternatives(dateFormats, texts, momentOfText, help.dateFormat).map(({ value, example }) => remedy({ ...help, dateFormat: value }, example));
-  if (help.null !== undefined) return [remedy(help, null)];
+  const isWhole = helped === misfits;
+  if (help.decimal !== undefined) return alternatives(['.', ','] as const, texts, (text, mark) => numberOfText(text.trim(), mark), help.decimal).map(({ value, example }) => remedy({ ...help, decimal: value }, example, isWhole));
+  if (help.dateFormat !== undefined) return alternatives(dateFormats, texts, momentOfText, help.dateFormat).map(({ value, example }) => remedy({ ...help, dateFormat: value }, example, isWhole));
+  if (help.null !== undefined) return [remedy(help, null, isWhole)];
   // All texts that are in the way are known.
   const others = [...new Set(texts)];
-  return misfits === first.length && kind !== 'boolean' && others.every(canMeanEmpty) ? [remedy({ null: others }, null)] : [];
+  return misfits === first.length && kind !== 'boolean' && others.every(canMeanEmpty) ? [remedy({ null: others }, null, true)] : [];
 }
 
 /** The ways to read all texts that can be read in the way that helps: that one, and others that read as many. */
@@ -35,13 +38,13 @@ function alternatives<T>(
   return values.filter((value) => readable.every((text) => read(text, value) !== undefined)).map((value) => ({ value, example: { text: shown, becomes: read(shown, value)! } }));
 }
 
-function remedy(form: TextColumn['help'], example: { readonly text: string; readonly becomes: string } | null): Remedy {
+function remedy(form: TextColumn['help'], example: { readonly text: string; readonly becomes: string } | null, isWhole: boolean): Remedy {
   const parts = [
     ...(example === null ? [] : [`${example.text} as ${example.becomes}`]), ...(form.null === undefined ? [] : [`${form.null.join(', ')} as empty`]),
     ...(example === null && form.decimal !== undefined ? [`numbers with ${form.decimal === ',' ? 'a comma' : 'a point'} before the fraction`] : []),
     ...(example === null && form.dateFormat !== undefined ? [`dates as ${form.dateFormat}`] : []),
   ];
-  return { label: `Read ${parts.join(', and ')}`, form };
+  return { label: `Read ${parts.join(', and ')}`, form, isWhole };
 }
 
 function canMeanEmpty(text: string): boolean {

@@ -26,9 +26,19 @@ function TextColumnLine({ column, onRemedy }: { readonly column: TextColumn } & 
   return (
     <li>
       <b>{id}</b> is text: {showNumber(misfits)} of {showCount(filled, 'cell')} {misfits === 1 ? 'is' : 'are'} not {names[kind][misfits === 1 ? 0 : 1]}:{' '}
-      {first.map(({ text, place }, at) => <Fragment key={place}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(place)}</Fragment>)}{misfits > first.length && ' and others'}.{' '}
+      <CellList cells={first} />{misfits > first.length && ' and others'}.{' '}
       {onRemedy !== null && remedies.map(({ label, form }) => <button key={label} type="button" onClick={() => onRemedy(form)}>{label}</button>)}
-      {onRemedy === null && remedies.length > 0 && <>To change that, import the file again and choose <q>{remedies[0]!.label}</q>.</>}
+      {onRemedy === null && <RemedyHint column={column} />}
     </li>
   );
+}
+
+export function CellList({ cells }: { readonly cells: TextColumn['first'] }): ReactElement {
+  return <>{cells.map(({ text, place }, at) => <Fragment key={place}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(place)}</Fragment>)}</>;
+}
+
+/** What would have given the column its other type, once the file is imported. */
+export function RemedyHint({ column }: { readonly column: TextColumn }): ReactElement | null {
+  const [remedy] = remediesOf(column);
+  return remedy === undefined || !remedy.isWhole ? null : <> To change that, import the file again and choose <q>{remedy.label}</q>.</>;
 }

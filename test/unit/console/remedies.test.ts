@@ -10,7 +10,7 @@ function previewOf(cells: readonly string[], form: DelimitedForm = {}): Promise<
   return preview(sourceOfBlob(file), { format: 'csv', encoding: 'utf-8', onSchemaError: 'abort', signal: new AbortController().signal, form });
 }
 
-test.each<[cells: string[], remedies: Remedy[]]>([
+test.each<[cells: string[], remedies: Omit<Remedy, 'isWhole'>[]]>([
   [['36', 'NA', '4'], [{ label: 'Read NA as empty', form: { null: ['NA'] } }]],
   [['1', '-', '2', 'NA', '3', 'NULL', '4', '-', '5'], [{ label: 'Read -, NA, NULL as empty', form: { null: ['-', 'NA', 'NULL'] } }]],
   [['1', 'closed', '2', 'closed'], [{ label: 'Read closed as empty', form: { null: ['closed'] } }]],
@@ -25,11 +25,16 @@ test.each<[cells: string[], remedies: Remedy[]]>([
 ])('%j', async (cells, remedies) => {
   const { columns, texts } = await previewOf(cells);
   expect([columns[0]!.type, texts.map(({ id }) => id)]).toEqual(['string', ['c']]);
-  expect(remediesOf(texts[0]!)).toEqual(remedies);
+  expect(remediesOf(texts[0]!)).toEqual(remedies.map((remedy) => ({ ...remedy, isWhole: true })));
   // What is offered helps.
   for (const { form } of remedies) {
     const helped = await previewOf(cells, form);
     expect(helped.texts).toEqual([]);
     expect(helped.columns[0]!.type).not.toBe('string');
   }
+});
+
+test('what helps with some of the cells only is offered as such', async () => {
+  const { texts } = await previewOf(['1', '2', 'NA', 'about 8', '3']);
+  expect(remediesOf(texts[0]!)).toEqual([{ label: 'Read NA as empty', form: { null: ['NA'] }, isWhole: false }]);
 });
