@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            /** @description What the cells are compared with: it must fit the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -995,10 +995,8 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
-            value: string | number | boolean | unknown[] | {
-                [key: string]: unknown;
-            };
+            /** @description What the cells contain, begin with or end with. */
+            value: string;
             ignoreCase?: boolean;
         } | {
             /** @description The ID of a column, or `$rowID`. */
@@ -1270,6 +1268,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -1291,6 +1296,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */

@@ -37,8 +37,9 @@ export const sortKeysMax = 16;
 export const fieldsMax = 1002;
 export const aggregatesMax = 100;
 export const nameLengthMax = 256;
-/** A column ID, or one after a minus. */
-export const sortKeyPattern = /^(-[\s\S]|[^-])/;
+/** A column ID, or one after a minus; without U+0000. */
+// oxlint-disable-next-line no-control-regex
+export const sortKeyPattern = /^(-[^\u0000]|[^-\u0000])[^\u0000]*$/;
 
 export function hasGroups({ groupBy, aggregate }: RowsQuery): boolean {
   return groupBy.length > 0 || aggregate.length > 0;
