@@ -169,6 +169,12 @@ describe('creating a table', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))[1]).toEqual({ new: '1' });
   });
 
+  test('of semicolons, a decimal comma and the day first', async () => {
+    const created = await create('Land;Betrag;Tag\nCH;1.234,50;31.12.2024\n', 'name=n&delimiter=;&decimal=,&dateFormat=d.m.y');
+    expect(await rowsOf(created)).toEqual([{ Land: 'CH', Betrag: 1234.5, Tag: '2024-12-31' }]);
+    expect(await typesOf(created)).toEqual({ Land: 'string', Betrag: 'number', Tag: 'date' });
+  });
+
   // More rows than go into a tail are read from where they are stored as they came.
   test.each([1, 600])('of numbers and dates in the forms of a file of %i rows, which every answer shows as the interface has them', async (count) => {
     const land = (at: number): string => `L${String(at).padStart(4, '0')}`;

@@ -69,7 +69,7 @@ describe('files of each format go in and come out', () => {
     const source = join(folder(), 'umsatz.csv');
     await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
     const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
-    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
+    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\nPreis: text because of 1 of 2 cells: 1,50 in line 2. --decimal=, would help.\n' });
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
