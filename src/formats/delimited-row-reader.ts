@@ -289,7 +289,7 @@ export class DelimitedRowReader implements RowReader {
   #readText(end: number, isLast: boolean): void {
     if (end <= this.#position) return;
     const bytes = this.#bytes.subarray(this.#position, end);
-    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, isLast }, (record) => this.#readRecord(record));
+    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast }, (record) => this.#readRecord(record));
     this.#leftOutBlanks ||= sawBlanks;
     this.#position = end - Buffer.byteLength(rest);
     if (rest === '') return;

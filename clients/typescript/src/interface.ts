@@ -1019,6 +1019,11 @@ export interface components {
         } | {
             not: components["schemas"]["Condition"];
         };
+        /** @description A column that rows are sorted by, also one whose ID begins with a minus. */
+        SortKey: {
+            column: string;
+            descending?: boolean;
+        };
         ListedUpload: {
             /** @description The ID of the upload. */
             id: string;
@@ -3387,7 +3392,7 @@ export interface operations {
                 "application/json": {
                     filter?: components["schemas"]["Condition"];
                     /** @description The columns that the rows are sorted by; a minus before one sorts downwards. */
-                    sort?: string[];
+                    sort?: (string | components["schemas"]["SortKey"])[];
                     /** @description The columns that are asked for. `$version` is the version of a row. */
                     fields?: string[];
                     /**
