@@ -1,8 +1,9 @@
 /**
  * How fast the rows of a CSV body are read, profiled and written as blocks: our reader compared with Papa Parse alone on the
- * same text. Run: node bench/scan-cells.ts
+ * same text, and with itself on the same rows in forms that were named. Run: node bench/scan-cells.ts
  */
 import Papa from 'papaparse';
+import type { DelimitedForm } from '../src/formats/delimited-form.ts';
 import { DelimitedRowReader } from '../src/formats/delimited-row-reader.ts';
 import { below, makeRows, seededRandom } from './data.ts';
 
@@ -20,16 +21,21 @@ const tables: Record<string, object[]> = {
   'with gaps': makeRows(random, rowCount).map((row) => ({ ...row, company: '', newsletter: '', seats: '' })),
 };
 
-const contenders: Record<string, (bytes: Buffer) => unknown> = {
-  'Papa Parse': (bytes) => Papa.parse(bytes.toString(), { delimiter: ',', newline: '\n' }),
-  'reader': (bytes) => {
-    const reader = new DelimitedRowReader({ delimiter: ',' });
-    let blocks = 0;
-    for (let start = 0; start < bytes.length; start += chunkBytes) {
-      blocks += [...reader.push(bytes.subarray(start, start + chunkBytes))].length;
-    }
-    return blocks + reader.end().blocks.length;
-  },
+function read(bytes: Buffer, form: DelimitedForm): number {
+  const reader = new DelimitedRowReader({ delimiter: ',', form });
+  let blocks = 0;
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
+    blocks += [...reader.push(bytes.subarray(start, start + chunkBytes))].length;
+  }
+  return blocks + reader.end().blocks.length;
+}
+
+/** Each with how it writes its text. */
+const contenders: Record<string, readonly [written: Papa.UnparseConfig, read: (bytes: Buffer) => unknown]> = {
+  'Papa Parse': [{}, (bytes) => Papa.parse(bytes.toString(), { delimiter: ',', newline: '\n' })],
+  'reader': [{}, (bytes) => read(bytes, {})],
+  'semicolons': [{ delimiter: ';' }, (bytes) => read(bytes, { delimiter: ';', comment: '#', lenient: true })],
+  'an escape': [{ escapeChar: '\\' }, (bytes) => read(bytes, { escape: '\\' })],
 };
 
 function median(values: readonly number[]): number {
@@ -37,9 +43,9 @@ function median(values: readonly number[]): number {
 }
 
 for (const [name, rows] of Object.entries(tables)) {
-  const bytes = Buffer.from(Papa.unparse(rows, { newline: '\n' }));
-  console.log(`${name}: ${rowCount} rows, ${(bytes.length / 1e6).toFixed(1)} MB`);
-  for (const [contender, read] of Object.entries(contenders)) {
+  console.log(`${name}: ${rowCount} rows`);
+  for (const [contender, [written, read]] of Object.entries(contenders)) {
+    const bytes = Buffer.from(Papa.unparse(rows, { newline: '\n', ...written }));
     const times: number[] = [];
     for (let round = -warmUpRounds; round < rounds; round += 1) {
       const start = performance.now();

@@ -1,6 +1,8 @@
 /** CreateTable (spec 4.2). */
 import { z } from 'zod';
-import type { EventOf, RowSource, TableLimits } from '../src/events/event.ts';
+import type { EventOf } from '../src/events/event.ts';
+import type { RowSource } from '../src/events/row-source.ts';
+import type { TableLimits } from '../src/events/limits.ts';
 import { stashNameOf } from '../src/events/stash-name.ts';
 import { appIds, appIdsQuery, onSchemaError, parse, refuseOneRow, stashReference, tableName, tableSchema } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';

@@ -1,6 +1,7 @@
 /** CreateUpload (spec 4.8). */
 import { z } from 'zod';
-import type { EventOf, UploadLimits } from '../src/events/event.ts';
+import type { EventOf } from '../src/events/event.ts';
+import type { UploadLimits } from '../src/events/limits.ts';
 import { parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

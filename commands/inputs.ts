@@ -1,6 +1,7 @@
 /** Input schemas that several commands share. */
 import { z } from 'zod';
-import type { RowLimits, RowSource } from '../src/events/event.ts';
+import type { RowLimits } from '../src/events/limits.ts';
+import type { RowSource } from '../src/events/row-source.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
 import type { GivenColumn } from '../src/values/table-schema.ts';
 import { InvalidRequest } from './invalid-request.ts';

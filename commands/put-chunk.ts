@@ -1,6 +1,8 @@
 /** PutChunk: a part of a stash (spec 4.10). */
 import { z } from 'zod';
-import type { EventOf, RowSource, StashLimits } from '../src/events/event.ts';
+import type { EventOf } from '../src/events/event.ts';
+import type { RowSource } from '../src/events/row-source.ts';
+import type { StashLimits } from '../src/events/limits.ts';
 import { stashNameOf } from '../src/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 

@@ -1,5 +1,6 @@
 /** ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself. */
-import type { BodyLimits, EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/events/event.ts';
+import type { BodyLimits } from '../src/events/limits.ts';
 import type { Profile } from '../src/values/profile.ts';
 
 export interface ReceiveBlockInput {

@@ -1,4 +1,6 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+
 /** Upper bounds of a chunk. */
 export interface ChunkLimits {
   readonly rows: number;
@@ -27,8 +29,12 @@ export interface Chunk {
 export interface Cutter {
   /** The media type of the chunks. */
   readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
+  /** How CSV and TSV in the chunks are to be read. Complete once there is a chunk. */
+  readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
+  /** What was made of forms that are not by the book, as far as the file was read. */
+  readonly notes?: readonly string[];
   /** Takes the next bytes, without keeping them, and returns the chunks that are full. */
   push(bytes: Uint8Array): Iterable<Chunk>;
   /** Returns the remaining chunks. A file yields at least one chunk, even without rows. */

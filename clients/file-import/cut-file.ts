@@ -1,26 +1,38 @@
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+import { conflictIn } from '../../src/formats/dialect.ts';
 import type { Chunk, ChunkLimits, Cutter } from './chunk.ts';
-import { DelimitedCutter } from './delimited-cutter.ts';
+import { DelimitedCutter, type DelimitedCutterOptions } from './delimited-cutter.ts';
 import type { Format } from './file-format.ts';
 import { JsonCutter } from './json-cutter.ts';
+import { MalformedFile } from './malformed-file.ts';
 import type { Source } from './source.ts';
 import { toUtf8 } from './text.ts';
 
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
-  readonly delimiter?: Delimiter | undefined;
-  /** Called if it was recognised, and is no comma. */
-  readonly onRecognised?: (delimiter: Delimiter) => void;
+  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  readonly form?: DelimitedForm | undefined;
+  /** Called if the delimiter was recognised, and is no comma. */
+  readonly onRecognised?: DelimitedCutterOptions['onRecognised'];
+  /** Called with the names in the header of CSV or TSV: which columns of a table they mean, where a name does not mean itself. */
+  readonly columnsOf?: DelimitedCutterOptions['columnsOf'];
 }
 
-export function cutterFor(format: Format, { limits, delimiter, onRecognised }: CutterOptions = {}): Cutter {
+/** Throws MalformedFile for marks that cannot be beside each other. */
+export function cutterFor(format: Format, { form = {}, ...options }: CutterOptions = {}): Cutter {
+  const { limits } = options;
   switch (format) {
-    case 'csv': return new DelimitedCutter(delimiter ?? null, limits, onRecognised);
-    case 'tsv': return new DelimitedCutter(delimiter ?? '\t', limits);
+    case 'csv': return new DelimitedCutter({ ...options, form: withoutConflict(form, ','), usual: ',' });
+    case 'tsv': return new DelimitedCutter({ ...options, form: withoutConflict(form, '\t'), usual: '\t' });
     case 'json':
     case 'ndjson': return new JsonCutter(format, limits);
   }
+}
+
+function withoutConflict(form: DelimitedForm, usual: string): DelimitedForm {
+  const conflict = conflictIn(form, usual);
+  if (conflict !== null) throw new MalformedFile(null, `${conflict.name}: ${conflict.reason}`);
+  return form;
 }
 
 /** The chunks of a file, in order, read on demand. Throws MalformedFile, and the reason of the signal. */

@@ -1,77 +1,126 @@
-/** Cuts CSV and TSV into chunks: records of the file below its header, unchanged but for other delimiters than the service reads. */
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
-import { dialectOf } from '../../src/formats/dialect.ts';
-import { firstMistake } from '../../src/formats/record-splitter.ts';
+/** Cuts CSV and TSV into chunks: records of the file below its header, byte by byte as they are. */
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from '../../src/formats/dialect.ts';
+import { RecordEnds } from '../../src/formats/record-ends.ts';
+import { RecordSplitter, firstMistake } from '../../src/formats/record-splitter.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
+import { SkippedLines } from '../../src/formats/skipped-lines.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
-import { endOfSample, recogniseDelimiter, withDelimiter } from './delimiter.ts';
+import { endOfSample, recogniseDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
 const lineFeed = 10;
 const carriageReturn = 13;
-const quoteMark = 0x22;
+/** Ctrl-Z, which ended texts in CP/M and DOS. */
+const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
 const { rowBytes: recordBytesMax } = defaultRowLimits;
 
+export interface DelimitedCutterOptions {
+  /** Of the media type. CSV may have other delimiters, which are recognised. */
+  readonly usual: ',' | '\t';
+  /** What a person said of the file. No two of its marks may be in conflict. */
+  readonly form: DelimitedForm;
+  readonly limits?: ChunkLimits | undefined;
+  /** Called if the delimiter was not said, but recognised, and is another than usual. */
+  readonly onRecognised?: ((delimiter: string) => void) | undefined;
+  /** Called with the names of the header: which columns of a table they mean, where a name means no other than itself. */
+  readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
+}
+
+/** What is known once the beginning of the file has been read. */
+interface Reading {
+  readonly dialect: Dialect;
+  readonly ends: RecordEnds;
+}
+
 /**
- * Finds only where records end: at line ends outside of quotes. A quoted cell has an even number of quotes, so counting them is
- * enough. The service checks whether they are well placed; up to the first mistake both find the same records, so that the service
- * names the right row. Buffers at most one unfinished record.
+ * Finds only where records end. The service checks whether they are well formed; up to the first mistake both find the same records, so that the
+ * service names the right row. Buffers at most one unfinished record.
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: Cutter['mediaType'];
-  /** What the file has between its cells; null until the first records say so. */
-  #delimiter: Delimiter | null;
-  /** What the chunks have. */
-  readonly #sent: Delimiter;
-  readonly #onRecognised: (delimiter: Delimiter) => void;
-  readonly #unread = new UnreadBytes();
+  readonly #options: DelimitedCutterOptions;
+  readonly #skipped: SkippedLines;
+  readonly #unread: UnreadBytes;
   readonly #chunk: ChunkBuilder;
+  #form: DelimitedForm;
+  /** Null until the delimiter is known. */
+  #reading: Reading | null = null;
   /** Includes its line end; null until it has been read. */
   #header: Buffer | null = null;
   #headerLine: number | null = null;
-  /** Bytes before this index have been scanned. */
+  /** Bytes before this index have been looked at. */
   #looked = 0;
-  #isQuoted = false;
   #sawBeginning = false;
+  #sawFirstLine = false;
 
-  /** `delimiter`: null to recognise it from the first records; then `onRecognised` is called if it is no comma. */
-  constructor(delimiter: Delimiter | null, limits: ChunkLimits = defaultChunkLimits, onRecognised: (delimiter: Delimiter) => void = () => undefined) {
-    this.#delimiter = delimiter;
-    this.#sent = delimiter === '\t' ? '\t' : ',';
-    this.mediaType = this.#sent === ',' ? 'text/csv' : 'text/tab-separated-values';
-    this.#onRecognised = onRecognised;
-    this.#chunk = new ChunkBuilder(limits);
+  constructor(options: DelimitedCutterOptions) {
+    const { skipLines = 0, ...form } = options.form;
+    this.#options = options;
+    this.#form = form;
+    this.#skipped = new SkippedLines(skipLines);
+    this.#unread = new UnreadBytes(1 + skipLines);
+    this.mediaType = options.usual === ',' ? 'text/csv' : 'text/tab-separated-values';
+    this.#chunk = new ChunkBuilder(options.limits ?? defaultChunkLimits);
   }
 
   get headerLine(): number | null {
     return this.#headerLine;
   }
 
+  get form(): DelimitedForm {
+    return this.#form;
+  }
+
   push(bytes: Uint8Array): Chunk[] {
     const unread = this.#unread;
     const before = unread.position;
     const ahead = this.#looked - before;
-    unread.append(bytes);
+    unread.append(bytes.subarray(this.#skipped.skip(bytes)));
     this.#looked = unread.position + ahead;
-    if (!this.#skipByteOrderMark(false)) return [];
-    if (this.#delimiter === null && endOfSample(unread.bytes, unread.position, unread.end) === null) return [];
-    this.#readRecords();
+    if (this.#begin(false)) this.#readRecords(unread.end, false);
     if (unread.end - unread.position > recordBytesMax + 2) this.#refuse(unread.position, unread.end);
     return this.#chunk.takeFull();
   }
 
   end(): Chunk[] {
     const unread = this.#unread;
-    this.#skipByteOrderMark(true);
-    this.#readRecords();
-    const { position, end } = unread;
-    if (this.#isQuoted) this.#refuse(position, end);
-    if (position < end) this.#addRecord(position, end, end);
+    this.#begin(true);
+    const { ends } = this.#reading!;
+    let { end } = unread;
+    while (end > unread.position && unread.bytes[end - 1] === endOfFile) end -= 1;
+    this.#readRecords(end, true);
+    const { position } = unread;
+    if (ends.isOpen) this.#refuse(position, end);
+    if (position < end && !ends.isComment) this.#addRecord(position, end, end);
     if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
-    if (this.#chunk.hasRest) this.#closeChunk();
+    if (this.#chunk.hasRest) {
+      if (this.#chunk.rows === 0) this.#chunk.append(this.#header);
+      // The service says what it makes of them.
+      this.#chunk.append(unread.bytes, end, unread.end);
+      this.#chunk.close();
+    }
     return this.#chunk.takeFull();
+  }
+
+  /** Reads what stands before the header, and finds out the delimiter. False while more bytes are needed. */
+  #begin(isEnd: boolean): boolean {
+    if (this.#reading !== null) return true;
+    if (!this.#skipByteOrderMark(isEnd) || !this.#readFirstLine(isEnd)) return false;
+    const { usual, form } = this.#options;
+    const { bytes, position, end } = this.#unread;
+    if (this.#form.delimiter === undefined && usual === ',') {
+      const sampleEnd = endOfSample(bytes, position, end);
+      if (sampleEnd === null && !isEnd) return false;
+      const delimiter = recogniseDelimiter(bytes.toString('utf8', position, sampleEnd ?? end), sampleEnd === null, form);
+      if (delimiter !== ',') this.#setDelimiter(delimiter);
+    }
+    const dialect = dialectOf(this.#form, usual);
+    this.#reading = { dialect, ends: new RecordEnds(dialect) };
+    this.#looked = position;
+    return true;
   }
 
   /** False while more bytes are needed to detect a byte order mark. */
@@ -81,26 +130,40 @@ export class DelimitedCutter implements Cutter {
     if (unread.end < byteOrderMark.length && !isEnd) return false;
     this.#sawBeginning = true;
     const beginning = unread.bytes.subarray(0, Math.min(unread.end, byteOrderMark.length));
-    if (beginning.equals(byteOrderMark)) unread.position = this.#looked = byteOrderMark.length;
+    if (beginning.equals(byteOrderMark)) unread.position = byteOrderMark.length;
     return true;
   }
 
-  /** Reads the records whose line end has arrived. */
-  #readRecords(): void {
+  /** A first line such as `sep=;` names the delimiter, and is no header. False while more bytes are needed. */
+  #readFirstLine(isEnd: boolean): boolean {
+    if (this.#sawFirstLine) return true;
     const unread = this.#unread;
-    const { bytes, end } = unread;
-    let isQuoted = this.#isQuoted;
-    for (let at = this.#looked; at < end; at += 1) {
-      const byte = bytes[at]!;
-      if (byte === quoteMark) {
-        isQuoted = !isQuoted;
-      } else if (byte === lineFeed && !isQuoted) {
-        this.#addRecord(unread.position, bytes[at - 1] === carriageReturn && at > unread.position ? at - 1 : at, at + 1);
-        unread.position = at + 1;
-      }
-    }
-    this.#isQuoted = isQuoted;
-    this.#looked = end;
+    const { bytes, position, end } = unread;
+    const max = position + delimiterLineBytesMax;
+    if (end < max + 2 && !isEnd) return false;
+    this.#sawFirstLine = true;
+    let at = position;
+    while (at < end && at <= max && bytes[at] !== lineFeed && bytes[at] !== carriageReturn) at += 1;
+    const { usual, form } = this.#options;
+    const named = at > max ? null : delimiterNamedBy(bytes.toString('utf8', position, at), dialectOf(form, usual));
+    if (named === null) return true;
+    unread.position = Math.min(end, bytes[at] === carriageReturn && bytes[at + 1] === lineFeed ? at + 2 : at + 1);
+    if (form.delimiter === undefined) this.#setDelimiter(named);
+    return true;
+  }
+
+  #setDelimiter(delimiter: string): void {
+    this.#form = { ...this.#form, delimiter };
+    if (delimiter !== this.#options.usual) this.#options.onRecognised?.(delimiter);
+  }
+
+  /** Reads the records before `end` whose line end has arrived. */
+  #readRecords(end: number, isEnd: boolean): void {
+    const unread = this.#unread;
+    this.#looked = this.#reading!.ends.find(unread.bytes, this.#looked, end, isEnd, (textEnd, next, isComment) => {
+      if (!isComment) this.#addRecord(unread.position, textEnd, next);
+      unread.position = next;
+    });
   }
 
   /** Adds a record from `start` to `end`; its line end extends to `next`. Blank lines are skipped. */
@@ -111,41 +174,35 @@ export class DelimitedCutter implements Cutter {
     if (end - start > recordBytesMax) this.#refuse(start, end);
     if (this.#header === null) {
       this.#headerLine = unread.lineOf(start);
-      this.#delimiter ??= this.#recognise(start);
-      const text = this.#sentRecord(this.#delimiter, start, end, next);
-      this.#header = text.at(-1) === lineFeed ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
-      return;
+      this.#header = this.#readHeader(start, end, next);
+      if (this.#options.form.header !== 'absent') return;
     }
     const chunk = this.#chunk;
-    const record = this.#sentRecord(this.#delimiter!, start, end, next);
-    if (chunk.isFull(record.length)) this.#closeChunk();
+    if (chunk.isFull(next - start)) chunk.close();
     if (chunk.rows === 0) chunk.append(this.#header);
-    chunk.append(record);
+    chunk.append(unread.bytes, start, next);
     chunk.addRow(unread.lineOf(start));
   }
 
-  /** By the header, which begins at `start`, and by the records behind it that have arrived. */
-  #recognise(start: number): Delimiter {
-    const { bytes, end } = this.#unread;
-    const sampleEnd = endOfSample(bytes, start, end);
-    const delimiter = recogniseDelimiter(bytes.toString('utf8', start, sampleEnd ?? end), sampleEnd === null);
-    if (delimiter !== ',') this.#onRecognised(delimiter);
-    return delimiter;
-  }
-
-  /** A record as chunks have it, with its line end. The service would not see mistakes in one that is written anew. */
-  #sentRecord(delimiter: Delimiter, start: number, end: number, next: number): Buffer {
+  /** The header of each chunk, with a line end. */
+  #readHeader(start: number, end: number, next: number): Buffer {
     const { bytes } = this.#unread;
-    if (delimiter === this.#sent) return bytes.subarray(start, next);
-    const text = bytes.toString('utf8', start, end);
-    const mistake = firstMistake(text, dialectOf({}, delimiter), false);
-    if (mistake !== null) throw new MalformedFile(this.#unread.lineOf(start), `cell ${mistake.cell + 1}: ${mistake.reason}`);
-    return Buffer.from(`${withDelimiter(text, delimiter, this.#sent)}\n`);
-  }
-
-  #closeChunk(): void {
-    if (this.#chunk.rows === 0) this.#chunk.append(this.#header!);
-    this.#chunk.close();
+    const { form, columnsOf } = this.#options;
+    const { dialect } = this.#reading!;
+    const splitter = new RecordSplitter(bytes.toString('utf8', start, end), dialect);
+    const isSound = splitter.read(0, true);
+    if (form.header === 'absent' && isSound) {
+      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have fewer cells.
+      const { header, ...rest } = this.#form;
+      this.#form = rest;
+      return Buffer.from(`${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`);
+    }
+    if (form.columns === undefined && columnsOf !== undefined && isSound) {
+      const columns = columnsOf(splitter.cells);
+      if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
+    }
+    const text = bytes.subarray(start, next);
+    return next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
   }
 
   /** Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is one. */
@@ -153,7 +210,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     const line = unread.lineOf(start);
     const text = unread.bytes.subarray(start, Math.min(end, start + recordBytesMax)).toString();
-    const mistake = firstMistake(text, dialectOf({}, this.#delimiter ?? recogniseDelimiter(text, false)), false);
+    const mistake = firstMistake(text, this.#reading?.dialect ?? dialectOf(this.#form, this.#options.usual), false);
     const isLong = end - start > recordBytesMax;
     if (mistake !== null && (!mistake.isOpen || !isLong)) {
       throw new MalformedFile(line, `cell ${mistake.cell + 1}: ${mistake.reason}`);

@@ -1,10 +1,13 @@
-/** What stands between the cells of a file, and how it is changed. */
-import Papa from 'papaparse';
+/** Recognises what stands between the cells of a file. */
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import { delimiters, type Delimiter } from '../../src/formats/delimited-records.ts';
+import { conflictIn, dialectOf, type Dialect } from '../../src/formats/dialect.ts';
+import { RecordSplitter } from '../../src/formats/record-splitter.ts';
 
 /** By how many lines of the beginning of a file its delimiter is recognised, and how many bytes at most. */
 const sample = { lines: 100, bytes: 64 * 1024 };
 const lineFeed = 10;
+const carriageReturn = 13;
 
 /**
  * Where the beginning ends by which the delimiter of a text is recognised; null while more bytes are needed. It is the same however the bytes arrive.
@@ -12,13 +15,13 @@ const lineFeed = 10;
  */
 export function endOfSample(bytes: Buffer, start: number, end: number): number | null {
   const last = Math.min(end, start + sample.bytes);
-  let next = start;
-  for (let lines = 0; lines < sample.lines; lines += 1) {
-    const found = bytes.indexOf(lineFeed, next);
-    if (found === -1 || found >= last) return last === start + sample.bytes ? last : null;
-    next = found + 1;
+  let lines = 0;
+  // Whether a carriage return ends a line, or only half of it, is known from the next byte.
+  for (let at = start; at < last - 1; at += 1) {
+    const isEnd = bytes[at] === lineFeed || (bytes[at] === carriageReturn && bytes[at + 1] !== lineFeed);
+    if (isEnd && (lines += 1) === sample.lines) return at + 1;
   }
-  return next;
+  return last === start + sample.bytes ? last : null;
 }
 
 /**
@@ -27,25 +30,38 @@ export function endOfSample(bytes: Buffer, start: number, end: number): number |
  * @param beginning of the text: the header, and as much behind it as is known
  * @param isWhole whether that is the whole text; else its last record may be cut off
  */
-export function recogniseDelimiter(beginning: string, isWhole: boolean): Delimiter {
-  const candidates = delimiters.map((delimiter) => ({ delimiter, ...compareRecords(beginning, delimiter, isWhole) })).filter(({ cells }) => cells > 1);
+export function recogniseDelimiter(beginning: string, isWhole: boolean, form: DelimitedForm): Delimiter {
+  const possible = delimiters.filter((delimiter) => conflictIn(form, delimiter) === null);
+  const candidates = possible.map((delimiter) => ({ delimiter, ...compareRecords(beginning, dialectOf(form, delimiter), isWhole) })).filter(({ cells }) => cells > 1);
   return candidates.toSorted((a, b) => b.alike - a.alike || b.cells - a.cells)[0]?.delimiter ?? ',';
 }
 
 /** How many cells the header has, and which part of the records below it has as many. */
-function compareRecords(beginning: string, delimiter: Delimiter, isWhole: boolean): { readonly cells: number; readonly alike: number } {
-  const { data: [header = [], ...records], meta } = new Papa.Parser({ delimiter, newline: '\n' }).parse(beginning, 0, false) as Papa.ParseResult<string[]>;
-  if (!isWhole && meta.cursor === beginning.length && records.length > 0) records.pop();
-  const compared = records.filter((cells) => cells.length > 1 || cells[0]!.trim() !== '');
-  const alike = compared.length === 0 ? 1 : compared.filter(({ length }) => length === header.length).length / compared.length;
-  return { cells: header.length, alike };
+function compareRecords(beginning: string, dialect: Dialect, isWhole: boolean): { readonly cells: number; readonly alike: number } {
+  const [header = [], ...records] = recordsOf(beginning, dialect);
+  if (!isWhole && records.length > 0) records.pop();
+  const compared = records.filter((cells) => cells === null || cells.length > 1 || cells[0]!.trim() !== '');
+  const alike = compared.length === 0 ? 1 : compared.filter((cells) => cells?.length === header?.length).length / compared.length;
+  return { cells: header?.length ?? 0, alike };
 }
 
-/** A record, without its line end, that has another delimiter between its cells. It must be free of mistakes. */
-export function withDelimiter(record: string, from: Delimiter, to: Delimiter): string {
-  if (!record.includes('"') && !record.includes(to)) return record.replaceAll(from, to);
-  const { data } = new Papa.Parser({ delimiter: from, newline: '\n' }).parse(record, 0, false) as Papa.ParseResult<string[]>;
-  const text = Papa.unparse(data, { delimiter: to, newline: '\n' });
-  // A blank line would be no record.
-  return text === '' ? '""' : text;
+/** The cells of each record; null for one with a mistake, behind whose first line the next one is taken to begin. */
+function recordsOf(text: string, dialect: Dialect): (string[] | null)[] {
+  const records: (string[] | null)[] = [];
+  let splitter = new RecordSplitter(text, dialect);
+  let before = 0;
+  for (let position = 0; before + position < text.length;) {
+    if (splitter.read(position, true)) {
+      position = splitter.next;
+      if (splitter.isRecord) records.push(splitter.cells);
+    } else {
+      records.push(null);
+      const lineEnd = text.slice(before + position).search(/[\r\n]/);
+      if (lineEnd === -1) break;
+      before += position + lineEnd + 1;
+      position = 0;
+      splitter = new RecordSplitter(text.slice(before), dialect);
+    }
+  }
+  return records;
 }

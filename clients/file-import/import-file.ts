@@ -1,5 +1,6 @@
 /** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import { formParameters, type DelimitedForm } from '../../src/formats/delimited-form.ts';
+import { notesMax } from '../../src/formats/row-reader.ts';
 import { eachInParallel } from '../../src/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
@@ -24,15 +25,17 @@ export interface FileImport {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
-  readonly delimiter?: Delimiter | undefined;
+  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  readonly form?: DelimitedForm | undefined;
   readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded concurrently. */
   readonly parallel: number;
   readonly signal: AbortSignal;
   /** Called if the delimiter was recognised, and is no comma. */
-  readonly onRecognised: (delimiter: Delimiter) => void;
+  readonly onRecognised: (delimiter: string) => void;
+  /** Called with the names in the header of CSV or TSV: which columns of the table they mean, where a name does not mean itself. */
+  readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
   /** Called with the rows uploaded so far, and the bytes of the file that they took. */
   readonly onProgress: (rows: number, bytes: number) => void;
   /** Called when the stash of an import that failed was deleted. */
@@ -50,8 +53,8 @@ export interface ImportResult extends Imported, ChunkRemarks {
  * source throws; the reason of the signal.
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
-  const { client, source, format, delimiter, signal, onRecognised, onLeftOver } = options;
-  const cutter = cutterFor(format, { delimiter, onRecognised });
+  const { client, source, format, form, signal, onRecognised, columnsOf, onLeftOver } = options;
+  const cutter = cutterFor(format, { form, onRecognised, columnsOf });
   const places = new Places();
   const stash = client.stash(`import-${randomID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
   const work: Work = { source, cutter, places, stash };
@@ -103,19 +106,22 @@ async function fill({ encoding, parallel, signal, onProgress }: FileImport, work
   let rows = 0;
   let bytes = 0;
   const remarks = new FileRemarks();
+  const { cutter } = work;
   const upload = async ({ body, chunkRows, serial, fileBytes }: PlacedChunk): Promise<void> => {
-    remarks.add(await toldInFile(work, serial, () => put(work.stash, serial, body)));
+    remarks.add(await toldInFile(work, serial, () => put(work, serial, body)));
     rows += chunkRows;
     bytes += fileBytes;
     onProgress(rows, bytes);
   };
   await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
-  return remarks.take();
+  const { notes, shortLines } = remarks.take();
+  return { shortLines, notes: [...cutter.notes ?? [], ...notes].slice(0, notesMax) };
 }
 
-async function put(stash: Stash, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {
-  if (body.length < worthwhile) return stash.put(serial, body);
-  return stash.put(serial, await compress(body), { encoding: compression });
+async function put({ stash, cutter }: Work, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {
+  const form = formParameters(cutter.form);
+  if (body.length < worthwhile) return stash.put(serial, body, { form });
+  return stash.put(serial, await compress(body), { form, encoding: compression });
 }
 
 interface PlacedChunk {

@@ -1,24 +1,41 @@
-/** Cuts JSON arrays and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. */
+/**
+ * Cuts JSON and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. What a file is shows in its first value: an array
+ * holds the rows, and so does an object if nothing follows it. Else each object is a row.
+ */
 import {
-  RefusedText, UnfinishedText, closeBracket, comma, openBracket, skipByteOrderMark,
+  RefusedText, UnfinishedText, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote, skipByteOrderMark,
 } from '../../src/formats/json-scanner.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { keyAt, keyPrefix } from '../../src/formats/row-place.ts';
 import { RowScanner } from '../../src/formats/row-scanner.ts';
+import { valueEnd } from '../../src/values/json-bytes.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
 /** What comes next in the file, after white space. */
-type State = 'beginning' | 'array' | 'firstRow' | 'row' | 'nextRow' | 'line' | 'lineEnd' | 'end';
+type State =
+  | 'beginning' | 'start' | 'firstRow' | 'row' | 'nextRow' | 'line' | 'lineEnd' | 'end'
+  /** An object, whose end will show whether it is a row. */
+  | 'object'
+  /** Members of the object that holds the rows. */
+  | 'firstMember' | 'member' | 'nextMember';
+
+/** A member beside the rows takes at most so many bytes. */
+const memberBytesMax = 16 * 1024 * 1024;
 
 const [open, separator, close] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
 
-/** Buffers unread bytes: at most one unfinished object. */
+/** Buffers unread bytes: at most one unfinished object, or one member beside the rows. */
 export class JsonCutter implements Cutter {
   readonly mediaType = 'application/json';
+  readonly form = {};
   readonly headerLine = null;
-  readonly #isLines: boolean;
+  readonly #form: 'json' | 'ndjson';
+  /** The member that holds the rows; null if none has been seen. */
+  #rowsKey: string | null = null;
+  /** Whether the array of rows is a member of an object. */
+  #isWithin = false;
   readonly #scanner = new RowScanner([], defaultRowLimits);
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
@@ -26,9 +43,14 @@ export class JsonCutter implements Cutter {
   /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
 
+  /** `ndjson`: each object is a row, also one that nothing follows. */
   constructor(form: 'json' | 'ndjson', limits: ChunkLimits = defaultChunkLimits) {
-    this.#isLines = form === 'ndjson';
+    this.#form = form;
     this.#chunk = new ChunkBuilder(limits);
+  }
+
+  get notes(): readonly string[] {
+    return this.#rowsKey === null ? [] : [`${shownKey(this.#rowsKey)}: its objects are the rows`];
   }
 
   push(bytes: Uint8Array): Chunk[] {
@@ -40,16 +62,31 @@ export class JsonCutter implements Cutter {
 
   end(): Chunk[] {
     this.#read();
-    const state = this.#state;
-    const isWhole = state === 'end' || state === 'line' || state === 'lineEnd' || (this.#isLines && state === 'beginning');
-    const { end, position } = this.#unread;
-    if (!isWhole || position < end) {
-      throw new MalformedFile(this.#unread.lineOf(position), state === 'beginning' || state === 'array'
-        ? 'the file has no array of objects in it'
-        : `the file ends in the middle of ${state === 'row' || state === 'line' ? 'an object that begins here' : 'its array'}`);
+    if (this.#state === 'object') {
+      this.#state = 'start';
+      this.#goIntoObject();
+      this.#read();
     }
+    const state = this.#state;
+    const isEmpty = this.#form === 'ndjson' && (state === 'beginning' || state === 'start');
+    const isWhole = state === 'end' || state === 'line' || state === 'lineEnd' || isEmpty;
+    const { end, position } = this.#unread;
+    if (!isWhole || position < end) throw new MalformedFile(this.#unread.lineOf(position), `the file ${this.#whatLacks()}`);
     if (this.#chunk.hasRest) this.#closeChunk();
     return this.#chunk.takeFull();
+  }
+
+  #whatLacks(): string {
+    switch (this.#state) {
+      case 'beginning':
+      case 'start': return 'has no array of objects in it';
+      case 'row':
+      case 'line': return 'ends in the middle of an object that begins here';
+      case 'firstMember':
+      case 'member':
+      case 'nextMember': return 'ends in the middle of its object';
+      default: return 'ends in the middle of its array';
+    }
   }
 
   #read(): void {
@@ -63,7 +100,9 @@ export class JsonCutter implements Cutter {
       if (error instanceof UnfinishedText) {
         const unread = this.#unread.end - this.#unread.position;
         // Doubling keeps the work linear in the size of the file.
-        this.#unreadMin = Math.min(2 * unread, defaultRowLimits.rowBytes + 1);
+        const bytesMax = this.#state === 'member' ? memberBytesMax : defaultRowLimits.rowBytes;
+        this.#unreadMin = Math.min(2 * unread, bytesMax + 1);
+        if (this.#state === 'member' && unread > memberBytesMax) throw new MalformedFile(this.#unread.lineOf(this.#unread.position), `a member beside the rows is longer than ${memberBytesMax} bytes`);
         return;
       }
       if (!(error instanceof RefusedText)) throw error;
@@ -79,7 +118,7 @@ export class JsonCutter implements Cutter {
     const [scanner, unread] = [this.#scanner, this.#unread];
     if (this.#state === 'beginning') {
       unread.position = skipByteOrderMark(scanner);
-      this.#state = this.#isLines ? 'line' : 'array';
+      this.#state = 'start';
     }
     for (;;) {
       const before = unread.position;
@@ -92,13 +131,28 @@ export class JsonCutter implements Cutter {
       }
       const byte = scanner.bytes[position]!;
       switch (this.#state) {
-        case 'array':
-          if (byte !== openBracket) throw new RefusedText(position, 'the file must be an array of objects');
-          this.#goOn(position + 1, 'firstRow');
+        case 'start':
+          if (byte === openBracket) this.#goOn(position + 1, 'firstRow');
+          else if (this.#form === 'ndjson') this.#goOn(position, 'line');
+          else if (byte === openBrace) this.#goOn(position, 'object');
+          else throw new RefusedText(position, 'the file must be an array of objects');
+          break;
+        case 'object':
+          this.#readObject(position);
+          break;
+        case 'firstMember':
+        case 'nextMember':
+          if (byte === closeBrace) this.#leaveObject(position);
+          else if (this.#state === 'firstMember') this.#goOn(position, 'member');
+          else if (byte === comma) this.#goOn(position + 1, 'member');
+          else scanner.unexpected(position);
+          break;
+        case 'member':
+          this.#readMember(position);
           break;
         case 'firstRow':
         case 'nextRow':
-          if (byte === closeBracket) this.#goOn(position + 1, 'end');
+          if (byte === closeBracket) this.#goOn(position + 1, this.#isWithin ? 'nextMember' : 'end');
           else if (this.#state === 'firstRow') this.#goOn(position, 'row');
           else if (byte === comma) this.#goOn(position + 1, 'row');
           else scanner.unexpected(position);
@@ -124,7 +178,55 @@ export class JsonCutter implements Cutter {
     this.#state = state;
   }
 
+  /** Finds out whether the object that begins at `start` is the first row. It is none if it is longer than a row may be. */
+  #readObject(start: number): void {
+    const { bytes, end } = this.#unread;
+    const text = bytes.subarray(0, end);
+    const after = this.#scanner.space(valueEnd(text, start));
+    if (after < end) this.#goOn(start, 'line');
+    else if (end - start > defaultRowLimits.rowBytes) this.#goIntoObject();
+    else throw new UnfinishedText();
+  }
+
+  #goIntoObject(): void {
+    this.#isWithin = true;
+    this.#goOn(this.#unread.position + 1, 'firstMember');
+  }
+
+  #leaveObject(position: number): void {
+    if (this.#rowsKey === null) throw new RefusedText(position, 'the file is one object, and no member of it is an array of objects; as NDJSON it is one row');
+    this.#goOn(position + 1, 'end');
+  }
+
+  #readMember(start: number): void {
+    const scanner = this.#scanner;
+    const { bytes } = scanner;
+    if (bytes[start] !== quote) scanner.unexpected(start);
+    const keyEnd = scanner.string(start);
+    const colonAt = scanner.space(keyEnd);
+    if (bytes[colonAt] !== colon) scanner.unexpected(colonAt);
+    const value = scanner.space(colonAt + 1);
+    if (bytes[value] === openBracket) {
+      const first = scanner.space(value + 1);
+      if (first >= scanner.end) scanner.unexpected(first);
+      if (bytes[first] === openBrace) {
+        this.#unread.requireUtf8(start, keyEnd);
+        const key = scanner.decode(start, keyEnd);
+        if (this.#rowsKey !== null) throw new RefusedText(value, `two members are arrays of objects: ${JSON.stringify(this.#rowsKey)} and ${JSON.stringify(key)}`);
+        this.#rowsKey = key;
+        this.#goOn(value + 1, 'firstRow');
+        return;
+      }
+    }
+    const end = scanner.value(value);
+    // A number, unlike all other values, may continue in the next piece.
+    if (end >= scanner.end) scanner.unexpected(end);
+    this.#unread.requireUtf8(start, end);
+    this.#goOn(end, 'nextMember');
+  }
+
   #readRow(start: number): void {
+    const isLine = this.#state === 'line';
     const unread = this.#unread;
     const end = this.#scanner.scanRow(start);
     unread.requireUtf8(start, end);
@@ -134,7 +236,7 @@ export class JsonCutter implements Cutter {
     chunk.append(chunk.rows === 0 ? open : separator);
     chunk.append(unread.bytes, start, end);
     chunk.addRow(unread.lineOf(start));
-    this.#goOn(end, this.#isLines ? 'lineEnd' : 'nextRow');
+    this.#goOn(end, isLine ? 'lineEnd' : 'nextRow');
   }
 
   #closeChunk(): void {
@@ -142,4 +244,9 @@ export class JsonCutter implements Cutter {
     this.#chunk.append(close);
     this.#chunk.close();
   }
+}
+
+/** A key as a note shows it: short, in ASCII and without semicolons, as the notes of the service are. */
+function shownKey(key: string): string {
+  return /^[\w$ .-]{1,60}$/.test(key) ? key : 'a member';
 }

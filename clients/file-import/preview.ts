@@ -1,7 +1,7 @@
 /** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
 import { leftOut } from '../../src/formats/delimited-header.ts';
-import type { Delimiter } from '../../src/formats/delimited-records.ts';
+import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
@@ -28,15 +28,15 @@ export interface PreviewOptions {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** The delimiter of the cells. If absent, it is a tab for TSV, and for CSV it is recognised from the first records. */
-  readonly delimiter?: Delimiter | undefined;
+  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  readonly form?: DelimitedForm | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
 }
 
 export interface Preview {
   /** The one that was given or recognised; null for JSON. */
-  readonly delimiter: Delimiter | null;
+  readonly delimiter: string | null;
   readonly columns: readonly PreviewedColumn[];
   /** The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value. */
   readonly rows: readonly (readonly (string | null)[])[];
@@ -54,19 +54,15 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, delimiter, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
-  let recognised: Delimiter = format === 'tsv' ? '\t' : ',';
-  const onRecognised = (found: Delimiter): void => {
-    recognised = found;
-  };
-  const cutter = cutterFor(format, { limits, delimiter, onRecognised });
+export async function preview(source: Source, { format, encoding, form, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+  const cutter = cutterFor(format, { limits, form });
   const chunks = cutFile(source, encoding, cutter, signal);
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
   const read = readTable(chunk, cutter, onSchemaError);
   return {
-    delimiter: cutter.mediaType === 'application/json' ? null : delimiter ?? recognised,
+    delimiter: cutter.mediaType === 'application/json' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
     ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
@@ -83,7 +79,7 @@ function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Pr
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformed(decided.refusal.message);
-  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: remarks.notes };
+  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: [...cutter.notes ?? [], ...remarks.notes] };
 }
 
 function readBlocks(chunk: Chunk, cutter: Cutter, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {

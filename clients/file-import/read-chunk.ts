@@ -7,10 +7,10 @@ import type { Chunk, Cutter } from './chunk.ts';
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /** The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes. `dropsCells`: whether cells that no row may hold are left out. */
-export function readChunk({ body }: Chunk, { mediaType }: Cutter, dropsCells: boolean): ChunkRows {
+export function readChunk({ body }: Chunk, { mediaType, form }: Cutter, dropsCells: boolean): ChunkRows {
   const reader = mediaType === 'application/json'
     ? new JsonRowReader({ form: 'rows', dropsCells })
-    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', dropsCells });
+    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', form, dropsCells });
   const first = [...reader.push(body)];
   const { blocks, remarks } = reader.end();
   if (reader.refusal !== null) throw new MalformedBody('request_validation_error', reader.refusal.message);

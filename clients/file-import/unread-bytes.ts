@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { MalformedFile } from './malformed-file.ts';
 
 const lineFeed = 10;
+const carriageReturn = 13;
 
 /**
  * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as JsonScanner requires. Positions are indexes into
@@ -13,29 +14,50 @@ export class UnreadBytes {
   end = 0;
   position = 0;
   /** The number of the line that contains `#lineAt`. */
-  #line = 1;
+  #line: number;
   #lineAt = 0;
-  /** The first line feed at or behind `#lineAt`; `end` if it has not arrived yet. */
-  #nextLineFeed = 0;
+  /** Whether there was a carriage return. Without one, line feeds are looked for with less effort. */
+  #hasReturns = false;
+  /** Whether a carriage return stands before it: a line feed there belongs to the same line end. */
+  #sawReturn = false;
+
+  /** The number of the first line. */
+  constructor(line = 1) {
+    this.#line = line;
+  }
 
   append(piece: Uint8Array): void {
     if (this.end + piece.length >= this.bytes.length) this.#makeRoom(piece.length);
-    const { end } = this;
-    this.bytes.set(piece, end);
+    this.#hasReturns ||= piece.includes(carriageReturn);
+    this.bytes.set(piece, this.end);
     this.end += piece.length;
     this.bytes[this.end] = 0;
-    // If none was found before, the search continues in the new bytes.
-    if (this.#nextLineFeed === end) this.#nextLineFeed = this.#findLineFeed(end);
   }
 
-  /** The number of the line that contains a byte, from 1. Positions must not decrease between calls. */
+  /** The number of the line that contains a byte: lines end with a line feed, a carriage return, or both. Positions must not decrease between calls. */
   lineOf(position: number): number {
-    while (this.#nextLineFeed < position) {
-      this.#line += 1;
-      this.#lineAt = this.#nextLineFeed + 1;
-      this.#nextLineFeed = this.#findLineFeed(this.#lineAt);
-    }
+    if (this.#hasReturns) this.#countLineEnds(position);
+    else this.#countLineFeeds(position);
+    this.#lineAt = Math.max(this.#lineAt, position);
     return this.#line;
+  }
+
+  #countLineFeeds(position: number): void {
+    const bytes = this.bytes.subarray(0, position);
+    for (let at = bytes.indexOf(lineFeed, this.#lineAt); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) this.#line += 1;
+  }
+
+  #countLineEnds(position: number): void {
+    const { bytes } = this;
+    let line = this.#line;
+    let sawReturn = this.#sawReturn;
+    for (let at = this.#lineAt; at < position; at += 1) {
+      const byte = bytes[at]!;
+      if (byte === carriageReturn || (byte === lineFeed && !sawReturn)) line += 1;
+      sawReturn = byte === carriageReturn;
+    }
+    this.#line = line;
+    this.#sawReturn = sawReturn;
   }
 
   /** Throws unless these bytes are UTF-8. They must not begin or end within a character. */
@@ -50,11 +72,6 @@ export class UnreadBytes {
     }
   }
 
-  #findLineFeed(from: number): number {
-    const found = this.bytes.subarray(from, this.end).indexOf(lineFeed);
-    return found === -1 ? this.end : from + found;
-  }
-
   /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
   #makeRoom(bytes: number): void {
     this.lineOf(this.position);
@@ -67,6 +84,5 @@ export class UnreadBytes {
     this.end = unread;
     this.position = 0;
     this.#lineAt = 0;
-    this.#nextLineFeed -= position;
   }
 }

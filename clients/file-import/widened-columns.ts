@@ -37,7 +37,7 @@ export interface WidenedColumn {
   };
 }
 
-export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'delimiter' | 'signal'>;
+export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'signal'>;
 
 /**
  * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type others have changed.
@@ -45,12 +45,12 @@ export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'delimiter' |
  * @param now the types of the table's columns by ID, after the import
  */
 export async function findWidened(
-  open: () => Source, { format, encoding, delimiter, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
+  open: () => Source, { format, encoding, form, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
 ): Promise<WidenedColumn[]> {
   const changed = new Map(expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]));
   if (changed.size === 0) return [];
   const found = new Map<string, Pick<WidenedColumn, 'cells' | 'first'>>();
-  const cutter = cutterFor(format, { delimiter });
+  const cutter = cutterFor(format, { form });
   for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
     let rowsBefore = 0;
     // The import has judged these rows already. It may have left cells out.

@@ -9,6 +9,7 @@ import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId } from '../../src/log/event-log.ts';
 import { inSlices, TimeSlices } from '../../src/time-slices.ts';
 import { BatchMemory } from './batch-memory.ts';
+import type { LogPlace } from './decision.ts';
 import type { Entry } from './entry.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { AnyModel, Loading } from './model.ts';
@@ -16,6 +17,7 @@ import type { ModelSet, States } from './model-set.ts';
 import { findOutcomes, storeOutcomes } from './outcomes/outcomes.store.ts';
 import { stillCounts, type RecordedOutcome } from './outcomes/recorded-outcome.ts';
 import { versionsAt, type Versions } from './progress/versions.ts';
+import { UndoJournal } from './undo-journal.ts';
 
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
@@ -41,14 +43,18 @@ export class Batch {
   /** The outcome of each command; none for an event that came after its `notAfter`. */
   readonly outcomes = new Map<CommandId, Outcome>();
   readonly #options: BatchOptions;
+  readonly #journal = new UndoJournal();
   readonly #states: States;
   /** Outcomes recorded before this batch, and the new ones. */
   readonly #recorded = new Map<CommandId, RecordedOutcome>();
   readonly #fresh = new Map<CommandId, RecordedOutcome>();
 
+  /** How many changes were applied. */
+  #changes = 0;
+
   constructor(options: BatchOptions) {
     this.#options = options;
-    this.#states = options.models.open(() => options.keys.take());
+    this.#states = options.models.open(() => options.keys.take(), this.#journal);
   }
 
   /**
@@ -72,8 +78,9 @@ export class Batch {
   async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
     const { models, partition, keys, committed, memory } = this.#options;
     const writes: Write[] = [];
+    const parts = events.flatMap((event) => models.partsOf(event));
     const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [model, {
-      tx, events, keys, states: this.#states, before: memory?.before ?? null, remembered: memory?.remembered[name] ?? null,
+      tx, events: parts, keys, states: this.#states, before: memory?.before ?? null, remembered: memory?.remembered[name] ?? null,
       committed: committed[name], writeFirst: (write) => writes.push(write),
     }]);
     const [recorded] = await Promise.all([
@@ -84,7 +91,7 @@ export class Batch {
     for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
     // A run begins with the event that may load much: what it looks up has been decided.
     const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
-    const remaining = refused.length === 0 ? events : events.filter((event) => !refused.includes(event));
+    const remaining = refused.length === 0 ? parts : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
     for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
     return writes;
   }
@@ -94,10 +101,8 @@ export class Batch {
    * in between while the many changes of an import are applied.
    */
   async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
-    const { models } = this.#options;
     const slices = new TimeSlices();
     let versions = before;
-    let changes = 0;
     for (const { record, event } of run) {
       versions = versionsAt(event, record.offset, versions);
       const { commandId, notAfter, requestDigest } = event;
@@ -109,17 +114,42 @@ export class Batch {
       if (notAfter !== null && record.time > notAfter) continue;
 
       const { partition, offset, time } = record;
-      const decision = models.decide(this.#states, event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time });
-      for (const change of decision.changes) {
-        models.apply(this.#states, change);
-        changes += 1;
-        if (changes % changesOfSlice === 0) await slices.next();
-      }
-      const outcome = { ...decision.outcome, requestDigest: requestDigest ?? undefined };
+      const decided = await this.#decide(event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time }, slices);
+      const outcome = { ...decided, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });
     }
     return versions;
+  }
+
+  /** Decides an event, and applies its changes. */
+  async #decide(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+    const { models } = this.#options;
+    const sequence = models.sequenceOf(event.data);
+    if (sequence === null) return this.#decideAlone(event, at, slices);
+    const outcomes: Outcome[] = [];
+    this.#journal.setSavepoint();
+    for (const part of models.partsOf(event)) {
+      const outcome = await this.#decideAlone(part, at, slices);
+      if (outcome.status === 'refused') {
+        this.#journal.rollBack();
+        return { status: 'refused', refusal: sequence.refusalOf(outcome.refusal, outcomes.length) };
+      }
+      outcomes.push(outcome);
+    }
+    this.#journal.release();
+    return sequence.outcomeOf(outcomes, at);
+  }
+
+  async #decideAlone(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+    const { models } = this.#options;
+    const { changes, outcome } = models.decide(this.#states, event, at);
+    for (const change of changes) {
+      models.apply(this.#states, change);
+      this.#changes += 1;
+      if (this.#changes % changesOfSlice === 0) await slices.next();
+    }
+    return outcome;
   }
 
   /** The net changes of all models, and the outcomes. */

@@ -1,5 +1,6 @@
 import { decodeEvent } from '../../src/events/event-codec.ts';
-import { teamOf, type Event } from '../../src/events/event.ts';
+import { type Event } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import type { HeldTeams } from './quarantine/held-teams.ts';
 

@@ -10,12 +10,15 @@ import type { BoundStatement } from '../../src/database/combine.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../../src/events/event.ts';
+import type { Outcome } from '../../src/events/outcome.ts';
+import type { Refusal } from '../../src/values/refusal.ts';
 import type { Steps } from '../../src/time-slices.ts';
-import type { AnyChange, Decide } from './decision.ts';
+import type { AnyChange, Decide, LogPlace } from './decision.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { Section } from './compare/section.ts';
 import type { Comparison } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
+import type { UndoJournal } from './undo-journal.ts';
 
 /** What models load the state of a batch with. */
 export interface Loading<States, Remembered, Committed> {
@@ -41,6 +44,19 @@ export interface Loading<States, Remembered, Committed> {
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
+/**
+ * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is refused, the event is, and none of
+ * them changes anything. All parts are loaded before the first is decided, so no part may need what an earlier one makes (`Model.needs`).
+ */
+export interface Sequence<E extends EventData> {
+  /** What the event consists of, in order. All parts stand at the event's place in the log. */
+  partsOf(data: E): readonly EventData[];
+  /** The outcome once all parts were applied. `outcomes`: theirs, in their order. */
+  outcomeOf(outcomes: readonly Outcome[], at: LogPlace): Outcome;
+  /** The refusal of the event, by that of one of its parts, counted from 0. */
+  refusalOf(refusal: Refusal, part: number): Refusal;
+}
+
 /** Kinds of garbage by their names, which metrics show: each name is of one kind in all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;
 
@@ -55,11 +71,13 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
 
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
+  /** Types of events that consist of others. */
+  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
   /** Applies changes to its state: its own kinds, and those of other models that it follows. */
   readonly changes: { readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void };
 
-  /** Opens an empty state for a batch. `newKey` gives fresh local keys. */
-  open(newKey: () => bigint): State;
+  /** Opens an empty state for a batch. `newKey` gives fresh local keys; `journal` takes changes back (undo-journal.ts). */
+  open(newKey: () => bigint, journal: UndoJournal): State;
   /** Opens what it keeps of the committed state. */
   openCommitted?(): Committed;
   /** An upper bound of the local keys that the event takes, known before anything is loaded. */
@@ -123,7 +141,7 @@ export type AnyModel = Model<any, any, any, any, any, any>;
 /** Models by their names. */
 export type Models = Readonly<Record<string, AnyModel>>;
 
-type StateOf<M> = M extends { open(newKey: () => bigint): infer State } ? State : never;
+type StateOf<M> = M extends { open(newKey: () => bigint, journal: UndoJournal): infer State } ? State : never;
 
 /** The states of a list of models. */
 export type StatesOf<M extends Models> = { readonly [Name in keyof M]: StateOf<M[Name]> };

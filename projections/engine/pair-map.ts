@@ -1,9 +1,17 @@
+import { UndoMap, type UndoJournal } from './undo-journal.ts';
+
 /** A map with pairs as keys. Joining both into a string key would cost more than the rest of the work on an entry. */
 export class PairMap<A, B, V> {
+  readonly #journal: UndoJournal | null;
   readonly #entries = new Map<A, Map<B, V>>();
   /** The first key that was used last, which is often used again, and its entries; a bigint takes long to look up. */
   #cachedKey: A | undefined;
   #cachedEntries: Map<B, V> | undefined;
+
+  /** `journal`: notes how to take changes back; null: they stay. */
+  constructor(journal: UndoJournal | null) {
+    this.#journal = journal;
+  }
 
   get(first: A, second: B): V | undefined {
     return this.#entriesOf(first)?.get(second);
@@ -12,7 +20,7 @@ export class PairMap<A, B, V> {
   set(first: A, second: B, value: V): void {
     let entries = this.#entriesOf(first);
     if (entries === undefined) {
-      entries = new Map();
+      entries = this.#journal === null ? new Map() : new UndoMap(this.#journal);
       this.#entries.set(first, entries);
       this.#cachedEntries = entries;
     }

@@ -6,7 +6,7 @@ import { withEndedBackend } from '../../src/database/end-backend.ts';
 import type { PipelinedClient } from '../../src/database/pipelined-client.ts';
 import { isStatementTimeout } from '../../src/database/statement-timeout.ts';
 import { begin, commit, rollback } from '../../src/database/transaction.ts';
-import { teamOf } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { Decided } from './decided.ts';
 import { toEntry } from './entry.ts';
 import { withFreeKeys } from './local-keys.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { teamOf } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { LogObserver } from '../../src/log/log-observer.ts';
 import { toEntry } from './entry.ts';
 import type { ProjectionListener } from './project-records.ts';

@@ -9,7 +9,8 @@ import { withEndedBackend } from '../../src/database/end-backend.ts';
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import { inPipelinedTransaction } from '../../src/database/transaction.ts';
 import { combine, type BoundStatement } from '../../src/database/combine.ts';
-import { teamOf, type Event } from '../../src/events/event.ts';
+import { type Event } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';
@@ -141,7 +142,8 @@ export class Projector {
    * and the batches write it.
    */
   async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
-    const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(events) ?? []);
+    const parts = events.flatMap((event) => this.#models.partsOf(event));
+    const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(parts) ?? []);
     if (writes.length === 0) return;
     await withEndedBackend(fills, (tx) => inPipelinedTransaction(tx, async () => {
       for (const write of writes) await write(tx, this.#keys.open());
@@ -150,7 +152,7 @@ export class Projector {
 
   /** Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch. Rejects as its statements do. */
   async lookAhead({ fills }: Pick<Database, 'fills'>, { remembered }: BatchMemory, events: readonly Event[]): Promise<void> {
-    const naming = events.filter(({ data }) => this.#models.loadsAhead(data));
+    const naming = events.flatMap((event) => this.#models.partsOf(event)).filter(({ data }) => this.#models.loadsAhead(data));
     if (naming.length === 0) return;
     await fills.with(async (tx) => {
       for (const [name, { lookAhead }] of this.#models.list) if (remembered[name]) await lookAhead?.(tx, remembered[name], naming);

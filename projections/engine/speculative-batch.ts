@@ -4,7 +4,8 @@
  */
 import type { Tx } from '../../src/database/pipelined-client.ts';
 import type { BoundStatement } from '../../src/database/combine.ts';
-import { teamOf, type Event } from '../../src/events/event.ts';
+import { type Event } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { Outcome } from '../../src/events/outcome.ts';
 import type { CommandId, LogRecord } from '../../src/log/event-log.ts';
 import { hashOf } from '../../src/log/identity.ts';

@@ -1,5 +1,6 @@
 /** The rows of a request: where they are, and their joint profile. */
-import type { Event, RowSource } from '../../src/events/event.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { RowSource } from '../../src/events/row-source.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { rowTextOf } from '../../src/events/row-bodies.ts';
 import { concatenateAll, emptyProfile } from '../../src/values/build-profile.ts';

@@ -1,5 +1,6 @@
 /** The row IDs that the event of an overwrite carries. Parsed once, for loading and for the decision. */
-import type { EventRows, Event } from '../../src/events/event.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { EventRows } from '../../src/events/row-source.ts';
 import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
 import type { Steps } from '../../src/time-slices.ts';

@@ -1,6 +1,8 @@
 /** Rows as received: immutable segments, and the blocks of large bodies that wait for their closing event. */
 import type { Tx } from '../../src/database/pipelined-client.ts';
-import type { EventRows, Event } from '../../src/events/event.ts';
+import { endedBody, rowsOf, teamOf } from '../../src/events/event-names.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { EventRows } from '../../src/events/row-source.ts';
 import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
 import type { KeyReservation } from '../engine/local-keys.ts';
 import type { Loading, Model } from '../engine/model.ts';
@@ -28,7 +30,7 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
     bodyBlock: ({ segments }, change) => segments.changeBodyBlock(change),
     openBody: ({ segments }, change) => segments.changeBody(change),
   },
-  open: () => new SegmentsState(),
+  open: (_newKey, journal) => new SegmentsState(journal),
   // A segment that was not filled before the append is written here, as on replay.
   keysAtMost: (data) => (segmentOfEvent(data) === null ? 0 : 1),
   writeAhead,
@@ -38,7 +40,7 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
     ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks), ...storing(state.openedBodies(), insertOpenBodies),
     ...storing(state.closedBodies(), deleteOpenBodies),
   ],
-  loadsMuch: (data) => bodyIdOf(data) !== null,
+  loadsMuch: (data) => endedBody(data) !== null,
   sections: segmentSections,
   garbage: segmentGarbage,
 };
@@ -80,7 +82,7 @@ async function loadMore(loading: Loading<SegmentStates, null, null>): Promise<vo
 
 /** Loads the blocks of the bodies that events close. */
 async function loadBodies({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
-  for (const bodyId of new Set(events.map(({ data }) => bodyIdOf(data)))) {
+  for (const bodyId of new Set(events.map(({ data }) => endedBody(data)))) {
     if (bodyId === null) continue;
     for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
     for await (const block of findBodyBlocks(tx, bodyId)) segments.putBodyBlock(block);
@@ -90,7 +92,7 @@ async function loadBodies({ tx, events, states: { segments }, before }: Loading<
 /** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
 function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
   const named = new Set(events.flatMap(({ data }) => {
-    const bodyId = data.type === 'BodyExpired' ? data.bodyId : bodyIdOf(data);
+    const bodyId = data.type === 'BodyExpired' ? data.bodyId : endedBody(data);
     return bodyId === null ? [] : [bodyId];
   }));
   return [...named].filter((bodyId) => {
@@ -122,11 +124,6 @@ function contentOf(event: Event, key: bigint): SegmentContent {
 /** The segment whose rows an event carries; null if it carries none. */
 function segmentOfEvent(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: EventRows } | null {
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
-  if (!('rows' in data) || data.rows.kind !== 'block') return null;
-  return { segmentId: data.rows.segmentId, teamId: data.teamId, rows: data.rows };
-}
-
-/** The body whose end an event is; null if it is none. */
-function bodyIdOf(data: Event['data']): string | null {
-  return 'rows' in data && data.rows.kind === 'body' ? data.rows.bodyId : null;
+  const rows = rowsOf(data);
+  return rows?.kind === 'block' ? { segmentId: rows.segmentId, teamId: teamOf(data), rows } : null;
 }

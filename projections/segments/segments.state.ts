@@ -1,4 +1,5 @@
 /** The segments that the events of a batch name, and the blocks of large bodies. */
+import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { BodyBlock, BodyBlockChange, OpenBody, OpenBodyChange } from './body-block.ts';
 
@@ -8,13 +9,22 @@ export interface SegmentStates extends TeamStates {
 }
 
 export class SegmentsState {
-  readonly #keys = new Map<string, bigint>();
+  readonly #journal: UndoJournal;
+  readonly #keys: Map<string, bigint>;
   readonly #bodyBlocks = new Map<string, Map<number, BodyBlock>>();
   readonly changedBlocks: BodyBlock[] = [];
   /** Bodies by ID; null: known not to be open. */
-  readonly #bodies = new Map<string, OpenBody | null>();
-  readonly #opened = new Map<string, OpenBody>();
-  readonly #closed = new Map<string, OpenBody>();
+  readonly #bodies: Map<string, OpenBody | null>;
+  readonly #opened: Map<string, OpenBody>;
+  readonly #closed: Map<string, OpenBody>;
+
+  constructor(journal: UndoJournal) {
+    this.#journal = journal;
+    this.#keys = new UndoMap(journal);
+    this.#bodies = new UndoMap(journal);
+    this.#opened = new UndoMap(journal);
+    this.#closed = new UndoMap(journal);
+  }
 
   /** The local key of a written segment. Throws for any other: an event never names a segment before it is written. */
   key(segmentId: string): bigint {
@@ -60,13 +70,13 @@ export class SegmentsState {
 
   /** A block may be put twice: from the previous batch, and from Postgres if that batch is visible already. */
   putBodyBlock(block: BodyBlock): void {
-    const blocks = this.#bodyBlocks.get(block.bodyId) ?? new Map<number, BodyBlock>();
+    const blocks = this.#bodyBlocks.get(block.bodyId) ?? new UndoMap<number, BodyBlock>(this.#journal);
     this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));
   }
 
   changeBodyBlock({ block }: BodyBlockChange): void {
     this.putBodyBlock(block);
-    this.changedBlocks.push(block);
+    this.#journal.push(this.changedBlocks, block);
   }
 
   changeBody({ body, isOpen }: Extract<OpenBodyChange, { kind: 'openBody' }>): void {

@@ -1,5 +1,6 @@
 /** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of the stash. */
 import type { Tx } from '../../src/database/pipelined-client.ts';
+import { importedStash, stashOf, teamOf } from '../../src/events/event-names.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { Loading } from '../engine/model.ts';
 import { defaultColumnsMax, StashContentBuilder, type StashContent } from './stash-content.ts';
@@ -10,19 +11,13 @@ import { findBlocks, findChunks, findStashes, nameOfStash, type ChunkName, type 
 
 type LoadingStashes = Loading<StashStates, null, null>;
 
-/** The stash that an event imports; null if it imports none. */
-function importedStash({ data }: Event): StashName | null {
-  return 'rows' in data && data.rows.kind === 'stash' ? { teamId: data.teamId, stashId: data.rows.stashId } : null;
-}
-
 export async function loadStashes({ tx, events, states: { stashes }, before }: LoadingStashes): Promise<void> {
   const names = new Map<string, StashName>();
   const chunks = new Map<string, ChunkName>();
-  for (const event of events) {
-    const { data } = event;
-    const stash = 'stashId' in data ? data : importedStash(event);
-    if (stash === null) continue;
-    const { teamId, stashId } = stash;
+  for (const { data } of events) {
+    const stashId = stashOf(data);
+    if (stashId === null) continue;
+    const teamId = teamOf(data);
     const known = stashes.stash(teamId, stashId) ?? before?.stashes.stash(teamId, stashId);
     if (known) stashes.put(known);
     else names.set(nameOfStash(teamId, stashId), { teamId, stashId });
@@ -43,8 +38,8 @@ export async function loadStashes({ tx, events, states: { stashes }, before }: L
 /** Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of each. */
 export async function loadStashContents({ tx, events, states: { stashes }, before, keys }: LoadingStashes): Promise<void> {
   for (const event of events) {
-    const name = importedStash(event);
-    const stash = name && stashes.stash(name.teamId, name.stashId);
+    const stashId = importedStash(event.data);
+    const stash = stashId === null ? null : stashes.stash(teamOf(event.data), stashId);
     if (stash === null || stash.endedAt !== null) continue;
     const newChunks = [...(before?.stashes.newChunksOf(stash.key) ?? []), ...stashes.newChunksOf(stash.key)];
     const content = await readContent(tx, stash, new Map(newChunks.map((chunk) => [chunk.serial, chunk])), columnsMaxOf(event));

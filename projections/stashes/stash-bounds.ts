@@ -1,5 +1,5 @@
 /** The bounds of a stash, and the quota of stashes: what may refuse a chunk. */
-import type { StashLimits } from '../../src/events/event.ts';
+import type { StashLimits } from '../../src/events/limits.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import type { LogPlace } from '../engine/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';

@@ -13,6 +13,7 @@ import type { ChunkChange, StashChange } from './stash.ts';
 import { StashQueries } from './stashes.queries.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
 import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
+import { importedStash } from '../../src/events/event-names.ts';
 
 export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange, null, null, StashQueries> = {
   entities: [StashEntity, ChunkBlockEntity],
@@ -31,7 +32,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     stash: ({ stashes }, { stash }) => stashes.change(stash),
     chunk: ({ stashes }, change) => stashes.changeChunk(change),
   },
-  open: (newKey) => new StashesState(newKey),
+  open: (newKey, journal) => new StashesState(newKey, journal),
   // One for the chunk, and one for the stash that it may create.
   keysAtMost: ({ type }) => (type === 'ChunkPutRequested' ? 2 : 0),
   load: loadStashes,
@@ -41,7 +42,7 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
     ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
     ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
   ],
-  loadsMuch: (data) => 'rows' in data && data.rows.kind === 'stash',
+  loadsMuch: (data) => importedStash(data) !== null,
   queries: (database) => new StashQueries(database),
   sections: stashSections,
   garbage: stashGarbage,

@@ -1,5 +1,6 @@
 /** The stashes and chunks of a batch: as loaded, and as changed by the events decided so far. */
 import { PairMap } from '../engine/pair-map.ts';
+import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
 import type { SegmentStates } from '../segments/segments.state.ts';
 import type { StashContent } from './stash-content.ts';
 import type { Stash, ChunkSize, Chunk, ChunkChange } from './stash.ts';
@@ -10,18 +11,24 @@ export interface StashStates extends SegmentStates {
 }
 
 export class StashesState {
+  readonly #journal: UndoJournal;
   readonly #takeKey: () => bigint;
   readonly #newKeys = new Set<bigint>();
-  readonly #stashes = new PairMap<string, string, Stash>();
-  readonly #chunks = new PairMap<bigint, string, ChunkSize>();
+  readonly #stashes: PairMap<string, string, Stash>;
+  readonly #chunks: PairMap<bigint, string, ChunkSize>;
   readonly #contents = new Map<bigint, StashContent>();
-  readonly #changedStashes = new Map<bigint, Stash>();
+  readonly #changedStashes: Map<bigint, Stash>;
   /** New chunks by stash and serial, and the keys of stored chunks that were replaced. */
-  readonly #newChunks = new PairMap<bigint, string, Chunk>();
+  readonly #newChunks: PairMap<bigint, string, Chunk>;
   readonly replacedChunks: bigint[] = [];
 
-  constructor(takeKey: () => bigint) {
+  constructor(takeKey: () => bigint, journal: UndoJournal) {
+    this.#journal = journal;
     this.#takeKey = takeKey;
+    this.#stashes = new PairMap(journal);
+    this.#chunks = new PairMap(journal);
+    this.#changedStashes = new UndoMap(journal);
+    this.#newChunks = new PairMap(journal);
   }
 
   /** A key for something new. Should it be taken after all, storing the batch fails. */
@@ -68,7 +75,7 @@ export class StashesState {
 
   changeChunk({ chunk, replaces }: ChunkChange): void {
     const isNew = this.#newChunks.get(chunk.stash, chunk.serial) !== undefined;
-    if (replaces !== null && !isNew) this.replacedChunks.push(replaces);
+    if (replaces !== null && !isNew) this.#journal.push(this.replacedChunks, replaces);
     this.#newChunks.set(chunk.stash, chunk.serial, chunk);
     this.#chunks.set(chunk.stash, chunk.serial, chunk);
   }

@@ -1,12 +1,20 @@
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { PairMap } from '../engine/pair-map.ts';
+import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
 import type { Extent } from './table.ts';
 
 /** Extents by key, and by table, version and ordinal, which row IDs name. */
 export class ExtentMap {
-  readonly #byKey = new Map<bigint, Extent>();
+  readonly #journal: UndoJournal | null;
+  readonly #byKey: Map<bigint, Extent>;
   /** By table, version and ordinal. The table is needed, because partitions may issue the same versions. Nested maps, because a joined text would have to be made for each look-up. */
   readonly #byName = new Map<string, PairMap<bigint, number, Extent>>();
+
+  /** `journal`: notes how to take changes back; null: they stay. */
+  constructor(journal: UndoJournal | null) {
+    this.#journal = journal;
+    this.#byKey = journal === null ? new Map<bigint, Extent>() : new UndoMap<bigint, Extent>(journal);
+  }
 
   get size(): number {
     return this.#byKey.size;
@@ -16,7 +24,7 @@ export class ExtentMap {
     const { key, tableId, version, ordinal } = extent;
     if (this.#byKey.get(key) === extent) return;
     this.#byKey.set(key, extent);
-    const ofTable = this.#byName.get(tableId) ?? new PairMap<bigint, number, Extent>();
+    const ofTable = this.#byName.get(tableId) ?? new PairMap<bigint, number, Extent>(this.#journal);
     this.#byName.set(tableId, ofTable);
     ofTable.set(version, ordinal, extent);
   }

@@ -1,5 +1,6 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
-import type { EventData, EventOf, TableLimits } from '../../src/events/event.ts';
+import type { EventData, EventOf } from '../../src/events/event.ts';
+import type { TableLimits } from '../../src/events/limits.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { checkGivenSchema, decideSchema } from '../../src/values/decide-schema.ts';
 import type { Profile } from '../../src/values/profile.ts';

@@ -1,5 +1,7 @@
 /** Loads what events look up of tables: the tables with their schemas, their open tails, and named rows. */
-import type { Event, RowAddress } from '../../src/events/event.ts';
+import { namedBy, rowsOf, tableOf } from '../../src/events/event-names.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import type { Loading } from '../engine/model.ts';
 import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
 import type { RememberedTables } from './remembered-tables.ts';
@@ -17,7 +19,10 @@ export interface WantedRow extends RowAddress {
 
 export function rowsNamedBy(events: readonly Event[]): WantedRow[] {
   const rows: WantedRow[] = [];
-  for (const { data } of events) if ('row' in data) rows.push({ ...data.row, tableId: data.tableId });
+  for (const { data } of events) {
+    const row = namedBy(data, 'row');
+    if (row !== null) rows.push({ ...row, tableId: tableOf(data)! });
+  }
   return rows;
 }
 
@@ -57,7 +62,7 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
 
 /** The tables that are neither loaded nor remembered. */
 function missingTables({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
-  const ids = new Set(events.flatMap(({ data }) => ('tableId' in data ? [data.tableId] : [])));
+  const ids = new Set(events.flatMap(({ data }) => tableOf(data) ?? []));
   return [...ids].filter((id) => {
     if (state.find(id) !== null) return false;
     const known = remembered?.table(id) ?? null;
@@ -71,7 +76,7 @@ function missingTables({ events, states: { tables: state }, remembered }: Loadin
 /** The tables that an event adds a few rows to, and whose tails are neither loaded nor remembered. */
 function missingTails({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
   const ids = new Set(events.flatMap(({ data }) => {
-    return 'rows' in data && 'tableId' in data && data.rows.kind === 'few' ? [data.tableId] : [];
+    return rowsOf(data)?.kind === 'few' ? (tableOf(data) ?? []) : [];
   }));
   return [...ids].filter((id) => {
     const table = state.find(id);

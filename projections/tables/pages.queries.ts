@@ -1,8 +1,7 @@
 /** What HTTP reads of rows in pages. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { rowIdPrefix } from '../../src/events/row-id.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import { rowIdPrefix, type RowAddress } from '../../src/events/row-id.ts';
 import { TimeSlices } from '../../src/time-slices.ts';
 import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
 import type { Presenters } from './presenters.ts';

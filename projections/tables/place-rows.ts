@@ -2,7 +2,9 @@
  * Appends the rows of a request to a table: the guards that every such request passes, and the resulting extents (ARCHITECTURE.md,
  * "What a table is made of").
  */
-import type { Event, RowLimits, RowSource } from '../../src/events/event.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { RowLimits } from '../../src/events/limits.ts';
+import type { RowSource } from '../../src/events/row-source.ts';
 import type { AppliedResult, RowRange } from '../../src/events/outcome.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { emptyProfile } from '../../src/values/build-profile.ts';

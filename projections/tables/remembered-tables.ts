@@ -1,5 +1,5 @@
 /** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and rows that were patched or looked up ahead. */
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
 import { ChangedRows } from './changed-rows.ts';
@@ -23,14 +23,14 @@ type RecentRows = PairMap<bigint, number, StoredRow | null>;
 
 export class RememberedTables {
   readonly #tables = new Map<string, { readonly table: Table; readonly schema: TableSchema }>();
-  readonly #extents = new ExtentMap();
+  readonly #extents = new ExtentMap(null);
   readonly #changedRows = new ChangedRows();
-  #rows: RecentRows = new PairMap();
+  #rows: RecentRows = new PairMap(null);
   /** The rows before those: the oldest are dropped together, which costs less than to keep all in order. */
-  #olderRows: RecentRows = new PairMap();
+  #olderRows: RecentRows = new PairMap(null);
   #rowCount = 0;
   /** The rows that were looked up ahead, and not patched since. */
-  #rowsAhead: PairMap<bigint, number, StoredRow> = new PairMap();
+  #rowsAhead: PairMap<bigint, number, StoredRow> = new PairMap(null);
   #rowsAheadCount = 0;
   /** How many patched rows have been remembered, forgotten ones too. */
   #taken = 0;
@@ -56,7 +56,7 @@ export class RememberedTables {
     }
     if (this.#rowCount >= rowsMin) {
       this.#olderRows = this.#rows;
-      this.#rows = new PairMap();
+      this.#rows = new PairMap(null);
       this.#rowCount = 0;
     }
   }
@@ -94,7 +94,7 @@ export class RememberedTables {
     // A row that was patched meanwhile may have been found as it was before. That it was patched is known only until it is forgotten.
     if (this.#taken - takenBefore > rowsMin) return;
     if (this.#rowsAheadCount > rowsAheadMax) {
-      this.#rowsAhead = new PairMap();
+      this.#rowsAhead = new PairMap(null);
       this.#rowsAheadCount = 0;
     }
     for (const row of found) {

@@ -1,4 +1,5 @@
 /** The retained row IDs that a batch has loaded or added. */
+import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
 import type { Extent, Table } from './table.ts';
 
 /** A row of a segment, and the ID with which it came. */
@@ -14,14 +15,20 @@ export class RetainedIds {
   readonly #byId = new Map<string, Map<string, RetainedId>>();
   readonly #extentsOfSegments = new Map<bigint, Map<bigint, Extent>>();
 
+  readonly #journal: UndoJournal;
+
+  constructor(journal: UndoJournal) {
+    this.#journal = journal;
+  }
+
   /** Adds or updates an extent that retains row IDs. */
   putExtent(extent: Extent): void {
-    const extents = this.#extentsOfSegments.get(extent.segment) ?? new Map<bigint, Extent>();
+    const extents = this.#extentsOfSegments.get(extent.segment) ?? new UndoMap<bigint, Extent>(this.#journal);
     this.#extentsOfSegments.set(extent.segment, extents.set(extent.key, extent));
   }
 
   put(retained: RetainedId): void {
-    const places = this.#byId.get(retained.id) ?? new Map<string, RetainedId>();
+    const places = this.#byId.get(retained.id) ?? new UndoMap<string, RetainedId>(this.#journal);
     this.#byId.set(retained.id, places.set(`${retained.segment} ${retained.index}`, retained));
   }
 

@@ -1,8 +1,7 @@
 /** What HTTP reads of single rows. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import type { RetainingRange } from '../../src/events/outcome.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { changedSince, missingRow } from './guards.ts';

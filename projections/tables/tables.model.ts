@@ -1,5 +1,7 @@
 /** Tables: which rows they show, in which order, under which schema, and the changes of these rows. */
-import type { EventData, RowSource } from '../../src/events/event.ts';
+import { namedBy, rowsOf, tableOf } from '../../src/events/event-names.ts';
+import type { EventData } from '../../src/events/event.ts';
+import { comesAsSegments, segmentsIn } from '../../src/events/row-source.ts';
 import type { Model } from '../engine/model.ts';
 import { storing } from '../engine/statements.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
@@ -79,7 +81,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     tailRows: ({ tables }, change) => tables.addTailRows(change),
     row: ({ tables }, change) => tables.changeRow(change),
   },
-  open: (newKey) => new TablesState(newKey),
+  open: (newKey, journal) => new TablesState(newKey, journal),
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
@@ -116,22 +118,18 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
 
 /** One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it is loaded. */
 function keysAtMost(data: EventData): number {
-  if (!('rows' in data) || !('tableId' in data)) return 0;
-  const { rows } = data;
-  if (rows.kind === 'few') return 2;
-  if (rows.kind === 'block') return 1;
-  return rows.kind === 'body' ? rows.blocks : 0;
+  const source = rowsOf(data);
+  if (source === null || tableOf(data) === null) return 0;
+  return source.kind === 'few' ? 2 : segmentsIn(source);
 }
 
 /** The present rows of a table. */
 function needs(data: EventData): string[] {
-  return data.type === 'TableOverwriteRequested' || 'row' in data ? [data.tableId] : [];
+  return data.type === 'TableOverwriteRequested' || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
 }
 
-/** Rows that come as segments: their places are not known before an extent refers to them. */
-const segmentSources: ReadonlySet<RowSource['kind']> = new Set(['block', 'body', 'stash']);
-
 function makes(data: EventData): string[] {
-  if (!('rows' in data) || !('tableId' in data)) return [];
-  return data.type === 'TableOverwriteRequested' || segmentSources.has(data.rows.kind) ? [data.tableId] : [];
+  const [source, tableId] = [rowsOf(data), tableOf(data)];
+  if (source === null || tableId === null) return [];
+  return data.type === 'TableOverwriteRequested' || comesAsSegments(source) ? [tableId] : [];
 }

@@ -1,7 +1,7 @@
 /** What HTTP reads of tables. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { TableLimits } from '../../src/events/event.ts';
+import type { TableLimits } from '../../src/events/limits.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
 import { readGaps } from '../engine/progress/versions.ts';

@@ -1,8 +1,9 @@
 /** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
-import type { Event, RowAddress } from '../../src/events/event.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import type { Event } from '../../src/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import type { TableSchema } from '../../src/values/table-schema.ts';
 import { PairMap } from '../engine/pair-map.ts';
+import { UndoMap, UndoSet, type UndoJournal } from '../engine/undo-journal.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { RowIdCheck } from './check-row-ids.ts';
@@ -18,30 +19,42 @@ export interface TableStates extends TeamStates, StashStates {
 }
 
 export class TablesState {
+  readonly #journal: UndoJournal;
   readonly #takeKey: () => bigint;
-  readonly #tables = new Map<string, Table>();
-  readonly #schemas = new PairMap<string, bigint, TableSchema>();
-  readonly #extents = new ExtentMap();
-  readonly #rows = new PairMap<bigint, number, StoredRow>();
-  readonly #retained = new RetainedIds();
+  readonly #tables: Map<string, Table>;
+  readonly #schemas: PairMap<string, bigint, TableSchema>;
+  readonly #extents: ExtentMap;
+  readonly #rows: PairMap<bigint, number, StoredRow>;
+  readonly #retained: RetainedIds;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
 
   // The changes to store, one entry per object.
-  readonly #changedTables = new Set<string>();
-  readonly #newTables = new Set<string>();
-  readonly #changedExtents = new Set<bigint>();
+  readonly #changedTables: Set<string>;
+  readonly #newTables: Set<string>;
+  readonly #changedExtents: Set<bigint>;
   readonly #newKeys = new Set<bigint>();
   /** Rows that are changed for the first time, and those that had a change before. */
-  readonly #newChanges = new PairMap<bigint, number, StoredRow>();
-  readonly #laterChanges = new PairMap<bigint, number, StoredRow>();
+  readonly #newChanges: PairMap<bigint, number, StoredRow>;
+  readonly #laterChanges: PairMap<bigint, number, StoredRow>;
   readonly newSchemas: StoredSchema[] = [];
   readonly newTailRows: TailRow[] = [];
   readonly newRetainedIds: RetainedId[] = [];
   readonly endedGenerations: Generation[] = [];
   readonly newAppLinks: AppLink[] = [];
 
-  constructor(takeKey: () => bigint) {
+  constructor(takeKey: () => bigint, journal: UndoJournal) {
+    this.#journal = journal;
     this.#takeKey = takeKey;
+    this.#tables = new UndoMap(journal);
+    this.#schemas = new PairMap(journal);
+    this.#extents = new ExtentMap(journal);
+    this.#rows = new PairMap(journal);
+    this.#retained = new RetainedIds(journal);
+    this.#changedTables = new UndoSet(journal);
+    this.#newTables = new UndoSet(journal);
+    this.#changedExtents = new UndoSet(journal);
+    this.#newChanges = new PairMap(journal);
+    this.#laterChanges = new PairMap(journal);
   }
 
   /** A key for something new. Should it be taken after all, storing the batch fails. */
@@ -175,11 +188,11 @@ export class TablesState {
 
   addSchema(schema: StoredSchema): void {
     this.putSchema(schema);
-    this.newSchemas.push(schema);
+    this.#journal.push(this.newSchemas, schema);
   }
 
   addAppLinks(tableId: string, appIds: readonly string[]): void {
-    for (const appId of appIds) this.newAppLinks.push({ tableId, appId });
+    for (const appId of appIds) this.#journal.push(this.newAppLinks, { tableId, appId });
   }
 
   changeExtent(extent: Extent): void {
@@ -188,18 +201,18 @@ export class TablesState {
   }
 
   endGeneration(generation: Generation): void {
-    this.endedGenerations.push(generation);
+    this.#journal.push(this.endedGenerations, generation);
   }
 
   addTailRows({ extent, first, version, bodies, ids }: TailRowsChange): void {
     const { segment } = extent;
     bodies.forEach((body, at) => {
       const index = first + at;
-      this.newTailRows.push({ segment, index, version, body });
+      this.#journal.push(this.newTailRows, { segment, index, version, body });
       const id = ids?.[at] ?? null;
       if (id !== null) {
         this.putRetainedId({ segment, index, id });
-        this.newRetainedIds.push({ segment, index, id });
+        this.#journal.push(this.newRetainedIds, { segment, index, id });
       }
       this.putRow({ extent, index, version, body, form: changedForm(version), isChange: false });
     });

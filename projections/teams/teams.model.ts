@@ -9,6 +9,7 @@ import { teamSections } from './teams.sections.ts';
 import type { Team, TeamChange, TokenChange } from './team.ts';
 import { TeamsState, type TeamStates } from './teams.state.ts';
 import { findTeams, findTokens, upsertTeams, upsertTokens } from './teams.store.ts';
+import { namedBy } from '../../src/events/event-names.ts';
 
 /** The teams that earlier batches of the partition have loaded or changed, by ID. */
 export type RememberedTeams = Map<string, Team>;
@@ -33,7 +34,7 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
     usage: ({ teams }, change) => teams.count(change),
     token: ({ teams }, change) => teams.changeToken(change),
   },
-  open: () => new TeamsState(),
+  open: (_newKey, journal) => new TeamsState(journal),
   load,
   store: (state) => [...storing(state.changedTeams(), upsertTeams), ...storing(state.changedTokens(), upsertTokens)],
   remember: (remembered, state) => {
@@ -50,15 +51,16 @@ async function load({ tx, events, states: { teams }, before, remembered }: Loadi
   const teamIds = new Set<string>();
   const tokenIds = new Set<string>();
   for (const { data } of events) {
-    if ('teamId' in data) {
-      const team = teams.team(data.teamId) ?? before?.teams.team(data.teamId) ?? remembered?.get(data.teamId);
+    const [teamId, tokenId] = [namedBy(data, 'team'), namedBy(data, 'token')];
+    if (teamId !== null) {
+      const team = teams.team(teamId) ?? before?.teams.team(teamId) ?? remembered?.get(teamId);
       if (team) teams.put(team);
-      else teamIds.add(data.teamId);
+      else teamIds.add(teamId);
     }
-    if ('tokenId' in data) {
-      const token = teams.token(data.tokenId) ?? before?.teams.token(data.tokenId);
+    if (tokenId !== null) {
+      const token = teams.token(tokenId) ?? before?.teams.token(tokenId);
       if (token) teams.putToken(token);
-      else tokenIds.add(data.tokenId);
+      else tokenIds.add(tokenId);
     }
   }
   const [foundTeams, foundTokens] = await Promise.all([

@@ -1,4 +1,5 @@
 /** The teams and tokens of a batch: as loaded, and as changed by the events decided so far. */
+import { UndoMap, UndoSet, type UndoJournal } from '../engine/undo-journal.ts';
 import type { Team, Token, TokenChange, UsageChange } from './team.ts';
 
 /** What decisions about teams read; other models read the teams too. */
@@ -7,10 +8,17 @@ export interface TeamStates {
 }
 
 export class TeamsState {
-  readonly #teams = new Map<string, Team>();
-  readonly #tokens = new Map<string, Token>();
-  readonly #changedTeams = new Set<string>();
-  readonly #changedTokens = new Set<string>();
+  readonly #teams: Map<string, Team>;
+  readonly #tokens: Map<string, Token>;
+  readonly #changedTeams: Set<string>;
+  readonly #changedTokens: Set<string>;
+
+  constructor(journal: UndoJournal) {
+    this.#teams = new UndoMap(journal);
+    this.#tokens = new UndoMap(journal);
+    this.#changedTeams = new UndoSet(journal);
+    this.#changedTokens = new UndoSet(journal);
+  }
 
   team(teamId: string): Team | null {
     return this.#teams.get(teamId) ?? null;

@@ -1,4 +1,5 @@
-import type { Event, EventOf, StoredFile } from '../../src/events/event.ts';
+import type { Event, EventOf } from '../../src/events/event.ts';
+import type { StoredFile } from '../../src/events/upload-events.ts';
 import type { Refusal } from '../../src/values/refusal.ts';
 import { apply, refuse, refuseWith } from '../engine/decision.ts';
 import type { Decision, LogPlace } from '../engine/decision.ts';

@@ -1,6 +1,7 @@
 /** Which files the rows patched or deleted in a batch name now, and which ones they no longer name. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
 import { PairMap } from '../engine/pair-map.ts';
+import type { UndoJournal } from '../engine/undo-journal.ts';
 import type { ChangeReference, PatchedRow } from './upload.ts';
 
 interface Patched extends PatchedRow {
@@ -10,7 +11,11 @@ interface Patched extends PatchedRow {
 }
 
 export class PatchedReferences {
-  readonly #rows = new PairMap<bigint, number, Patched>();
+  readonly #rows: PairMap<bigint, number, Patched>;
+
+  constructor(journal: UndoJournal) {
+    this.#rows = new PairMap(journal);
+  }
 
   /** Notes that a row's body was replaced; null: there is none. */
   replace(row: PatchedRow, bodyBefore: string | null, body: string | null): void {

@@ -1,5 +1,5 @@
 /** Uploads and their changes, and the references of rows to files. */
-import type { StoredFile } from '../../src/events/event.ts';
+import type { StoredFile } from '../../src/events/upload-events.ts';
 import type { FileReference } from '../../src/files/file-name.ts';
 import type { TeamChange } from '../teams/team.ts';
 

@@ -14,6 +14,7 @@ import type { UploadChange } from './upload.ts';
 import { UploadQueries } from './uploads.queries.ts';
 import { UploadsState, type UploadStates } from './uploads.state.ts';
 import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
+import { namedBy } from '../../src/events/event-names.ts';
 
 export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange, null, null, UploadQueries> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
@@ -36,7 +37,7 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
     tailRows: ({ uploads }, change) => uploads.followTailRows(change),
     row: ({ uploads }, change) => uploads.followRow(change),
   },
-  open: () => new UploadsState(),
+  open: (_newKey, journal) => new UploadsState(journal),
   load,
   store: (state) => [
     ...storing(state.newReferences, insertFileReferences), ...storing(state.patched.named(), insertChangeReferences),
@@ -53,11 +54,12 @@ async function load({ tx, events, states: { uploads }, before }: Loading<UploadS
   const missing = new Set<string>();
   const checked = new Set<string>();
   for (const { data } of events) {
-    if (!('uploadId' in data)) continue;
-    const upload = uploads.upload(data.uploadId) ?? before?.uploads.upload(data.uploadId);
+    const uploadId = namedBy(data, 'upload');
+    if (uploadId === null) continue;
+    const upload = uploads.upload(uploadId) ?? before?.uploads.upload(uploadId);
     if (upload) uploads.put(upload);
-    else missing.add(data.uploadId);
-    if (data.type === 'UploadChecked') checked.add(data.uploadId);
+    else missing.add(uploadId);
+    if (data.type === 'UploadChecked') checked.add(uploadId);
   }
   const [found, claims] = await Promise.all([
     missing.size === 0 ? [] : findUploads(tx, [...missing]),

@@ -1,7 +1,7 @@
 /** What HTTP reads of uploads. */
 import type { Database } from '../../src/database/database.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { StoredFile } from '../../src/events/event.ts';
+import type { StoredFile } from '../../src/events/upload-events.ts';
 import { isNotHeld } from '../engine/quarantine/held-in-sql.ts';
 import { findClaims } from './file-references.store.ts';
 

@@ -1,5 +1,6 @@
 /** The uploads of a batch, and the files that its rows name: as loaded, and as changed by the events decided so far. */
 import { fileNamesIn } from '../../src/files/file-name.ts';
+import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import { PatchedReferences } from './patched-references.ts';
@@ -11,12 +12,20 @@ export interface UploadStates extends TeamStates {
 }
 
 export class UploadsState {
-  readonly #uploads = new Map<string, Upload>();
+  readonly #journal: UndoJournal;
+  readonly #uploads: Map<string, Upload>;
   readonly #claims = new Map<string, boolean>();
-  readonly #changed = new Map<string, Upload>();
-  readonly #patched = new PatchedReferences();
+  readonly #changed: Map<string, Upload>;
+  readonly #patched: PatchedReferences;
   /** The files named by rows that were added to a tail. */
   readonly newReferences: SegmentReference[] = [];
+
+  constructor(journal: UndoJournal) {
+    this.#journal = journal;
+    this.#uploads = new UndoMap(journal);
+    this.#changed = new UndoMap(journal);
+    this.#patched = new PatchedReferences(journal);
+  }
 
   upload(uploadId: string): Upload | null {
     return this.#uploads.get(uploadId) ?? null;
@@ -46,7 +55,7 @@ export class UploadsState {
   /** Notes the files that rows added to a tail name. */
   followTailRows({ teamId, extent: { segment }, first, bodies }: TailRowsChange): void {
     bodies.forEach((body, at) => {
-      for (const file of fileNamesIn(body)) this.newReferences.push({ teamId, segment, index: first + at, file });
+      for (const file of fileNamesIn(body)) this.#journal.push(this.newReferences, { teamId, segment, index: first + at, file });
     });
   }
 

@@ -1,11 +1,12 @@
 /** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { formats } from '../../clients/file-import/file-format.ts';
+import { skipLinesMax } from '../formats/delimited-form.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
 import { parseExportFormat, parseFormat } from './file-format.ts';
-import { parseDelimiter, parseEncoding } from './import/import-flags.ts';
+import { addColumn, parseDelimiter, parseEncoding, parseMark, parseQuote } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
@@ -29,7 +30,15 @@ export function addClientCommands(program: Command): void {
       .default('abort'))
     .option('--if-match <version>', 'only if the table has not changed since this version')
     .option('--format <format>', 'csv, tsv, json or ndjson, also with .gz or .zst behind it, whatever the name says', parseFormat)
-    .option('--delimiter <character>', 'what is between the cells of CSV or TSV: , or ; or | or tab; else as the first line of CSV says', parseDelimiter)
+    .option('--no-header', 'the first line of CSV or TSV is a row: columns are column_1, column_2 and so on')
+    .option('--delimiter <character>', 'what is between the cells of CSV or TSV, such as ; or | or tab; else as the first lines of CSV say', parseDelimiter)
+    .option('--quote <character>', 'what is around cells in the place of ", or none', parseQuote)
+    .option('--escape <character>', 'what stands before a quote in a quoted cell, such as \\', parseMark)
+    .option('--lenient', 'a quote inside an unquoted cell is text')
+    .option('--skip-lines <n>', 'how many lines come before the header', wholeNumber(0, skipLinesMax))
+    .option('--comment <character>', 'what lines begin with that are no rows, such as #', parseMark)
+    .option('--rename-duplicates', 'of columns with one name the second becomes <name>_2')
+    .option('--column <name=id>', 'which column of the table a column of the file goes to; for each of them; else by ID or display name', addColumn)
     .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')

@@ -1,9 +1,9 @@
 /** The encoding of events: a header (`record-header.ts`), the event as JSON, and the row bodies that it carries. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { decodeProfile, encodeProfile } from '../values/profile-codec.ts';
 import { costOf } from './cost.ts';
-import type { EncodedEvent, Envelope, Event, EventData } from './event.ts';
+import { importedStash } from './event-names.ts';
+import { definitionOf, type EncodedEvent, type Envelope, type Event, type EventData } from './event.ts';
 import { languageOf } from './language.ts';
 import { codecs, encodeHeader, readHeader } from './record-header.ts';
 
@@ -42,7 +42,7 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
 export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody, trace: Uint8Array | null = null): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
   if (json.length > jsonBytesMax) throw new RecordTooLarge(`an event with ${json.length} bytes of JSON, of which there may be ${jsonBytesMax}`);
-  const isImport = 'rows' in data && data.rows.kind === 'stash';
+  const isImport = importedStash(data) !== null;
   const size = json.length + body.bytes.length;
   const cost = costOf(data, size);
   const packed = packJson(json);
@@ -93,26 +93,24 @@ function chunkSizeFor({ length }: Uint8Array): number {
   return Math.min(1024 * 1024, Math.max(16 * 1024, 6 * length));
 }
 
-/** The few fields that JSON cannot hold are converted by hand: a replacer would be called for every value of a profile. */
+/** Fields that JSON cannot hold are converted one by one: a replacer would be called for every value of a profile. */
 function toWire(data: EventData): unknown {
   const wire: Record<string, unknown> = { ...data };
-  if ('base' in data) wire['base'] = String(data.base);
-  if ('created' in data) wire['created'] = String(data.created);
-  if ('ifMatch' in data && data.ifMatch !== null) wire['ifMatch'] = String(data.ifMatch);
-  if ('row' in data) wire['row'] = { ...data.row, version: String(data.row.version) };
-  if ('profile' in data) wire['profile'] = encodeProfile(data.profile);
-  if ('rows' in data && 'profile' in data.rows) wire['rows'] = { ...data.rows, profile: encodeProfile(data.rows.profile) };
+  for (const [name, { toWire: convert }] of Object.entries(definitionOf(data.type)!.fields)) {
+    if (convert !== undefined && name in wire) wire[name] = convert(wire[name]);
+  }
   return wire;
 }
 
-function fromWire(wire: Record<string, any>): EventData {
-  if (typeof wire['base'] === 'string') wire['base'] = BigInt(wire['base']);
-  if (typeof wire['created'] === 'string') wire['created'] = BigInt(wire['created']);
-  if (typeof wire['ifMatch'] === 'string') wire['ifMatch'] = BigInt(wire['ifMatch']);
-  if (wire['row']) wire['row'].version = BigInt(wire['row'].version);
-  if (wire['profile']) wire['profile'] = decodeProfile(wire['profile']);
-  if (wire['rows']?.profile) wire['rows'].profile = decodeProfile(wire['rows'].profile);
-  // Logs written before tokens had limits: their tokens never expire, and cover the whole team.
-  if (wire['type'] === 'TokenCreated') return { expiresAt: null, readOnly: false, appId: null, ...wire } as EventData;
-  return wire as EventData;
+/** A type of a newer version is left as it is: whoever decides it knows that it cannot be. */
+function fromWire(wire: Record<string, unknown>): EventData {
+  const data = { ...wire };
+  for (const [name, { fromWire: convert, absent }] of Object.entries(definitionOf(String(wire['type']))?.fields ?? {})) {
+    if (!(name in data)) {
+      if (absent !== undefined) data[name] = absent;
+    } else if (convert !== undefined) {
+      data[name] = convert(data[name]);
+    }
+  }
+  return data as EventData;
 }

@@ -5,6 +5,9 @@ import type { ColumnType } from '../values/column-type.ts';
 export const dateFormats = ['d.m.y', 'd/m/y', 'm/d/y'] as const;
 export type DateFormat = (typeof dateFormats)[number];
 
+/** Lines before the header are at most so many. */
+export const skipLinesMax = 1_000_000;
+
 /** What a person said of a file. What is absent is as in RFC 4180; each name is also that of a query parameter. */
 export interface DelimitedForm {
   /** `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */

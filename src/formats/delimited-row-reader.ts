@@ -204,7 +204,7 @@ export class DelimitedRowReader implements RowReader {
     this.#sawFirstLine = true;
     const next = this.#nextLine(this.#position, end);
     const line = withoutLineEnd(this.#bytes.subarray(this.#position, next));
-    const named = line.length <= delimiterLineBytesMax && isUtf8(line) ? delimiterNamedBy(line.toString(), this.#dialect) : null;
+    const named = line.length <= delimiterLineBytesMax ? delimiterNamedBy(line.toString(), this.#dialect) : null;
     if (named === null) return;
     this.#position = next;
     this.#namedDelimiter = true;

@@ -1,4 +1,4 @@
-/** JSON bodies as streams of row blocks, in bounded memory. */
+/** JSON and NDJSON bodies as streams of row blocks, in bounded memory. */
 import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { EnvelopeReader } from './envelope-reader.ts';
@@ -17,8 +17,8 @@ import { RowScanner } from './row-scanner.ts';
 const sliceBytes = 64 * 1024;
 
 export interface JsonRowReaderOptions {
-  /** `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. */
-  readonly form: 'rows' | 'envelope';
+  /** `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. `lines`: NDJSON, with each row on a line of its own. */
+  readonly form: 'rows' | 'envelope' | 'lines';
   /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
   /** Whether blocks include the row IDs of their rows (`$rowID`). */
@@ -30,11 +30,16 @@ export interface JsonRowReaderOptions {
   readonly parseMember?: ParseMember;
 }
 
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
 const parsePlainly: ParseMember = (json) => JSON.parse(json) as unknown;
 
 /** What comes next in the body, after white space. */
 type State =
   | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end'
+  /** The rest of the line of a row. */
+  | 'lineEnd'
   /** A limit ended the reading: nothing can be said of what follows. */
   | 'cut';
 
@@ -79,11 +84,15 @@ export class JsonRowReader implements RowReader {
     if (this.#state === 'start') throw emptyBody();
     const isWhole = this.#state !== 'cut';
     if (isWhole) {
-      if (this.#state !== 'end') throw unfinishedBody();
+      if (!this.#isAtEnd()) throw unfinishedBody(this.#form === 'lines' ? placeInRow(this.#rows, null) : null);
       const last = this.#writer.close();
       if (last !== null) this.#blocks.push(last);
     }
     return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, remarks: noRemarks, isWhole };
+  }
+
+  #isAtEnd(): boolean {
+    return this.#form === 'lines' ? this.#state !== 'beginning' && this.#position === this.#scanner.end : this.#state === 'end';
   }
 
   #takeBlocks(): RowBlock[] {
@@ -140,7 +149,9 @@ export class JsonRowReader implements RowReader {
     const scanner = this.#scanner;
     if (this.#state === 'beginning') this.#goOn(skipByteOrderMark(scanner), 'start');
     for (;;) {
-      const position = this.#position = scanner.space(this.#position);
+      const before = this.#position;
+      const position = this.#position = scanner.space(before);
+      if (this.#state === 'lineEnd' && this.#hasLineBreak(before, position)) this.#state = 'row';
       if (position >= scanner.end) return;
       const byte = scanner.bytes[position]!;
       switch (this.#state) {
@@ -157,6 +168,8 @@ export class JsonRowReader implements RowReader {
         case 'row':
           this.#readRows();
           break;
+        case 'lineEnd':
+          throw new RefusedText(position, 'something follows the row in its line');
         case 'firstMember':
         case 'nextMember':
           if (byte === closeBrace) this.#goOn(position + 1, 'end');
@@ -181,7 +194,9 @@ export class JsonRowReader implements RowReader {
   }
 
   #readStart(position: number, byte: number): void {
-    if (byte === openBracket) {
+    if (this.#form === 'lines') {
+      this.#goOn(position, 'row');
+    } else if (byte === openBracket) {
       this.#goOn(position + 1, 'firstRow');
     } else if (byte === openBrace && this.#form === 'envelope') {
       this.#envelope.begin();
@@ -193,9 +208,19 @@ export class JsonRowReader implements RowReader {
     }
   }
 
-  /** Reads a row, and the following rows that are separated by a comma only. */
+  #hasLineBreak(start: number, end: number): boolean {
+    const { bytes } = this.#scanner;
+    for (let at = start; at < end; at += 1) {
+      if (bytes[at] === lineFeed || bytes[at] === carriageReturn) return true;
+    }
+    return false;
+  }
+
+  /** Reads a row, and the following rows that only a comma, or a line feed, separates. */
   #readRows(): void {
     const scanner = this.#scanner;
+    const isLines = this.#form === 'lines';
+    const separator = isLines ? lineFeed : comma;
     for (;;) {
       const end = scanner.scanRow(this.#position);
       const { longCell } = scanner.row;
@@ -204,10 +229,10 @@ export class JsonRowReader implements RowReader {
       if (full !== null) this.#blocks.push(full);
       this.#rows += 1;
       this.#position = end;
-      if (scanner.bytes[end] !== comma || scanner.bytes[end + 1] !== openBrace) break;
+      if (scanner.bytes[end] !== separator || scanner.bytes[end + 1] !== openBrace) break;
       this.#position = end + 1;
     }
-    this.#state = 'nextRow';
+    this.#state = isLines ? 'lineEnd' : 'nextRow';
   }
 
   /** How many bytes must be unread before the next attempt. Doubling keeps the work linear in the size of the body. */
@@ -219,6 +244,7 @@ export class JsonRowReader implements RowReader {
 
   #place(position: number): string {
     if (this.#state === 'row') return `${placeInRow(this.#rows, keyAt(this.#scanner.row, position))}: `;
+    if (this.#state === 'lineEnd') return `${placeInRow(this.#rows - 1, null)}: `;
     if (this.#state === 'member') return keyPrefix(this.#envelope.key);
     return '';
   }

@@ -60,7 +60,7 @@ function scan(scanner: RowScanner): RowsRefusal | null {
     const end = scanner.space(scanner.scanRow(start));
     if (end < scanner.end) scanner.unexpected(end);
   } catch (error) {
-    if (error instanceof UnfinishedText) throw unfinishedBody();
+    if (error instanceof UnfinishedText) throw unfinishedBody(null);
     if (!(error instanceof RefusedText)) throw error;
     requireUtf8(scanner.bytes, 0, error.position);
     const message = `${keyPrefix(keyAt(scanner.row, error.position))}${error.message}`;

@@ -28,7 +28,7 @@ export interface RowsEnd {
   /** Whether the body was read to its end. A row that is too long, or one column too many, ends the reading: what follows is passed over. */
   readonly isWhole: boolean;
   /**
-   * The other members of the object that contained the rows; null for a bare array, CSV and TSV. Contains `rows` only if that was
+   * The other members of the object that contained the rows; null for a bare array, NDJSON, CSV and TSV. Contains `rows` only if that was
    * not an array. It has no prototype.
    */
   readonly envelope: Envelope | null;

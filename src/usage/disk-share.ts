@@ -3,9 +3,9 @@
  * (docs/decisions/0055). So a team alone takes at most half of what was free, two teams three quarters together, and the next one always finds some.
  */
 import { formatByteSize } from '../byte-size.ts';
-import type { EventData, RowSource } from '../events/event.ts';
+import { profileOf } from '../events/event-names.ts';
+import type { EventData } from '../events/event.ts';
 import type { Refusal } from '../values/refusal.ts';
-import type { Profile } from '../values/profile.ts';
 
 /** About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and in bytes for each byte and row of its rows. */
 const eventBytes = 1024;
@@ -52,13 +52,4 @@ const mebibyte = 2 ** 20;
 /** Whether a refusal is one by `exceededShare`: metrics count by its words. */
 export function isOfShare(message: string): boolean {
   return /^the team has taken about .* of the service's disk today, /.test(message);
-}
-
-function profileOf(data: EventData): Profile | null {
-  if ('profile' in data) return data.profile;
-  return 'rows' in data ? profileOfRows(data.rows) : null;
-}
-
-function profileOfRows(rows: RowSource): Profile | null {
-  return 'profile' in rows ? rows.profile : null;
 }

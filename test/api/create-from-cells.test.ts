@@ -1,9 +1,10 @@
-/** CSV and TSV bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is malformed in any request. */
+/** CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is malformed in any request. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { csv, tsv } from '../support/media-types.ts';
+import { csv, ndjson, tsv } from '../support/media-types.ts';
+import { newStashId } from '../support/stashes.ts';
 import { cellsOf, createTable, leavingUnchanged, unknownTableId } from '../support/tables.ts';
 
 const { client } = useApi();
@@ -138,7 +139,7 @@ describe('creating a table', () => {
     ['', 'a\n1\n', csv, malformed, 'name: it is missing'],
     ['name=n&schema=x', 'a\n1\n', csv, malformed, 'schema'],
     ['name=n', 'a\n1\n', { 'content-type': 'text/plain' }, malformed,
-      'Content-Type: this media type is not supported here; application/json, text/csv, or text/tab-separated-values is accepted.'],
+      'Content-Type: this media type is not supported here; application/json, application/x-ndjson, text/csv, or text/tab-separated-values is accepted.'],
     ['name=n', 'a\n1\n', { 'content-type': 'text/csv; charset=latin1' }, malformed, 'Content-Type: the charset must be UTF-8.'],
     ['name=n', '[{"a":1}]', { 'content-type': 'text/tab-separated-values;charset=utf-16' }, malformed, 'Content-Type: the charset must be UTF-8.'],
   ])('?%s with %j as %j is refused', async (query, body, headers, outcome, message) => {
@@ -196,5 +197,48 @@ describe('what is malformed is refused by create and add, and nothing changes', 
     const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, 'n\n2\n', csv);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual(
       [malformed, 'Content-Type: this media type is not supported here; application/json is accepted.']);
+  });
+});
+
+describe('NDJSON', () => {
+  const lines = '{"id":1610521604143693812,"n":1}\n\n{"n":2,"id":4.20,"l":[{}]}\r\n{}';
+  const rows = [{ id: '1610521604143693812', n: 1 }, { n: 2, id: '4.20', l: [{}] }, {}];
+
+  test.each(['application/x-ndjson', 'application/jsonl', 'Application/NDJSON', 'application/x-ndjson; charset=utf-8'])('as %s is taken wherever CSV is', async (type) => {
+    const headers = { 'content-type': type };
+    const created = await create(lines, 'name=n', headers);
+    expect(await rowsOf(created)).toEqual(rows);
+    const path = `/tables/${created.json.data.tableID}`;
+    const stash = newStashId();
+    expect(outcomeOf(await client().put(`/stashes/${stash}/1`, gzipSync(lines), { ...headers, 'content-encoding': 'gzip' }))).toBe('200');
+    expect([
+      outcomeOf(await client().put(path, lines, headers)), outcomeOf(await client().post(`${path}/rows`, lines, headers)), outcomeOf(await client().post(`${path}/rows`, { $stashID: stash })),
+    ]).toEqual(['200', '201', '201']);
+    expect(cellsOf(await client().rows(created.json.data.tableID))).toEqual([...rows, ...rows, ...rows]);
+  });
+
+  test('may have the identities of rows', async () => {
+    const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
+    await client().put(`/tables/${table.id}`, `{"$rowID":"${table.rowIds[1]!}","a":3}\n{"a":4}`, ndjson);
+    expect((await client().rows(table.id))[0]).toEqual({ $rowID: table.rowIds[1], a: 3 });
+    expect(outcomeOf(await client().put(`/tables/${table.id}`, '{"$rowID":"x"}', ndjson))).toBe(malformed);
+  });
+
+  test.each([
+    ['', 'the body is empty'], ['\n', 'the body is empty'], ['[{"n":1}]', 'rows[0]: a row must be an object'], ['{"n":1}\n{"n":}\n', 'rows[1].n: broken JSON, unexpected "}"'],
+    ['{"n":1}{"n":2}', 'rows[0]: something follows the row in its line'], ['{"n":1}\n{"n":2', 'rows[1]: the body stops before its JSON ends'],
+  ])('%j is malformed', async (body, message) => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    await leavingUnchanged(client(), table.path, async () => {
+      const answers = [await client().post(table.path, body, ndjson), await client().put(`/tables/${table.id}`, body, ndjson), await create(body, 'name=n', ndjson), await client().put(`/stashes/${newStashId()}/1`, body, ndjson)];
+      expect(answers.map((answer) => [outcomeOf(answer), answer.json.error.message])).toEqual(answers.map(() => [malformed, message]));
+    });
+  });
+
+  test('what does not fit is named by its row, and query parameters of CSV do not apply', async () => {
+    const table = await createTable(client(), [{ n: 1 }]);
+    const refused = await client().post(table.path, '{"n":1}\n{"n":"x"}', ndjson);
+    expect([outcomeOf(refused), refused.json.error.message]).toEqual(['422 column_has_invalid_value', 'rows[1].n: "x" does not fit the column\'s type number']);
+    expect((await client().post(`${table.path}?header=absent`, '{"n":1}', ndjson)).json.error.message).toBe('query.header: applies to CSV and TSV only.');
   });
 });

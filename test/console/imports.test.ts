@@ -74,7 +74,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
     });
     expect(await page.getByRole('combobox', { name: 'Table', exact: true }).inputValue()).toBe(table.id);
   };
-  await open('more.ndjson', '{"name":"Bo","age":4}\n\n{"name":"Cy","age":"old"}\n');
+  await open('more.json', '{"name":"Bo","age":4}\n\n{"name":"Cy","age":"old"}\n');
   await firstRow(page, 'Cy');
   await start(page);
   await page.getByRole('alert').getByText('Line 3: age: "old" does not fit the column\'s type number').waitFor();
@@ -89,7 +89,8 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await open('all.json', '[{"name":"Di","age":1},\n {"name":x}]');
   await page.getByRole('alert').getByText('Line 2: name: broken JSON, unexpected "x"').waitFor();
   await page.keyboard.press('Escape');
-  await open('all.json', '[{"name":"Di","age":1}]');
+  await open('all.json', '{"data":[{"name":"Di","age":1}]}');
+  await page.getByText('data: its objects are the rows').waitFor();
   await page.getByLabel('What to do with the rows').selectOption('Replace all rows of a table');
   await start(page);
   await imported(page, '1 row imported into people');

@@ -1,5 +1,6 @@
 """What Schemathesis would call a failure, and the interface has a rule for. Each has its reason. Everything else is a failure."""
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -33,10 +34,22 @@ RULES += [
         r"must be nested at most|must have at most 100 conditions": "A condition has limits over all of its parts.",
         r"has no meaning with groupBy|must be a column of groupBy|the answer would have .* twice": "What a query of groups may name depends on the groups.",
         r"must have at most [0-9]+ bytes": "The document has the limits of texts in characters, because JSON Schema cannot count bytes.",
+        r"broken JSON|a row must be an object|stops before its JSON ends|follows the row in its line|the key stands twice|the body is empty": "NDJSON is a text of which each line is JSON.",
         r"^line [0-9]+|has a quote in it|begins with a quote|behind its closing quote": "CSV has a grammar of its own.",
         r"^query\.\w+: (applies |must not be the )": "How CSV is written is said beside CSV only, and no two marks are the same character.",
     }.items()
 ]
+
+
+NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+
+@schemathesis.serializer(*NDJSON)
+def serialize_lines(context, value):
+    """Schemathesis knows no NDJSON."""
+    if isinstance(value, bytes):
+        return value
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 
 @schemathesis.hook
@@ -48,8 +61,8 @@ def filter_failure(context: HookContext, failure, case, response) -> bool:
     error = error_of(response)
     if "missing_required_header" in failure.checks:
         return error is None or response.status_code != 404 or error["type"] != "request_error"
-    # Whatever is sent as CSV or TSV is a text, and nearly every text has a first line that names columns.
-    if "negative_data_rejection" in failure.checks and (case.media_type or "").startswith("text/"):
+    # Whatever is sent as CSV, TSV or NDJSON is a text: nearly every text has a first line that names columns, and JSON may be one line of NDJSON.
+    if "negative_data_rejection" in failure.checks and ((case.media_type or "").startswith("text/") or case.media_type in NDJSON):
         return isinstance(case.body, str)
     if "positive_data_acceptance" not in failure.checks or response.status_code != 400 or error is None:
         return True

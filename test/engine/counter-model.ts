@@ -1,15 +1,16 @@
 /**
  * A model for the engine's tests, no part of the product: it counts the mentions of a team. Creating a team makes its count 1; suspending
  * it adds 1, and is refused from `countMax` on; resuming it notes how many counters are stored, which requires that everything before
- * it is stored.
+ * it is stored. Patching a table does several of these, all or none: each of its columns is one, named by its ID, of the team in its display name.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../src/database/stored-table.ts';
 import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { Event } from '../../src/events/event.ts';
+import type { Event, EventData } from '../../src/events/event.ts';
 import { apply, refuse } from '../../projections/engine/decision.ts';
 import type { Loading, Model } from '../../projections/engine/model.ts';
 import { storing } from '../../projections/engine/statements.ts';
+import { UndoMap, type UndoJournal } from '../../projections/engine/undo-journal.ts';
 
 export interface Counter {
   readonly teamId: string;
@@ -33,12 +34,14 @@ const CounterEntity = defineEntity({
 
 class CountersState {
   readonly newKey: () => bigint;
-  readonly known = new Map<string, Counter>();
-  readonly changed = new Map<string, Counter>();
+  readonly known: Map<string, Counter>;
+  readonly changed: Map<string, Counter>;
   stored = 0;
 
-  constructor(newKey: () => bigint) {
+  constructor(newKey: () => bigint, journal: UndoJournal) {
     this.newKey = newKey;
+    this.known = new UndoMap(journal);
+    this.changed = new UndoMap(journal);
   }
 }
 
@@ -73,13 +76,23 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
       return apply([changed({ ...known.get(teamId)!, seen: stored })]);
     },
   },
+  sequences: {
+    TablePatchRequested: {
+      partsOf: ({ columns }) => columns.map(({ id, displayName }): EventData => {
+        const teamId = displayName!;
+        return id === 'TeamCreated' ? { type: id, teamId, name: 'counted' } : { type: id as 'TeamSuspended' | 'TeamResumed', teamId };
+      }),
+      outcomeOf: (outcomes, at) => ({ status: 'applied', result: { droppedCells: outcomes.length }, etag: at.version }),
+      refusalOf: ({ type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
+    },
+  },
   changes: {
     counter: ({ counters: { known, changed } }, { counter }) => {
       known.set(counter.teamId, counter);
       changed.set(counter.teamId, counter);
     },
   },
-  open: (newKey) => new CountersState(newKey),
+  open: (newKey, journal) => new CountersState(newKey, journal),
   keysAtMost: ({ type }) => (type === 'TeamCreated' ? 1 : 0),
   load,
   store: (state) => storing([...state.changed.values()], upsertCounters),

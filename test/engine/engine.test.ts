@@ -24,6 +24,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { fc, uncut } from '../support/property.ts';
 import { sleepUntil } from '../support/server.ts';
 import { asked, countMax, toyModels } from './counter-model.ts';
+import { UndoJournal } from '../../projections/engine/undo-journal.ts';
 
 const partition = 0;
 const models = listModels(toyModels);
@@ -32,16 +33,23 @@ let url: string;
 let database: Database;
 let schemas = 0;
 
-/** The number is that of a team, or, in thousands, the base of a LogResumed. */
-type Step = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed' | 'LogResumed', number];
+type Part = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed', number];
+/** The number is that of a team, or, in thousands, the base of a LogResumed. A list is an event that consists of these. */
+type Step = Part | readonly ['LogResumed', number] | readonly ['all or none', ...Part[]];
 
-const teams = Array.from({ length: 4 }, () => randomUUID());
+const teams = Array.from({ length: 6 }, () => randomUUID());
 
 function event(step: Step, commandId: string = randomUUID()): EncodedEvent {
   return encodeEvent({ commandId, notAfter: null, requestDigest: null }, dataOf(step));
 }
 
-function dataOf([type, number]: Step): EventData {
+function dataOf(step: Step): EventData {
+  if (step[0] === 'all or none') {
+    const [, ...parts] = step;
+    const columns = parts.map(([id, team]) => ({ id, displayName: teams[team]! }));
+    return { type: 'TablePatchRequested', teamId: teams[0]!, tableId: 'counters', ifMatch: null, name: null, columns };
+  }
+  const [type, number] = step;
   if (type === 'LogResumed') return { type, base: BigInt(number) * 1000n };
   const teamId = teams[number]!;
   return type === 'TeamCreated' ? { type, teamId, name: 'counted' } : { type, teamId };
@@ -63,6 +71,12 @@ async function newReadModel(at = url): Promise<Database> {
 
 async function counted(where: Database): Promise<readonly unknown[]> {
   const { rows } = await where.pool.query('select team_id, count, seen from counters order by team_id');
+  return rows;
+}
+
+/** The same but for what was seen: how much is stored depends on the batches. */
+async function withoutSeen(where: Database): Promise<readonly unknown[]> {
+  const { rows } = await where.pool.query('select team_id, count from counters order by team_id');
   return rows;
 }
 
@@ -93,8 +107,13 @@ async function project(where: Database, records: readonly LogRecord[], sizes: re
   return outcomes;
 }
 
+const anyTeam = fc.integer({ min: 0, max: 3 });
+const anyPart = fc.tuple(fc.constantFrom('TeamSuspended' as const, 'TeamSuspended' as const, 'TeamResumed' as const), anyTeam);
 const anySteps = fc.array(
-  fc.tuple(fc.constantFrom('TeamSuspended' as const, 'TeamSuspended' as const, 'TeamResumed' as const, 'LogResumed' as const), fc.integer({ min: 0, max: 3 })),
+  fc.oneof<fc.Arbitrary<Step>[]>(
+    anyPart, anyPart, fc.tuple(fc.constant('LogResumed' as const), anyTeam),
+    fc.array(anyPart, { minLength: 1, maxLength: 4 }).map((parts): Step => ['all or none', ...parts]),
+  ),
   { minLength: 1, maxLength: 30 },
 ).map((steps): Step[] => [...teams.map((_, team): Step => ['TeamCreated', team]), ...steps]);
 
@@ -146,6 +165,35 @@ test('a command that comes again has its first outcome, and changes nothing', as
   const records = [created, first, again].map(({ bytes }, at): LogRecord => ({ partition, offset: BigInt(at), time: 1000, bytes }));
   await project(database, records, [2, 1]);
   expect(await counted(database)).toEqual([{ team_id: teams[0], count: 2, seen: 0 }]);
+});
+
+describe('an event that consists of others', () => {
+  const created = teams.map((_, team): Step => ['TeamCreated', team]);
+
+  test('does what they do one by one, if none is refused', async () => {
+    // Fewer than the counters allow, so that none is refused.
+    const anyParts = fc.array(anyPart, { minLength: 1, maxLength: 8 }).map((parts) => parts.filter(([, team], at) => parts.slice(0, at).filter((part) => part[1] === team).length < countMax - 1));
+    await fc.assert(fc.asyncProperty(anyParts, async (parts) => {
+      const [together, apart] = [await newReadModel(), await newReadModel()];
+      const outcomes = await project(together, recordsOf([...created, ['all or none', ...parts]]), [100]);
+      expect(outcomes.at(-1)).toMatchObject({ status: 'applied', etag: BigInt(created.length), result: { droppedCells: parts.length } });
+      await project(apart, recordsOf([...created, ...parts]), [100]);
+      expect(await withoutSeen(together)).toEqual(await withoutSeen(apart));
+      for (const each of [together, apart]) await each.pool.query(`drop schema ${each.schema} cascade`);
+    }), { ...uncut, numRuns: 6 });
+  });
+
+  test.each([[[100]], [[1]], [[5, 1, 2]]])('changes nothing if one of them is refused, and the next event sees nothing of it; in batches of %j', async (sizes) => {
+    const twice: Part[] = [['TeamSuspended', 0], ['TeamSuspended', 0]];
+    const outcomes = await project(database, recordsOf([
+      ...created, ['all or none', ...twice], ['all or none', ['TeamSuspended', 1], ...twice, ['TeamSuspended', 0], ['TeamSuspended', 2]], ...twice,
+      ['all or none', ['TeamSuspended', 3], ['TeamSuspended', 3]],
+    ]), sizes);
+    const applied = { status: 'applied' };
+    const refused = { status: 'refused', refusal: { type: 'limit_exceeded', message: `columns[3]: it counts to ${countMax}` } };
+    expect(outcomes.slice(created.length)).toMatchObject([applied, refused, applied, applied, applied]);
+    expect(await withoutSeen(database)).toEqual(expect.arrayContaining([countMax, 1, 1, 3].map((count, team) => ({ team_id: teams[team], count }))));
+  });
 });
 
 test('records that are not at the progress are refused whole', async () => {
@@ -205,6 +253,17 @@ describe('appended through the log in Postgres', () => {
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, at) => engines[at % 2]!.append(partition, event(['TeamSuspended', 1]))));
     expect(outcomes.filter(({ status }) => status === 'applied')).toHaveLength(countMax - 1);
     expect(await counted(database)).toContainEqual({ team_id: teams[1], count: countMax, seen: 0 });
+  });
+
+  test('several as one event are all or none too, where a second process writes between', async () => {
+    const engines = [await openEngine(), await openEngine()];
+    await engines[0]!.append(partition, event(['TeamCreated', 4]));
+    await engines[1]!.append(partition, event(['TeamCreated', 5]));
+    const pair: Step = ['all or none', ['TeamSuspended', 4], ['TeamSuspended', 5]];
+    const outcomes = await Promise.all(Array.from({ length: 12 }, (_, at) => engines[at % 2]!.append(partition, event(at < 2 ? ['TeamSuspended', 5] : pair))));
+    const [singles, pairs] = [outcomes.slice(0, 2), outcomes.slice(2)].map((of) => of.filter(({ status }) => status === 'applied').length) as [number, number];
+    expect(singles + pairs).toBe(countMax - 1);
+    expect(await withoutSeen(database)).toEqual(expect.arrayContaining([{ team_id: teams[4], count: 1 + pairs }, { team_id: teams[5], count: countMax }]));
   });
 
   test('events of a process with another read model are projected soon, although nobody appends here', async () => {
@@ -267,5 +326,5 @@ test('two models that decide one type of event are a mistake that shows at once'
 
 test('a change that no model takes is a mistake that shows at once', () => {
   const set = new ModelSet(models);
-  expect(() => set.apply(set.open(() => 1n), { kind: 'unheard of' })).toThrow('a change of the unknown kind unheard of');
+  expect(() => set.apply(set.open(() => 1n, new UndoJournal()), { kind: 'unheard of' })).toThrow('a change of the unknown kind unheard of');
 });

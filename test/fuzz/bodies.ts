@@ -37,7 +37,7 @@ export function makeBody({ requestBody }: OperationObject, isHostile: boolean, i
   const { random } = ingredients;
   const mediaType = random.pick(Object.keys(requestBody!.content));
   const { schema } = requestBody!.content[mediaType]!;
-  const text = mediaType === 'application/json' ? JSON.stringify(sample(schema as Schema, ingredients)) : textOf(mediaType, ingredients);
+  const text = mediaType === 'application/json' ? JSON.stringify(sample(schema as Schema, ingredients)) : isLines(mediaType) ? linesOf(ingredients) : textOf(mediaType, ingredients);
   const bytes = Buffer.from(text);
   const made = isHostile ? hostileBytes(bytes, random) : bytes;
   const type = isHostile && random.chance(0.15) ? hostileType(random) : mediaType;
@@ -129,6 +129,15 @@ function sampleCondition(ingredients: Ingredients, depth: number): unknown {
   ])();
 }
 
+function isLines(mediaType: string): boolean {
+  return ['application/x-ndjson', 'application/ndjson', 'application/jsonl'].includes(mediaType);
+}
+
+/** NDJSON. */
+function linesOf(ingredients: Ingredients): string {
+  return Array.from({ length: 1 + lengthOf('rows', ingredients.random) }, () => JSON.stringify(sampleRow(ingredients))).join(ingredients.random.pick(['\n', '\r\n']));
+}
+
 /** CSV or TSV, or the bytes of a file. */
 function textOf(mediaType: string, { random, marker, rowIds }: Ingredients): string {
   if (mediaType === '*/*') return `${marker} ${'bytes '.repeat(random.below(50))}`;
@@ -170,7 +179,7 @@ function replaceValue(text: string, random: Random): string {
 
 function hostileType(random: Random): string {
   return random.pick([
-    '', 'json', 'application/json; charset=utf-16', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'text/plain', 'multipart/form-data; boundary=x', 'text/csv; header=absent',
+    '', 'json', 'application/json; charset=utf-16', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'text/plain', 'multipart/form-data; boundary=x', 'text/csv; header=absent', 'application/x-ndjson',
     'application/x-www-form-urlencoded', 'application/json, text/csv', '*/*', 'text/csv;;', 'application/vnd.api+json', '\xe9/\xe9', `application/json; a="${'b'.repeat(500)}"`,
   ]);
 }

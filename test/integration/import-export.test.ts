@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import { isFull } from '../scale.ts';
-import { useCommandLine } from '../support/command-line.ts';
+import { useCommandLine, type Imported } from '../support/command-line.ts';
 import { readContent, readDataSet, writeContent } from '../support/files.ts';
 import { freePort, sleepUntil } from '../support/server.ts';
 import { cellsOf } from '../support/tables.ts';
@@ -81,6 +81,20 @@ describe('files of each format go in and come out', () => {
     }
   });
 
+  test('JSON is read in the forms that people have', async () => {
+    const big = await fileOf('snowflake.json', ['[{"id":1610521604143693812,"n":"a"},{"id":7}]']);
+    expect(await tablog(['import', big, '--table', 'snowflake'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await output('export', 'snowflake', '--format', 'ndjson')).toBe('{"id":"1610521604143693812","n":"a"}\n{"id":"7"}\n');
+    const wrapped = await fileOf('wrapped.json', ['{"total":2,"data":[{"a":1},', '{"a":2}]}']);
+    expect(await tablog(['import', wrapped, '--table', 'wrapped'])).toMatchObject({ code: 0, stderr: 'data: its objects are the rows.\n' });
+    expect(await output('export', 'wrapped')).toBe('a\n1\n2\n');
+    const lines = await fileOf('lines.json', ['{"a":1}', '{"a":2}']);
+    expect(await tablog(['import', lines, '--table', 'wrapped'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await output('export', 'wrapped')).toBe('a\n1\n2\n1\n2\n');
+    const two = await fileOf('two.json', ['{"a":[{"n":1}],', '"b":[{"n":2}]}']);
+    expect(await tablog(['import', two, '--table', 'two'])).toMatchObject({ code: 1, stderr: expect.stringContaining(`${two}, line 2: two members are arrays of objects: "a" and "b"\n`) });
+  });
+
   test('columns without a name get one, and those without values too are left out', async () => {
     const source = await fileOf('index.csv', [',n,,', ...numbers(1500).map((n) => `${n},x,,${n > 1400 ? n : ''}`)]);
     const created = await tablog(['import', source, '--table', 'index']);
@@ -88,6 +102,50 @@ describe('files of each format go in and come out', () => {
     const notes = ['column_1: had no name.', 'column_3: had no name and no values, and was left out.', 'column_4: had no name.'];
     expect([created.code, created.stderr.trimEnd().split('\n').toSorted()]).toEqual([0, notes]);
     expect((await output('export', 'index')).split('\n')[0]).toBe('column_1,n,column_4');
+  });
+
+  test('files as people have them', async () => {
+    const cases: readonly (readonly [string, string, readonly string[], readonly object[], string])[] = [
+      ['trailing', 'a,b,c,\n1,2,3,\n', [], [{ a: 1, b: 2, c: 3 }], 'column_4: had no name and no values, and was left out.\n'],
+      ['duplicates', 'id,name,name\n1,a,b\n', ['--rename-duplicates'], [{ id: 1, name: 'a', name_2: 'b' }], ''],
+      ['preis', 'Preis, netto;Menge, Stk\n1,50;5\n2,75;6\n', [], [{ 'Preis, netto': '1,50', 'Menge, Stk': 5 }, { 'Preis, netto': '2,75', 'Menge, Stk': 6 }],
+        'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n'],
+      ['report', 'Station report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', ['--skip-lines', '3'], [{ year: 1959, mean: 315.98 }], ''],
+      ['inches', 'name,size\nblue,6 x 5"\n', ['--lenient'], [{ name: 'blue', size: '6 x 5"' }], ''],
+      ['blanks', '"Index", "Item"\n1, "Sunscreen, 8 oz"\n', [], [{ Index: 1, Item: 'Sunscreen, 8 oz' }], 'blanks around quoted cells: were left out.\n'],
+      ['empty', 'x\n""\n"a"\n', ['--delimiter', ';'], [{}, { x: 'a' }], ''],
+      ['marks', "#\n'a'|b\n'x\\'|\n'|2\n", ['--delimiter', '|', '--quote', "'", '--escape', '\\', '--comment', '#'], [{ a: "x'|\n", b: 2 }], ''],
+      ['headless', '1,\n2,x\n', ['--no-header', '--column', 'column_2=name'], [{ column_1: 1 }, { column_1: 2, name: 'x' }], ''],
+      ['sep', 'sep=^\ra^b\r1^2\r\u001a', [], [{ a: 1, b: 2 }], 'By its first lines the file has "^" between its cells. If that is wrong, give --delimiter.\nCtrl-Z at the end: was left out.\n'],
+    ];
+    await Promise.all(cases.map(async ([name, text, flags, rows, told]) => {
+      const source = await writeContent(join(folder(), `people-${name}.csv`), text);
+      const { code, stdout, stderr } = await tablog(['import', source, '--table', `people-${name}`, '--json', ...flags]);
+      expect([name, code, stderr]).toEqual([name, 0, told]);
+      const { tableID, rows: count } = JSON.parse(stdout) as Imported;
+      expect([name, count, cellsOf(await client().rows(tableID))]).toEqual([name, rows.length, rows]);
+    }));
+  });
+
+  test('columns of a table are found by ID and by display name, or as --column says', async () => {
+    const schema = { columns: [{ id: 'name', displayName: 'Full name', type: 'string' }, { id: 'e\u0301', type: 'number' }, { id: 'n', displayName: 'N', type: 'number' }] };
+    const { json } = await client().post('/tables', { name: 'shown', schema, rows: [] });
+    const source = await writeContent(join(folder(), 'shown.csv'), 'Full name,e\u0301,n\nx,1,2\n');
+    expect(await tablog(['import', source, '--table', 'shown'])).toMatchObject({ code: 0, stderr: 'By their display names: "Full name" is name. If that is wrong, give --column.\n' });
+    const other = await writeContent(join(folder(), 'other.csv'), 'who=what,N\ny,3\n');
+    expect(await tablog(['import', other, '--table', 'shown', '--column', 'who=what=name', '--column', 'N=n'])).toMatchObject({ code: 0, stderr: '' });
+    expect(cellsOf(await client().rows(json.data.tableID))).toEqual([{ 'name': 'x', 'e\u0301': 1, 'n': 2 }, { name: 'y', n: 3 }]);
+  });
+
+  test('flags that cannot be are refused', async () => {
+    const [csv, json] = [await fileOf('refused.csv', ['a']), await fileOf('refused.json', ['[]'])];
+    const refused = await Promise.all([
+      tablog(['import', csv, '--table', 't', '--quote', ',']), tablog(['import', json, '--table', 't', '--no-header']), tablog(['import', csv, '--table', 't', '--column', 'a']),
+    ]);
+    expect(refused.map(({ code, stderr }) => [code, stderr.split('\n')[0]])).toEqual([
+      [1, '--quote: it must not be the delimiter too.'], [1, '--no-header is for CSV and TSV.'],
+      [1, 'error: option \'--column <name=id>\' argument \'a\' is invalid. It must be a name in the file and the ID of a column, such as "Full name=name".'],
+    ]);
   });
 
   test('short lines are counted, and said to be there', async () => {

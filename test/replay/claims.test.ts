@@ -5,7 +5,7 @@ import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { selectClaims } from '../../projections/uploads/file-references.store.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { DrivenTeam, naming, type DrivenUpload } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { scale } from '../scale.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';

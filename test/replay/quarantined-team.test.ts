@@ -7,7 +7,7 @@ import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { hashToken } from '../../projections/teams/hash-token.ts';
 import { UploadQueries } from '../../projections/uploads/uploads.queries.ts';
-import { teamOf } from '../../src/events/event.ts';
+import { teamOf } from '../../src/events/event-names.ts';
 import type { FileStore } from '../../src/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { expireBodies } from '../../src/maintenance/expire-bodies.ts';

@@ -5,7 +5,7 @@ import { openQueries } from '../../projections/engine/model.ts';
 import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { eraseInterval } from '../../projections/tables/table.entity.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';
 

@@ -1,9 +1,9 @@
 /** Rows as clients send them: some that fit the tables of these tests, and some for each way not to fit. */
 import Papa from 'papaparse';
 import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EventRows, RowAddress } from '../../src/events/event.ts';
+import type { EventRows } from '../../src/events/row-source.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import { filePath } from '../../src/files/file-name.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/formats/json-row-reader.ts';

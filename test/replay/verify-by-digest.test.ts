@@ -5,7 +5,7 @@ import { removeGarbage } from '../../projections/engine/garbage.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { Database } from '../../src/database/database.ts';
 import type { Service } from '../../src/app/service.ts';
-import type { RowAddress } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { endsOf, Rebuild } from '../../src/replay/rebuild.ts';
 import { verify, type Verification } from '../../src/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';

@@ -2,8 +2,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData, RowAddress } from '../../src/events/event.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import type { EventData } from '../../src/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
 import { readPatchRow } from '../../src/formats/read-patch-row.ts';
 import { HttpError } from '../../src/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../src/log/event-log.ts';

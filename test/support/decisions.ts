@@ -13,10 +13,12 @@ import { changedForm, formOf } from '../../projections/tables/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
-import type { Event, RowAddress } from '../../src/events/event.ts';
+import type { Event } from '../../src/events/event.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
+import { UndoJournal } from '../../projections/engine/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, gaps: [], time: 1_000_000_000 };
@@ -101,7 +103,7 @@ export type Change = TableChange | UploadChange | StashChange | ChunkChange | Bo
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
-  return set.open(newKey) as unknown as States;
+  return set.open(newKey, new UndoJournal()) as unknown as States;
 }
 
 /** Decides an event without applying the changes. */

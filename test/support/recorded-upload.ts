@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
-import type { UploadLimits } from '../../src/events/event.ts';
+import type { UploadLimits } from '../../src/events/limits.ts';
 import type { ExpectedUpload } from '../../src/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { recordFact } from '../../src/log/record-fact.ts';

@@ -1,5 +1,9 @@
 /** Requests and their rows for decision tests (decisions.ts), as plain values. */
-import type { EventRows, Event, EventData, RowAddress, RowLimits, RowSource, StoredFile, UploadLimits } from '../../src/events/event.ts';
+import type { Event, EventData } from '../../src/events/event.ts';
+import type { EventRows, RowSource } from '../../src/events/row-source.ts';
+import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowLimits, UploadLimits } from '../../src/events/limits.ts';
+import type { StoredFile } from '../../src/events/upload-events.ts';
 import { joinRowBodies } from '../../src/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';

@@ -8,7 +8,7 @@ export type {
 export type { Page, Pages } from './pages.ts';
 export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
 export { describeRowTypes, type TypedTable } from './row-types.ts';
-export { Stash, type ChunkRemarks, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
+export { Stash, type ChunkOptions, type ChunkRemarks, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
 export {
   Tablog, type Activity, type CreatedTable, type ListedUpload, type NewTable, type PageQuery, type SqlResult, type SqlValue, type TableSummary, type TokenDescription, type Usage,

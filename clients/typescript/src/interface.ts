@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a table
-         * @description With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
+         * @description With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
          */
         post: operations["createTable"];
         delete?: never;
@@ -2486,6 +2486,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewTable"] | components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -2662,6 +2665,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TableContent"] | components["schemas"]["InputRow"][] | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -3011,6 +3017,9 @@ export interface operations {
                 "application/json": components["schemas"]["InputRow"][] | {
                     rows: components["schemas"]["InputRow"][];
                 } | components["schemas"]["StashReference"];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };
@@ -3590,6 +3599,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["InputRow"][];
+                "application/x-ndjson": string;
+                "application/ndjson": string;
+                "application/jsonl": string;
                 "text/csv": string;
                 "text/tab-separated-values": string;
             };

@@ -8,9 +8,17 @@ import { ifMatch, versionOf, type Version } from './versions.ts';
 
 export interface StashOptions {
   /** Of its chunks. Default: JSON. */
-  readonly mediaType?: 'application/json' | 'text/csv' | 'text/tab-separated-values' | undefined;
+  readonly mediaType?: 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values' | undefined;
   /** Default: `abort`. */
   readonly onSchemaError?: OnSchemaError | undefined;
+}
+
+export interface ChunkOptions {
+  /** How the body is compressed. */
+  readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined;
+  /** How CSV or TSV is written, as query parameters by name (`delimiter`, `header` and so on). */
+  readonly form?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where the rows of a stash go. */
@@ -60,11 +68,11 @@ export class Stash {
     return this.#mayExist;
   }
 
-  /** Puts a chunk into its place: the body of a request that adds rows, compressed as `encoding` says. Sent again, it replaces itself. */
-  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, signal }: { readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<ChunkRemarks> {
+  /** Puts a chunk into its place: the body of a request that adds rows. Sent again, it replaces itself. */
+  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, form, signal }: ChunkOptions = {}): Promise<ChunkRemarks> {
     this.#mayExist = true;
     const { response } = await this.#transport.operations.PUT('/stashes/{stashID}/{serial}', {
-      params: { path: { stashID: this.id, serial: String(serial) }, query: this.#onSchemaError === 'dropColumns' ? { onSchemaError: 'dropColumns' } : {} },
+      params: { path: { stashID: this.id, serial: String(serial) }, query: { ...form, ...(this.#onSchemaError === 'dropColumns' && { onSchemaError: 'dropColumns' }) } },
       headers: { 'content-type': this.#mediaType, ...(encoding && { 'content-encoding': encoding }) },
       // As it is: the document describes what is in it.
       body: body as never, bodySerializer: (given) => given, ...(signal && { signal }),

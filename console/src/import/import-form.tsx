@@ -120,8 +120,8 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   );
 }
 
-function titleOf(delimiter: Delimiter): string {
-  return delimiterTitles.find(([value]) => value === delimiter)![1];
+function titleOf(delimiter: string): string {
+  return delimiterTitles.find(([value]) => value === delimiter)?.[1] ?? delimiter;
 }
 
 /** A table as it is when somebody chooses it. Nothing for the empty ID. */

@@ -103,6 +103,17 @@ function pastedFile(pasted: DataTransfer | null): File | null {
 function formatOfText(text: string): string {
   const begin = text.trimStart();
   if (begin.startsWith('[')) return 'json';
-  if (begin.startsWith('{')) return 'ndjson';
+  // One object alone is a row, unless it holds the rows.
+  if (begin.startsWith('{')) return isOneWithRows(begin) ? 'json' : 'ndjson';
   return begin.split('\n', 1)[0]!.includes('\t') ? 'tsv' : 'csv';
+}
+
+/** Whether a text is one JSON object of which a member is an array of objects. */
+function isOneWithRows(text: string): boolean {
+  try {
+    return Object.values(JSON.parse(text) as object).some((member) => Array.isArray(member) && typeof member[0] === 'object' && member[0] !== null && !Array.isArray(member[0]));
+  } catch {
+    // It is several, or broken: reading it as lines says where.
+    return false;
+  }
 }

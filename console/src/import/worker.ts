@@ -37,7 +37,7 @@ async function run(task: Exclude<ToWorker, { readonly kind: 'cancel' }>): Promis
 }
 
 function previewOf({ file, format, delimiter, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
-  return preview(sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, onSchemaError, signal });
+  return preview(sourceOfBlob(file), { format, form: delimiter === null ? {} : { delimiter }, encoding, onSchemaError, signal });
 }
 
 async function runImport(request: ImportRequest): Promise<void> {
@@ -53,7 +53,7 @@ async function runImport(request: ImportRequest): Promise<void> {
     tell({ kind: 'progress', progress: last });
   };
   const result = await importFile({
-    client, source: sourceOfBlob(file), format, delimiter: delimiter ?? undefined, encoding, target, onSchemaError, parallel, signal,
+    client, source: sourceOfBlob(file), format, form: delimiter === null ? {} : { delimiter }, encoding, target, onSchemaError, parallel, signal,
     onProgress: (rows, bytes) => {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
@@ -73,7 +73,7 @@ async function widenedBy({ file, format, delimiter, encoding, expected }: Import
   try {
     const { schema } = await table.describe();
     const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
-    return { widened: await findWidened(() => sourceOfBlob(file), { format, delimiter: delimiter ?? undefined, encoding, signal }, expected, now), problem: null };
+    return { widened: await findWidened(() => sourceOfBlob(file), { format, form: delimiter === null ? {} : { delimiter }, encoding, signal }, expected, now), problem: null };
   } catch (error) {
     return { widened: [], problem: describeFailure(error, signal.aborted) };
   }

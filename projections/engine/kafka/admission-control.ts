@@ -2,7 +2,8 @@
  * Admission control of the log in Kafka: refuses events before they are sent, while it is certain that nothing happened. What keeps
  * events out is also what operators are told.
  */
-import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
+import { type EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 import { describeHalt } from '../../../src/log/describe-halt.ts';
 import { NotAppended, type HaltCause, type LogStatus } from '../../../src/log/event-log.ts';
 import { isTopicMissing } from '../../../src/log/kafka/kafka-away.ts';

@@ -3,7 +3,8 @@
  * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
+import { type EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 import type { Logger } from 'pino';
 import type { Database } from '../../../src/database/database.ts';
 import { HistoryChanged } from '../../../src/database/history.ts';

@@ -7,7 +7,8 @@
  * head: nobody overtakes it, however much the others write.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
+import { type EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 import { combine, isGuardFailure } from '../../../src/database/combine.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';

@@ -2,7 +2,8 @@
  * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own transaction
  * (projections/engine/README.md).
  */
-import { teamOf, type EncodedEvent } from '../../../src/events/event.ts';
+import { type EncodedEvent } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';

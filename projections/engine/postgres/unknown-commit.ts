@@ -2,7 +2,7 @@
 import { endBackend } from '../../../src/database/end-backend.ts';
 import type { PipelinedClient } from '../../../src/database/pipelined-client.ts';
 import { begin, rollback } from '../../../src/database/transaction.ts';
-import { teamOf } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 import { hashOf } from '../../../src/log/identity.ts';

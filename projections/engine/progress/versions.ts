@@ -1,4 +1,5 @@
 /** The versions of a partition's events (ARCHITECTURE.md, "Invariants"). */
+import { namedBy } from '../../../src/events/event-names.ts';
 import type { Event } from '../../../src/events/event.ts';
 
 /** Versions that stand for nothing: those of events that were lost, and those that were left out when the log was resumed. */
@@ -21,11 +22,12 @@ export function readGaps(text: string): readonly Gap[] {
 
 /** The versions from an event on. The base never falls, so a LogResumed that comes again changes nothing. */
 export function versionsAt({ data }: Event, offset: bigint, before: Versions): Versions {
-  if (!('base' in data) || data.base <= before.base) return before;
-  return { base: data.base, gaps: [...before.gaps, { from: before.base + offset, to: data.base + offset }] };
+  const base = namedBy(data, 'base');
+  if (base === null || base <= before.base) return before;
+  return { base, gaps: [...before.gaps, { from: before.base + offset, to: base + offset }] };
 }
 
 /** Whether they may change with these records. Such records are not decided ahead. */
 export function changesVersions(entries: readonly { readonly event: Event }[]): boolean {
-  return entries.some(({ event }) => 'base' in event.data);
+  return entries.some(({ event }) => namedBy(event.data, 'base') !== null);
 }

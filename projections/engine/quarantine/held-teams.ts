@@ -2,7 +2,8 @@
  * The teams of a partition whose events are held, because one of them cannot be projected (ARCHITECTURE.md, "quarantine"). They stand in the
  * row of the partition's progress: whoever advances that has the teams that are held at that very offset.
  */
-import { teamOf, type EventData } from '../../../src/events/event.ts';
+import { type EventData } from '../../../src/events/event.ts';
+import { teamOf } from '../../../src/events/event-names.ts';
 
 export interface HeldTeams {
   /** As they are stored: JSON from team ID to `since`. */

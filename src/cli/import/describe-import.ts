@@ -1,20 +1,25 @@
 /** What the user is told while a file is imported, in terms of the flags. */
 import { OutcomeUnknown, RefusedRow } from '../../../clients/file-import/import-errors.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
-import type { Delimiter } from '../../formats/delimited-records.ts';
 import { describeServerError } from '../client/server-error.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 
-const delimiterNames: Readonly<Record<Delimiter, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
+const delimiterNames: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
 
 /** What the user is told of a delimiter that was recognised. */
-export function describeDelimiter(delimiter: Delimiter): string {
-  return `By its first lines the file has ${delimiterNames[delimiter]} between its cells. If that is wrong, give --delimiter.`;
+export function describeDelimiter(delimiter: string): string {
+  return `By its first lines the file has ${delimiterNames[delimiter] ?? JSON.stringify(delimiter)} between its cells. If that is wrong, give --delimiter.`;
 }
 
 export function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
+}
+
+/** What the user is told of columns that were found by the names that they are shown under. */
+export function describeMatches(columns: Readonly<Record<string, string>>, byDisplayName: readonly string[]): string {
+  const pairs = byDisplayName.map((name) => `${JSON.stringify(name)} is ${columns[name]}`);
+  return `By their display names: ${pairs.join(', ')}. If that is wrong, give --column.`;
 }
 
 /** What the user is told of a note of the service. */

@@ -1,8 +1,8 @@
 /** `tablog import`. */
 import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
+import { matchColumns, type NamedColumn } from '../../../clients/file-import/match-columns.ts';
 import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
 import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
-import type { Delimiter } from '../../formats/delimited-records.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
@@ -11,18 +11,18 @@ import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
-import { describeDeleted, describeDelimiter, describeLeftOver, describeNote, describeShortLines, importFailure } from './describe-import.ts';
+import { describeDeleted, describeDelimiter, describeLeftOver, describeMatches, describeNote, describeShortLines, importFailure } from './describe-import.ts';
+import { flagOfForm, formOfFlags, type FormFlags } from './import-flags.ts';
 import { parseVersion, type Target } from './import-request.ts';
 import { nameOf, openSource } from './source.ts';
 
-export interface ImportFlags extends ClientFlags {
+export interface ImportFlags extends ClientFlags, FormFlags {
   readonly table: string;
   readonly create?: boolean;
   readonly overwrite?: boolean;
   readonly onSchemaError: OnSchemaError;
   readonly ifMatch?: string;
   readonly format?: FileFormat;
-  readonly delimiter?: Delimiter;
   readonly encoding: string;
   readonly parallel: number;
   readonly json?: boolean;
@@ -42,18 +42,29 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   const ifMatch = flags.ifMatch === undefined ? undefined : parseVersion(flags.ifMatch);
   if (flags.format === undefined) refuseWorkbookName(file);
   const { format, compression } = formatOf(file, flags.format);
-  if (flags.delimiter !== undefined && format.endsWith('json')) throw new UserError('--delimiter is for CSV and TSV: JSON has none.');
+  const isDelimited = format === 'csv' || format === 'tsv';
+  const form = formOfFlags(flags, format === 'tsv' ? '\t' : ',');
+  const flag = flagOfForm(form);
+  if (flag !== null && !isDelimited) throw new UserError(`${flag} is for CSV and TSV.`);
   const signal = interruption();
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
   const client = await openClient(flags, signal, say);
   const target = await findTarget(client, flags, ifMatch);
+  const columns = isDelimited && form.columns === undefined && form.header !== 'absent' ? await columnsOf(client, target) : null;
   const source = await openSource(file, compression);
   try {
     progress = showProgress('Uploading', source.size, process.stderr.isTTY);
     const result = await importFile({
-      client, source, format, encoding: flags.encoding, delimiter: flags.delimiter, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
+      client, source, format, encoding: flags.encoding, form, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
       onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
+      ...(columns !== null && {
+        columnsOf: (names) => {
+          const matched = matchColumns(names, columns);
+          if (matched.byDisplayName.length > 0) say(describeMatches(matched.columns, matched.byDisplayName));
+          return matched.columns;
+        },
+      }),
       onProgress: (rows, bytes) => progress.update(rows, bytes),
       onDeleted: (stashID) => say(describeDeleted(stashID)),
       onLeftOver: (stashID, error) => say(describeLeftOver(stashID, error)),
@@ -65,6 +76,13 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   } finally {
     progress.stop();
   }
+}
+
+/** The columns of the table that the rows go to; null for a new one. */
+async function columnsOf(client: Tablog, target: Target): Promise<readonly NamedColumn[] | null> {
+  if (target.kind === 'create') return null;
+  const { schema } = await client.table(target.tableID).describe();
+  return schema.columns;
 }
 
 async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version | undefined): Promise<Target> {

@@ -2,7 +2,10 @@ import { MIMEType } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../answers/http-error.ts';
 
-export type MediaType = 'application/json' | 'text/csv' | 'text/tab-separated-values';
+export type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
+
+/** Other names of NDJSON, which has no registered one. */
+const aliases: Readonly<Record<string, MediaType>> = { 'application/ndjson': 'application/x-ndjson', 'application/jsonl': 'application/x-ndjson' };
 
 /** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
@@ -12,7 +15,7 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
   if (exact !== undefined) return exact;
   const { essence, params } = parseMediaType(header);
   const charset = params.get('charset');
-  const type = accepted.find((candidate) => candidate === essence);
+  const type = accepted.find((candidate) => candidate === (Object.hasOwn(aliases, essence) ? aliases[essence] : essence));
   if (type === undefined) throw refusal(`this media type is not supported here; ${listOf(accepted)} is accepted.`);
   if (charset !== null && !/^utf-?8$/i.test(charset)) throw refusal('the charset must be UTF-8.');
   return type;

@@ -1,6 +1,6 @@
 /** Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md, "What a table is made of"). */
 import type { FastifyRequest } from 'fastify';
-import type { RowSource } from '../../events/event.ts';
+import type { RowSource } from '../../events/row-source.ts';
 import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
@@ -26,7 +26,7 @@ export interface RowReceiver extends BlockStore {
 export interface ReceivedRows extends AsyncDisposable {
   /** Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not known. */
   readonly isWhole: boolean;
-  /** The members of the body except its rows; null for a bare array, CSV and TSV. */
+  /** The members of the body except its rows; null for a bare array, NDJSON, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
@@ -45,7 +45,7 @@ export interface ReceivedRows extends AsyncDisposable {
 /** Rows of this many bytes take no longer to read than other requests. */
 export const smallBodyBytesMax = 8 * 1024;
 
-const rowTypes = ['application/json', 'text/csv', 'text/tab-separated-values'] as const;
+const rowTypes = ['application/json', 'application/x-ndjson', 'text/csv', 'text/tab-separated-values'] as const;
 
 /** How many rows a request affects; null if only the decision can know. */
 export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | null {
@@ -122,9 +122,9 @@ function readerOf(
   request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp'>,
 ): RowReader {
   const type = readMediaType(request, rowTypes);
-  if (type === 'application/json') {
+  if (type === 'application/json' || type === 'application/x-ndjson') {
     refuseForm(delimited);
-    return new JsonRowReader({ form, columns, retainIds, dropsCells });
+    return new JsonRowReader({ form: type === 'application/json' ? form : 'lines', columns, retainIds, dropsCells });
   }
   const header = delimited.header ?? headerParameter(request);
   const delimiter = type === 'text/csv' ? ',' : '\t';

@@ -1,7 +1,8 @@
 /** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refusalOfCells } from '../../../projections/tables/guards.ts';
-import type { EventOf, RowSource } from '../../events/event.ts';
+import type { EventOf } from '../../events/event.ts';
+import type { RowSource } from '../../events/row-source.ts';
 import type { TableSchema } from '../../values/table-schema.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';

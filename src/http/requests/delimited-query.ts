@@ -1,13 +1,10 @@
 /** The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
 import { z } from 'zod';
 import { text, columnIdBytesMax, wholeText } from '../../../commands/inputs.ts';
-import type { DelimitedForm } from '../../formats/delimited-form.ts';
+import { skipLinesMax, type DelimitedForm } from '../../formats/delimited-form.ts';
 import { conflictIn, delimiterOf, isMark } from '../../formats/dialect.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { parseStrictly } from './json-parameter.ts';
-
-/** Lines before the header are at most so many. */
-const skipLinesMax = 1_000_000;
 
 function record<S extends z.ZodType>(value: S, jsonSchema: object, description: string, example: object) {
   return z.string().transform((given, context): Record<string, z.output<S>> => {
@@ -27,7 +24,7 @@ function record<S extends z.ZodType>(value: S, jsonSchema: object, description: 
 }
 
 /** The characters that a mark can be, as a part of a regular expression. */
-const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff]';
+const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff\\ufffd]';
 
 function mark(description: string) {
   return z.string().refine(isMark, 'must be one character').optional().meta({ description, jsonSchema: { type: 'string', pattern: `^${markPattern}$` } });

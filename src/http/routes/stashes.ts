@@ -3,7 +3,7 @@ import { deleteStash, stashPath } from '../../../commands/end-stash.ts';
 import { chunkPath, chunkQuery, putChunk } from '../../../commands/put-chunk.ts';
 import { refusalOfChunk } from '../../../projections/stashes/stash-bounds.ts';
 import type { StashQueries } from '../../../projections/stashes/stashes.queries.ts';
-import type { StashLimits } from '../../events/event.ts';
+import type { StashLimits } from '../../events/limits.ts';
 import { stashNameOf } from '../../events/stash-name.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { App } from '../server/app-type.ts';

@@ -4,7 +4,7 @@ import { createTable, createTableQuery } from '../../../commands/create-table.ts
 import { overwriteTable, overwriteTableQuery } from '../../../commands/overwrite-table.ts';
 import { scansAtOnce } from '../../database/database.ts';
 import { tablesBytesAtMost, type TableQueries } from '../../../projections/tables/tables.queries.ts';
-import type { RowLimits, TableLimits } from '../../events/event.ts';
+import type { RowLimits, TableLimits } from '../../events/limits.ts';
 import { appsToLinkOf } from '../access/access.ts';
 import type { App } from '../server/app-type.ts';
 import { tableOperations } from '../openapi/operations/tables.ts';

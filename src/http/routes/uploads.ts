@@ -5,7 +5,8 @@ import { completeUpload, uploadPath, type UploadPath } from '../../../commands/c
 import { appPath, createUpload } from '../../../commands/create-upload.ts';
 import { deleteUpload } from '../../../commands/delete-upload.ts';
 import type { AuditLog } from '../../audit/audit-log.ts';
-import type { StoredFile, UploadLimits } from '../../events/event.ts';
+import type { StoredFile } from '../../events/upload-events.ts';
+import type { UploadLimits } from '../../events/limits.ts';
 import { newFileName } from '../../files/new-file-name.ts';
 import { readMembers } from '../../formats/read-members.ts';
 import { isUploadId, type FileStore } from '../../files/file-store.ts';

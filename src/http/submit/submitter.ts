@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
 import type { SecretKeys } from '../../security/secret-keys.ts';
 import { encodeEvent, RecordTooLarge, type PackedBody } from '../../events/event-codec.ts';
+import { endedBody, namedBy, stashOf } from '../../events/event-names.ts';
 import type { EventData } from '../../events/event.ts';
 import { stashIdIn } from '../../events/stash-name.ts';
 import { countRowsOf, type AppliedResult, type Outcome } from '../../events/outcome.ts';
@@ -270,14 +271,13 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
 
 /** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
-  const rows = 'rows' in data ? data.rows : null;
-  const name = 'stashId' in data ? data.stashId : rows?.kind === 'stash' ? rows.stashId : null;
-  return { stashId: name === null ? null : stashIdIn(name), ...(data.type === 'TableCreateRequested' && !hasKey ? { tableId: data.tableId } : {}) };
+  const [stash, created] = [stashOf(data), namedBy(data, 'newTable')];
+  return { stashId: stash === null ? null : stashIdIn(stash), ...(created !== null && !hasKey ? { tableId: created } : {}) };
 }
 
 /** Whether no part of the write came before: once its body is open, it is accepted whole. */
 function beginsWrite(data: EventData): boolean {
-  return data.type !== 'BlockReceived' && !('rows' in data && data.rows.kind === 'body');
+  return data.type !== 'BlockReceived' && endedBody(data) === null;
 }
 
 /** How many rows a command affects that names at most one row. */

@@ -1,6 +1,6 @@
 /** How test logs are generated: for each model, what a team does with it. */
 import type { PackedBody } from '../../../src/events/event-codec.ts';
-import type { RowSource } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
 import type { EventSender } from '../event-sender.ts';
 import type { KnownTables } from '../known-tables.ts';

@@ -1,7 +1,8 @@
 /** Tables: created, patched and deleted; rows that are added, patched and deleted; overwrites that retain row IDs. */
 import { rowLimits } from '../../../commands/limits.ts';
 import type { PackedBody } from '../../../src/events/event-codec.ts';
-import type { EventData, RowSource } from '../../../src/events/event.ts';
+import type { EventData } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
 import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
 import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { InvalidArgumentError } from 'commander';
-import { parseDelimiter, parseEncoding } from '../../../src/cli/import/import-flags.ts';
+import { addColumn, flagOfForm, formOfFlags, parseDelimiter, parseEncoding, parseMark, parseQuote, type FormFlags } from '../../../src/cli/import/import-flags.ts';
+import { UserError } from '../../../src/cli/user-error.ts';
 
-test.each([[',', ','], [';', ';'], ['|', '|'], ['tab', '\t'], ['TAB', '\t'], ['\\t', '\t'], ['\t', '\t']])('--delimiter %j is %j', (text, delimiter) => {
+test.each([[',', ','], [';', ';'], ['|', '|'], ['tab', '\t'], ['TAB', '\t'], ['\\t', '\t'], ['\t', '\t'], [':', ':'], ['^', '^']])('--delimiter %j is %j', (text, delimiter) => {
   expect(parseDelimiter(text)).toBe(delimiter);
 });
 
@@ -10,6 +11,23 @@ test.each([['UTF8', 'utf-8'], ['latin1', 'windows-1252'], ['utf-16le', 'utf-16le
   expect(parseEncoding(label)).toBe(encoding);
 });
 
-test.each([() => parseDelimiter(''), () => parseDelimiter(':'), () => parseDelimiter(',,'), () => parseEncoding('utf-7'), () => parseEncoding('')])('%s is refused', (parse) => {
+test.each([() => parseDelimiter(''), () => parseMark('##'), () => parseQuote('no'), () => addColumn('=a'), () => addColumn('a='), () => parseDelimiter(',,'), () => parseEncoding('utf-7'), () => parseEncoding('')])('%s is refused', (parse) => {
   expect(parse).toThrow(InvalidArgumentError);
+});
+
+test.each<[Partial<FormFlags>, object]>([
+  [{}, {}],
+  [{ header: false, delimiter: ';', quote: 'none', lenient: true, skipLines: 0, comment: '#', renameDuplicates: true },
+    { header: 'absent', delimiter: ';', quote: 'none', lenient: true, skipLines: 0, comment: '#', duplicateColumns: 'rename' }],
+  [{ column: addColumn('__proto__=x', addColumn('a=b=c')) }, { columns: { 'a=b': 'c', ['__proto__']: 'x' } }],
+])('the flags %j are the form %j', (flags, form) => {
+  expect(JSON.stringify(formOfFlags({ header: true, ...flags }, ','))).toBe(JSON.stringify(form));
+});
+
+test('flags that are the same mark are refused', () => {
+  expect(() => formOfFlags({ header: true, quote: '|' }, '|')).toThrow(new UserError('--quote: it must not be the delimiter too.'));
+});
+
+test.each([[{}, null], [{ header: 'absent' }, '--no-header'], [{ skipLines: 1 }, '--skip-lines'], [{ duplicateColumns: 'rename' }, '--rename-duplicates'], [{ dateFormat: 'd.m.y' }, '--date-format']] as const)('of %j the first flag is %s', (form, flag) => {
+  expect(flagOfForm(form)).toBe(flag);
 });

@@ -10,7 +10,7 @@ import { overwriteTable } from '../../../commands/overwrite-table.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { receiveBlock } from '../../../commands/receive-block.ts';
 import { rowLimits } from '../../../commands/limits.ts';
-import type { RowSource } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import { formatRowId } from '../../../src/events/row-id.ts';
 import { emptyProfile } from '../../../src/values/build-profile.ts';
 import { scalarKinds } from '../../../src/values/column-type.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { costOf, costOfRecord } from '../../../src/events/cost.ts';
 import { encodeEvent } from '../../../src/events/event-codec.ts';
-import type { EventData, RowSource } from '../../../src/events/event.ts';
+import type { EventData } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import type { Profile } from '../../../src/values/profile.ts';
 
 const unknown = 16_000_000;

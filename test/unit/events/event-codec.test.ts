@@ -4,7 +4,8 @@ import { fc } from '../../support/property.ts';
 import { costOfRecord } from '../../../src/events/cost.ts';
 import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../src/events/event-codec.ts';
 import { readHeader } from '../../../src/events/record-header.ts';
-import type { Envelope, EventData, EventOf, EventType, RowSource } from '../../../src/events/event.ts';
+import type { Envelope, EventData, EventOf, EventType } from '../../../src/events/event.ts';
+import type { RowSource } from '../../../src/events/row-source.ts';
 import { allTypes, columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../src/values/profile.ts';
 

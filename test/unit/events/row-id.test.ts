@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 
-import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix } from '../../../src/events/row-id.ts';
-import type { RowAddress } from '../../../src/events/event.ts';
+import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix, type RowAddress } from '../../../src/events/row-id.ts';
 
 const intMax = 2 ** 31 - 1;
 const longMax = 2n ** 63n - 1n;

@@ -3,10 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Chunk, ChunkLimits } from '../../../clients/file-import/chunk.ts';
+import { cutterFor } from '../../../clients/file-import/cut-file.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
 import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../formats/json-text.ts';
 import { readCells } from '../formats/read-cells.ts';
-import { bodiesOf, readRows, refusalOf } from '../formats/read-rows.ts';
+import { bodiesOf, readRows, refusalOf, type RowsRead } from '../formats/read-rows.ts';
+import { wildInForms } from '../formats/wild-forms.ts';
 import { cellText } from '../values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
@@ -87,6 +89,42 @@ describe('CSV', () => {
       expect(refused).toBe(whole?.message ?? null);
     }), runs);
   });
+});
+
+test('in any dialect the chunks hold the rows of the file, or the service refuses the row that it would refuse of the whole', () => {
+  const counts = { accepted: 0, refused: 0 };
+  const ends = fc.constantFrom('', '\u001a');
+  fc.assert(fc.property(wildInForms, ends, cuts, limits, (wild, end, cuts, limits) => {
+    const text = `${wild.text}${end}`;
+    const form = { ...wild.form, delimiter: wild.form.delimiter ?? ',' };
+    let whole: RowsRead | null = null;
+    const refusal = refusalOf(() => {
+      whole = readCells([text], { form });
+      return whole;
+    });
+    const cutter = cutterFor('csv', { form, limits });
+    const chunks: Chunk[] = [];
+    const mistake = mistakeOf(() => {
+      for (const piece of chunksOf(Buffer.from(text), cuts)) chunks.push(...cutter.push(piece));
+      chunks.push(...cutter.end());
+    });
+    let rowsBefore = 0;
+    let refused: string | null = mistake?.[1] ?? null;
+    const reads: Read[] = [];
+    for (const chunk of mistake === null ? chunks : []) {
+      refused ??= refusalOf(() => {
+        const read = readCells([chunk.body], { form: cutter.form });
+        reads.push(read);
+        return read;
+      })?.message.replace(/^rows\[(\d+)\]/, (_, row: string) => `rows[${rowsBefore + Number(row)}]`) ?? null;
+      rowsBefore += chunk.rows;
+    }
+    if (mistake !== null) expect(refusal).not.toBeNull();
+    else expect(refused).toBe(refusal?.message ?? null);
+    if (whole !== null && refusal === null) expect(textsOf(reads)).toEqual(textsOf([whole]));
+    counts[refused === null ? 'accepted' : 'refused'] += 1;
+  }), { numRuns: 3_000 });
+  expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
 });
 
 describe('JSON', () => {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import Papa from 'papaparse';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
-import { fc } from '../../support/property.ts';
+import { cutterFor } from '../../../clients/file-import/cut-file.ts';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import { chunksOf } from '../formats/json-text.ts';
-import { cellText } from '../values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
 const two = { rows: 2, bytes: 1000 };
@@ -37,50 +35,69 @@ describe('CSV is cut into chunks with its header', () => {
   });
 });
 
-describe('other delimiters become commas', () => {
-  test.each<readonly [string, string, Delimiter | undefined, string, Delimiter | null]>([
-    ['semicolons', 'a;b\r\n1,5;x\r\n;\r\n', undefined, 'a,b\n"1,5",x\n,\n', ';'],
-    ['bars', 'a|b\n"x|y"|"z ""q"""\n', undefined, 'a,b\nx|y,"z ""q"""\n', '|'],
-    ['tabs', 'a\tb\n1\t2', undefined, 'a,b\n1,2\n', '\t'],
-    ['commas stay as they are', 'a,b;c\r\n "1", 2\r\n', ',', 'a,b;c\r\n "1", 2\r\n', null],
-    ['commas that are recognised', 'a,b\n1;2;3,4\n', undefined, 'a,b\n1;2;3,4\n', null],
-    ['the most of them', 'a,b;c;d\n1;2;3\n', undefined, '"a,b",c,d\n1,2,3\n', ';'],
-    ['those that the rows have too, though the header has as many others', 'Preis, netto;Menge, Stk\r\n1,50;"5"\r\n2,75;6\r\n', undefined,
-      '"Preis, netto","Menge, Stk"\n"1,50",5\n"2,75",6\n', ';'],
-    ['those of most rows', 'a,b;c,d\n1;2\n\n3;4\n5\n', undefined, '"a,b","c,d"\n1,2\n3,4\n5\n', ';'],
-    ['those of the header where all rows are short', 'a;b;c,d\n1\n', undefined, 'a,b,"c,d"\n1\n', ';'],
-    ['a cell that is empty and alone', '"a"\n""\nx\n', ';', 'a\n""\nx\n', null],
-    ['none in quotes', '"a;b;c",d\n1,2\n', undefined, '"a;b;c",d\n1,2\n', null],
-    ['what was told', 'a;b,c\n1;2,3\n', ';', 'a,"b,c"\n1,"2,3"\n', null],
-    ['tabs that were told', 'a\tb,c\n1\t2\n', '\t', 'a\tb,c\n1\t2\n', null],
-    ['one column', 'a\n1;2\n', undefined, 'a\n1;2\n', null],
-  ])('%s', (_what, text, delimiter, body, recognised) => {
-    const told: Delimiter[] = [];
-    expect(cutPieces('csv', [text], undefined, { delimiter, onRecognised: (found) => told.push(found) }).map(bodyOf)).toEqual([body]);
-    expect(told).toEqual(recognised === null ? [] : [recognised]);
+describe('delimiters that are recognised go with the chunks, which are as the file is', () => {
+  test.each<readonly [string, string, string | null]>([
+    ['semicolons', 'a;b\r\n1,5;x\r\n;\r\n', ';'],
+    ['bars', 'a|b\n"x|y"|"z ""q"""\n', '|'],
+    ['tabs', 'a\tb\n1\t2', '\t'],
+    ['commas', 'a,b\n1;2;3,4\n', null],
+    ['the most of them', 'a,b;c;d\n1;2;3\n', ';'],
+    ['those that the rows have too, though the header has as many others', 'Preis, netto;Menge, Stk\r\n1,50;"5"\r\n2,75;6\r\n', ';'],
+    ['those of most rows', 'a,b;c,d\n1;2\n3;4\n5\n', ';'],
+    ['those of the header where all rows are short', 'a;b;c,d\n1\n', ';'],
+    ['those with which no quote is misplaced', 'a;b,c\n"x,y";1\n"z,u";2\n', ';'],
+    ['none in quotes', '"a;b;c",d\n1,2\n', null],
+    ['one column', 'a\n1;2\n', null],
+    ['of lines that end with carriage returns', 'a,b;c\r1;2\r3;4\r', ';'],
+  ])('%s', (_what, text, recognised) => {
+    const told: string[] = [];
+    const cutter = cutterFor('csv', { onRecognised: (found) => told.push(found) });
+    expect([...cutter.push(Buffer.from(text)), ...cutter.end()].map(bodyOf)).toEqual([text]);
+    expect([cutter.form, told]).toEqual(recognised === null ? [{}, []] : [{ delimiter: recognised }, [recognised]]);
   });
 
   test('they are recognised alike however the bytes come', () => {
     const text = `a,b;c,d\n${'1;2\n'.repeat(30_000)}`;
-    const whole = cutPieces('csv', [text]).map(bodyOf);
-    expect(whole[0]!.split('\n', 2)).toEqual(['"a,b","c,d"', '1,2']);
-    expect(cutPieces('csv', chunksOf(Buffer.from(text), [1, 10, 70_000])).map(bodyOf)).toEqual(whole);
+    for (const pieces of [[Buffer.from(text)], chunksOf(Buffer.from(text), [1, 10, 70_000])]) {
+      const cutter = cutterFor('csv');
+      const chunks = pieces.flatMap((piece) => [...cutter.push(piece)]);
+      expect([...chunks, ...cutter.end()].map(({ rows }) => rows)).toEqual(Array.from({ length: 30 }, () => 1000));
+      expect(cutter.form).toEqual({ delimiter: ';' });
+    }
+  });
+});
+
+describe('forms that were said, and those that are read without being asked', () => {
+  test.each<readonly [string, string, DelimitedForm, readonly string[], readonly number[], DelimitedForm]>([
+    ['a delimiter', 'a;b,c\n1;2,3\n', { delimiter: ',' }, ['a;b,c\n1;2,3\n'], [2], { delimiter: ',' }],
+    ['a cell that is empty and alone', 'x\n""\n"a"\n', { delimiter: ';' }, ['x\n""\n"a"\n'], [2, 3], { delimiter: ';' }],
+    ['a first line that names the delimiter', '\ufeffsep=;\r\na;b\r\n1;2\r\n', {}, ['a;b\r\n1;2\r\n'], [3], { delimiter: ';' }],
+    ['lines before the header', 'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', { skipLines: 3 }, ['year,mean\n1959,315.98\n'], [5], {}],
+    ['no header', 'x,y\n1\n2,3\n', { header: 'absent' }, ['"column_1","column_2"\nx,y\n1\n', '"column_1","column_2"\n2,3\n'], [1, 2, 3], {}],
+    ['comments', '#x"\na\n#\n1\n"#"\n#,', { comment: '#' }, ['a\n1\n"#"\n'], [4, 5], { comment: '#' }],
+    ['line breaks in other quotes', "a\n'x\n'''\n1\"\n", { quote: "'" }, ["a\n'x\n'''\n1\"\n"], [2, 4], { quote: "'" }],
+    ['line breaks behind escapes', 'a\n"x\\"\n"\n2\n', { escape: '\\' }, ['a\n"x\\"\n"\n2\n'], [2, 4], { escape: '\\' }],
+    ['no quotes', 'a\n"x\n"\n', { quote: 'none' }, ['a\n"x\n"\n'], [2, 3], { quote: 'none' }],
+    ['quotes in cells', 'a,b\n6",x "y"\n "p\nq" ,\n', { lenient: true }, ['a,b\n6",x "y"\n "p\nq" ,\n'], [2, 3], { lenient: true }],
+    ['carriage returns', 'a\r1\r\r"2\r"\r3', {}, ['a\r1\r"2\r"\r', 'a\r3'], [2, 4, 6], {}],
+    ['Ctrl-Z', 'a\n1\n2\n\u001a', {}, ['a\n1\n2\n\u001a'], [2, 3], {}],
+    ['Ctrl-Z below a header', 'a\n\u001a\u001a', {}, ['a\n\u001a\u001a'], [], {}],
+  ])('%s', (_what, text, form, bodies, lines, sent) => {
+    for (const pieces of [[Buffer.from(text)], Array.from(Buffer.from(text), (byte) => Buffer.from([byte]))]) {
+      const cutter = cutterFor('csv', { form, limits: two });
+      const chunks = [...pieces.flatMap((piece) => [...cutter.push(piece)]), ...cutter.end()];
+      expect([chunks.map(bodyOf), linesOf(chunks), cutter.form]).toEqual([bodies, lines, sent]);
+    }
   });
 
-  test('and rows keep their lines', () => {
-    expect(linesOf(cutPieces('csv', ['a;b\n"x\ny";1\n\n2;3\n']))).toEqual([2, 5]);
+  test('marks that cannot be beside each other are refused', () => {
+    expect(mistakeOf(() => cutPieces('csv', ['a\n'], undefined, { form: { quote: ',' } }))).toEqual([null, 'quote: must not be the delimiter too']);
   });
 
-  test('mistakes are found here, for the service would not see them', () => {
-    expect(mistakeOf(() => cutPieces('csv', ['a;b\n1;2\n3;x"y"\n']))).toEqual([3, String.raw`cell 2: "x\"" has a quote in it, but does not begin with one`]);
-  });
-
-  test('random cells come through', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(cellText, cellText), { minLength: 1, maxLength: 8 }), fc.constantFrom<Delimiter>(';', '|', '\t'), (rows, delimiter) => {
-      const written = [['a', 'b'], ...rows];
-      const [chunk] = cutPieces('csv', [Papa.unparse(written, { delimiter, newline: '\n' })]);
-      expect(Papa.parse(bodyOf(chunk!).replace(/\n$/, ''), { delimiter: ',', newline: '\n' }).data).toEqual(written);
-    }));
+  test('what the names in the header mean goes with the chunks', () => {
+    const cutter = cutterFor('csv', { columnsOf: (names) => ({ [names[1]!]: 'b' }) });
+    expect([...cutter.push(Buffer.from('a, "Full name"\n1,2\n')), ...cutter.end()].map(bodyOf)).toEqual(['a, "Full name"\n1,2\n']);
+    expect(cutter.form).toEqual({ columns: { 'Full name': 'b' } });
   });
 });
 
@@ -94,7 +111,6 @@ describe('what cannot be cut is refused with its line', () => {
     ['nothing', '', [1, 'the file has no header: its first line must name the columns']],
     ['blank lines alone', '\n\r\n', [1, 'the file has no header: its first line must name the columns']],
     ['an open quote', 'a\n1\n"x\ny\n', [3, String.raw`cell 1: "\"x\ny\n" begins with a quote that is never closed`]],
-    ['a quote in a cell', 'a,b\n1,2\n3,x"\n4,5\n', [3, String.raw`cell 2: "x\"" has a quote in it, but does not begin with one`]],
     ['a long row', `a\n1\n${long}\n2\n`, [3, 'a row must not be longer than 524288 bytes']],
     ['a long row without an end', `a\n${long}xxx`, [2, 'a row must not be longer than 524288 bytes']],
     ['an open quote before much', `a\n1\n"${long}xxx`, [

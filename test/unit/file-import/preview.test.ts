@@ -27,7 +27,7 @@ describe('columns, types and rows', () => {
   test.each<readonly [string, Format, string | Uint8Array<ArrayBuffer>, Partial<PreviewOptions>, object]>([
     ['CSV', 'csv', 'name,age,born\nAnn,36,1988-03-01\nBo,,2001-12-31\n', {}, people],
     ['a recognised delimiter', 'csv', 'name;age;born\nAnn;36;1988-03-01\nBo;;2001-12-31\n', {}, { ...people, delimiter: ';' }],
-    ['a delimiter that was told', 'csv', 'a;b,c\n1;2\n', { delimiter: ',' }, { delimiter: ',', columns: [{ id: 'a;b', type: 'string' }, { id: 'c', type: 'string' }], rows: [['1;2', null]] }],
+    ['a delimiter that was told', 'csv', 'a;b,c\n1;2\n', { form: { delimiter: ',' } }, { delimiter: ',', columns: [{ id: 'a;b', type: 'string' }, { id: 'c', type: 'string' }], rows: [['1;2', null]] }],
     ['TSV', 'tsv', 'name\tage\tborn\nAnn\t36\t1988-03-01\nBo\t\t2001-12-31\n', {}, { ...people, delimiter: '\t' }],
     ['another encoding', 'csv', new Uint8Array([0x61, 0x0a, 0xe4, 0x0a]), { encoding: 'windows-1252' }, { rows: [['ä']] }],
     ['texts that are no numbers', 'csv', 'zip\n01234\n90210\n', {}, { columns: [{ id: 'zip', type: 'string' }], rows: [['01234'], ['90210']] }],
@@ -71,7 +71,7 @@ describe('mistakes have their line', () => {
   test.each<readonly [string, Format, string | Uint8Array<ArrayBuffer>, readonly [number | null, string]]>([
     ['a quote', 'csv', 'a,b\n1,2\n3,x"y"\n', [3, 'b: "x\\"" has a quote in it, but does not begin with one']],
     ['a quote that is never closed', 'csv', 'a,b\n1,2\n3,"y\n', [3, 'cell 2: "\\"y\\n" begins with a quote that is never closed']],
-    ['a quote between semicolons', 'csv', 'a;b\n1;2\n3;x"y\n', [3, 'cell 2: "x\\"" has a quote in it, but does not begin with one']],
+    ['a quote between semicolons', 'csv', 'a;b\n1;2\n3;x"y\n', [3, 'b: "x\\"" has a quote in it, but does not begin with one']],
     ['too many cells', 'csv', '\na,b\n1,2\n\n3,4,5\n', [5, 'the line has 3 cells, the header 2']],
     ['a name that occurs twice', 'csv', '\na,a\n1,2\n', [2, 'the column ID "a" occurs twice']],
     ['a long cell', 'csv', `a\n1\n${'x'.repeat(300_000)}\n`, [3, 'a: a cell must not be longer than 262144 bytes']],

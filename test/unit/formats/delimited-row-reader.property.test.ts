@@ -4,7 +4,7 @@ import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
-import { conflictIn, dialectOf, type Dialect } from '../../../src/formats/dialect.ts';
+import { dialectOf, type Dialect } from '../../../src/formats/dialect.ts';
 import { ProfileBuilder, concatenateAll } from '../../../src/values/build-profile.ts';
 import { classifyCell, fitCell } from '../../../src/values/cell-value.ts';
 import { allTypes, columnTypes, typeBit } from '../../../src/values/column-type.ts';
@@ -16,6 +16,7 @@ import { cuts, expectSameBlocksInChunks, expectSameInChunks } from './in-chunks.
 import { withMistakes } from './json-text.ts';
 import { readCells } from './read-cells.ts';
 import { bodiesOf, refusalOf } from './read-rows.ts';
+import { wildInForms } from './wild-forms.ts';
 
 const runs = { numRuns: 1_500 };
 const delimiters: readonly Delimiter[] = [',', '\t'];
@@ -144,19 +145,6 @@ function recordsOf(text: string, { delimiter, quote, escape, lenient, comment }:
 /** Texts full of what matters, most of them wrong. */
 const wildTexts = fc.array(fc.constantFrom('a', 'é', ' ', '"', '"', '""', ',', ',', '\t', '\n', '\n', '\r\n', '\r', '\0', '\\', '1'), { maxLength: 24 })
   .map((parts) => `a,b\tc\n${parts.join('')}`);
-
-const mark = fc.constantFrom(',', ';', '\t', ' ', '"', "'", '\\', '#', 'é', '😀', '\u0001', '$');
-const forms = fc.record<DelimitedForm>({
-  delimiter: mark, quote: fc.oneof(mark, fc.constant('none')), escape: mark, lenient: fc.boolean(), comment: mark, header: fc.constantFrom('present', 'absent'),
-}, { requiredKeys: [] }).filter((form) => conflictIn(form, ',') === null);
-
-/** A form, and a text full of its marks. */
-const wildInForms = forms.chain((form) => {
-  const { delimiter, quote, escape, comment } = dialectOf(form, ',');
-  const quotes = quote ?? '"';
-  const part = fc.constantFrom('a', 'ü', ' ', quotes, quotes, `${quotes}${quotes}`, delimiter, delimiter, '\n', '\r\n', '\r', '\0', '\\', escape ?? '1', escape ?? '"', comment ?? '#');
-  return fc.array(part, { maxLength: 24 }).map((parts) => ({ form, text: `a${delimiter}b${delimiter}c\n${parts.join('')}` }));
-});
 
 function expectByGrammar(text: string, form: DelimitedForm, delimiter: Delimiter, counts: { accepted: number; refused: number }): void {
   const all = recordsOf(text, dialectOf(form, delimiter));

@@ -110,7 +110,7 @@ test.each<[DelimitedForm, string | null]>([
   expect(found === null ? null : `${found.name}: ${found.reason}`).toBe(conflict);
 });
 
-test.each([['tab', '\t'], ['\\t', '\t'], ['\t', '\t'], [' ', ' '], ['é', 'é'], ['', null], [',,', null], ['\n', null], ['\r', null], ['\0', null], ['\ufeff', null], ['\ud800', null], ['e\u0301', null]])('the delimiter %j is %j', (text, mark) => {
+test.each([['tab', '\t'], ['\\t', '\t'], ['\t', '\t'], [' ', ' '], ['é', 'é'], ['', null], [',,', null], ['\n', null], ['\r', null], ['\0', null], ['\ufeff', null], ['\ufffd', null], ['\ud800', null], ['e\u0301', null]])('the delimiter %j is %j', (text, mark) => {
   expect(delimiterOf(text)).toBe(mark);
   expect(isMark(text)).toBe(mark === text);
 });

@@ -144,6 +144,14 @@ describe('chunks', () => {
     }), { numRuns: 1_500 });
   });
 
+  test('make no difference to NDJSON', () => {
+    const lines = rows.chain((entries) => fc.array(fc.constantFrom('\n', '\r\n', '\n\n', ' \n ', '\r', '', ' '), { minLength: 1, maxLength: 4 })
+      .map((breaks) => entries.map((row, at) => rowText(row) + breaks[at % breaks.length]!).join(''))).chain((text) => withMistakes(text));
+    fc.assert(fc.property(lines, cuts, (bytes, places) => {
+      expectSameInChunks(bytes, places, (chunks) => readRows(chunks, { form: 'lines', limits }));
+    }), { numRuns: 1_500 });
+  });
+
   test('of any size give the blocks of a body that is larger than a slice', () => {
     const text = compactText(Array.from({ length: 9_000 }, (_, index): Entries => {
       const row: Entries = [['n', index], ['s', `é${'x'.repeat(index % 97)}`]];

@@ -164,6 +164,52 @@ describe('envelopes', () => {
   });
 });
 
+describe('NDJSON', () => {
+  test.each([
+    ['a row on each line', '{"a":1}\n{"a": 2}\n', ['{"a":1}', '{"a": 2}']],
+    ['without a line break at the end', '{"a":1}\n{"a":2}', ['{"a":1}', '{"a":2}']],
+    ['other line breaks', '{"a":1}\r\n{"a":2}\r{"a":3} \t\n', ['{"a":1}', '{"a":2}', '{"a":3}']],
+    ['blank lines, and blanks around rows', '\n \n {"a":1} \n\n\t{"a":2}\n\n', ['{"a":1}', '{"a":2}']],
+    ['a byte order mark', '\ufeff{"a":1}\n', ['{"a":1}']],
+    ['a row over several lines', '{"a":1,\n"b":2}\n{"a":3}', ['{"a":1,"b":2}', '{"a":3}']],
+    ['rows are read as in JSON', '{"b":1,"a":null}\n{"a":12345678901234567890,"$rowID":"x","b":2}', ['{"b":1}', '{"b":2,"a":12345678901234567890}']],
+    ['a member "rows" is a column', '{"rows":[{"a":1}]}', ['{"rows":[{"a":1}]}']],
+  ])('%s', (_name, text, bodies) => {
+    const read = readRows([text], { form: 'lines' });
+    expect(bodiesOf(read)).toEqual(bodies);
+    expect(read).toMatchObject({ envelope: null, hasRows: true, isWhole: true, refusal: null });
+  });
+
+  test.each([
+    ['', 'the body is empty'],
+    ['\n \n', 'the body is empty'],
+    ['[{"a":1}]', 'rows[0]: a row must be an object'],
+    ['{"a":1}\n2\n', 'rows[1]: a row must be an object'],
+    ['{"a":1},\n{"a":2}', 'rows[0]: something follows the row in its line'],
+    ['{"a":1}\n{"a":2} {"a":3}', 'rows[1]: something follows the row in its line'],
+    ['{"a":1}\n{"a":2}{"a":3}', 'rows[1]: something follows the row in its line'],
+    ['{"a":1}\n{"b":}', 'rows[1].b: broken JSON, unexpected "}"'],
+    ['{"a":1}\n{"b":"x', 'rows[1]: the body stops before its JSON ends'],
+    ['{"a":1}\n{"b":1}\n{', 'rows[2]: the body stops before its JSON ends'],
+    ['{"a":1}\n{"a":"\\u0000"}', 'rows[1].a: U+0000 cannot be stored'],
+  ])('%j is malformed', (text, message) => {
+    expect(refusalOf(() => readRows([text], { form: 'lines' }))).toEqual({ type: 'request_validation_error', message });
+  });
+
+  test('a row that is too long ends the reading', () => {
+    const read = readRows([`{"a":1}\n{"a":"${'x'.repeat(600_000)}"}\nx`], { form: 'lines' });
+    expect(read).toMatchObject({ isWhole: false, refusal: { type: 'limit_exceeded', message: 'rows[1]: a row must not be longer than 524288 bytes' } });
+  });
+
+  test('blocks come as soon as they are full', () => {
+    const reader = new JsonRowReader({ form: 'lines', limits: { blockRows: 2 } });
+    expect(reader.push(Buffer.from('{"a":1}\n{"a":2}\n'))).toEqual([]);
+    expect(reader.push(Buffer.from('{"a":3}'))).toHaveLength(1);
+    expect(reader.push(Buffer.from('\n'))).toEqual([]);
+    expect(reader.end().blocks).toHaveLength(1);
+  });
+});
+
 describe('refused', () => {
   const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 

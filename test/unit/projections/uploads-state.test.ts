@@ -4,9 +4,10 @@ import { UploadsState } from '../../../projections/uploads/uploads.state.ts';
 import type { TailRowsChange } from '../../../projections/tables/table.ts';
 import { filePath } from '../../../src/files/file-name.ts';
 import { newFileName } from '../../../src/files/new-file-name.ts';
+import { UndoJournal } from '../../../projections/engine/undo-journal.ts';
 
 test('a file is named by the row whose body has it, counted from the first one added', () => {
-  const state = new UploadsState();
+  const state = new UploadsState(new UndoJournal());
   const [one, other] = [newFileName(), newFileName()];
   const naming = (...files: readonly string[]): string => JSON.stringify({ a: files.map((file) => `https://files.example${filePath(file, 'a.png')}`).join(' ') });
   const change = { kind: 'tailRows', teamId: 'team', extent: { segment: 7n }, first: 40, version: 1n, bodies: ['{}', naming(one), naming(one, other)], ids: null };

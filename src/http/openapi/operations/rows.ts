@@ -5,7 +5,7 @@ import { stashReference } from '../../../../commands/inputs.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted } from './jobs.ts';
 import { rowLinks } from './links.ts';
-import { cellsOf, continuation, examples, inputCells, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
+import { cellsOf, continuation, examples, inputTexts, inputRow, inputRows, nothing, row, rowIds } from './schemas.ts';
 
 const firstRow = { $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' };
 const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
@@ -60,7 +60,7 @@ const add: Operation = {
       'rows in an object': { rows: examples.inputRows },
       'the rows of a stash': { $stashID: 'import-7' },
     }),
-    ...inputCells,
+    ...inputTexts,
   },
   answers: {
     201: {

@@ -38,8 +38,16 @@ const cells = 'The first line names the columns, each later one is a row, by RFC
 
 const aLine = z.string().regex(/[^\r\n]/);
 
-/** Rows as CSV or TSV. */
-export const inputCells: Contents = {
+const lines = {
+  schema: z.string().regex(/[{]/).meta({ description: 'Each line is a row: the values of its columns by column ID, as a JSON object in UTF-8. A column that is null or left out is empty.' }),
+  examples: { rows: '{"name":"Ada","born":"1815-12-10"}\n{"name":"Grace","tags":["navy"]}\n' },
+};
+
+/** Rows as NDJSON, CSV or TSV. */
+export const inputTexts: Contents = {
+  'application/x-ndjson': lines,
+  'application/ndjson': lines,
+  'application/jsonl': lines,
   'text/csv': {
     schema: aLine.meta({ description: cells }),
     examples: { rows: 'name,born\nAda,1815-12-10\n"Hopper, Grace",1906-12-09\n' },

@@ -1,7 +1,7 @@
 /** The operations of the stash routes. */
 import { json, type Operation } from '../operation.ts';
 import { stashLinks } from './links.ts';
-import { examples, inputCells, inputRows, nothing } from './schemas.ts';
+import { examples, inputTexts, inputRows, nothing } from './schemas.ts';
 
 const put: Operation = {
   operationId: 'putChunk',
@@ -13,7 +13,7 @@ const put: Operation = {
     + 'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the '
     + '`$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is '
     + 'set otherwise.',
-  body: { ...json(inputRows, { rows: examples.inputRows }), ...inputCells },
+  body: { ...json(inputRows, { rows: examples.inputRows }), ...inputTexts },
   answers: {
     200: {
       description: 'The chunk is in the stash.', headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'], body: json(nothing, { stored: {} }), links: stashLinks,

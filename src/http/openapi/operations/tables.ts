@@ -6,7 +6,7 @@ import { overwriteTableBody } from '../../../../commands/overwrite-table.ts';
 import { json, type Operation } from '../operation.ts';
 import { accepted, acceptedTable } from './jobs.ts';
 import { rowLinks, tableLinks } from './links.ts';
-import { continuation, examples, inputCells, inputRows, rowIds, tableId } from './schemas.ts';
+import { continuation, examples, inputTexts, inputRows, rowIds, tableId } from './schemas.ts';
 
 const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
 
@@ -41,7 +41,7 @@ const create: Operation = {
   operationId: 'createTable',
   tag: 'Tables',
   summary: 'Create a table',
-  description: 'With its first rows. Without a schema, and of CSV and TSV, it is inferred from them. Its name stands in the body '
+  description: 'With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body '
     + 'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
@@ -56,7 +56,7 @@ const create: Operation = {
         'rows alone, the name in the query': examples.inputRows,
       },
     ),
-    ...inputCells,
+    ...inputTexts,
   },
   answers: {
     201: {
@@ -101,7 +101,7 @@ const overwrite: Operation = {
         'the rows of a stash': { $stashID: 'import-7' },
       },
     ),
-    ...inputCells,
+    ...inputTexts,
   },
   answers: {
     200: {

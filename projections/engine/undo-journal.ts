@@ -1,0 +1,83 @@
+/**
+ * Savepoints for the states of a batch. A decision that consists of several applies the changes of each before the next is decided; if one of them
+ * refuses, all of them are taken back (docs/decisions/0072). The containers of states note how to undo their changes while a savepoint is set, and
+ * cost nothing more than a look at the journal while none is.
+ */
+export class UndoJournal {
+  #undos: (() => void)[] | null = null;
+
+  /** From here on changes can be taken back. Throws if a savepoint is set: they do not nest. */
+  setSavepoint(): void {
+    if (this.#undos !== null) throw new Error('a savepoint is set already');
+    this.#undos = [];
+  }
+
+  /** Keeps the changes since the savepoint. */
+  release(): void {
+    this.#undos = null;
+  }
+
+  /** Takes back the changes since the savepoint, the newest first. */
+  rollBack(): void {
+    const undos = this.#undos ?? [];
+    // Undoing changes the containers again, which is not to be noted.
+    this.#undos = null;
+    for (const undo of undos.toReversed()) undo();
+  }
+
+  /** Whether changes are noted. */
+  get isNoting(): boolean {
+    return this.#undos !== null;
+  }
+
+  note(undo: () => void): void {
+    this.#undos?.push(undo);
+  }
+
+  /** Appends to a list that only grows. */
+  push<T>(list: T[], item: T): void {
+    list.push(item);
+    this.note(() => list.pop());
+  }
+}
+
+/** A map whose changes can be taken back. */
+export class UndoMap<K, V> extends Map<K, V> {
+  readonly #journal: UndoJournal;
+
+  constructor(journal: UndoJournal) {
+    super();
+    this.#journal = journal;
+  }
+
+  override set(key: K, value: V): this {
+    if (this.#journal.isNoting) this.#noteBefore(key);
+    return super.set(key, value);
+  }
+
+  override delete(key: K): boolean {
+    if (this.#journal.isNoting && this.has(key)) this.#noteBefore(key);
+    return super.delete(key);
+  }
+
+  #noteBefore(key: K): void {
+    const before = this.get(key);
+    const had = before !== undefined || this.has(key);
+    this.#journal.note(() => (had ? this.set(key, before as V) : this.delete(key)));
+  }
+}
+
+/** A set whose changes can be taken back. */
+export class UndoSet<T> extends Set<T> {
+  readonly #journal: UndoJournal;
+
+  constructor(journal: UndoJournal) {
+    super();
+    this.#journal = journal;
+  }
+
+  override add(value: T): this {
+    if (this.#journal.isNoting && !this.has(value)) this.#journal.note(() => this.delete(value));
+    return super.add(value);
+  }
+}
