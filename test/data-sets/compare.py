@@ -22,11 +22,12 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from decimal import Decimal, InvalidOperation
 from itertools import zip_longest
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|"}
-JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+# What is a number too: without digits before or behind the point, with a plus, or with blanks around it.
+SPELLED_NUMBER = re.compile(r"\s*\+?(?P<minus>-?)(?P<whole>(0|[1-9][0-9]*)?)(\.(?P<fraction>[0-9]*))?(?P<exponent>([eE][+-]?[0-9]+)?)\s*")
 # A column whose cells are numbers but for at most so many different texts became text because of a few cells.
 FEW = 3
 
@@ -69,6 +70,15 @@ def normalised(names: list[str]) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names]
 
 
+def in_json(cell: str) -> str | None:
+    """A number in the syntax of JSON, with all of its digits; None if the text is no number."""
+    found = SPELLED_NUMBER.fullmatch(cell)
+    if found is None or not (found["whole"] or found["fraction"]):
+        return None
+    fraction = f".{found['fraction']}" if found["fraction"] else ""
+    return f"{found['minus']}{found['whole'] or '0'}{fraction}{found['exponent']}"
+
+
 def difference(cell: str, exported: str, column_type: str, *, skips_blanks: bool) -> str | None:
     """None if the cells are equal, else the kind of the difference."""
     if cell == exported:
@@ -77,12 +87,8 @@ def difference(cell: str, exported: str, column_type: str, *, skips_blanks: bool
         return "blanks"
     if column_type == "boolean" and exported == cell.strip().lower():
         return "case"
-    if column_type == "number" and JSON_NUMBER.fullmatch(exported) and not JSON_NUMBER.fullmatch(cell):
-        try:
-            if Decimal(cell.strip()) == Decimal(exported):
-                return "spelling"
-        except InvalidOperation:
-            pass
+    if column_type == "number" and exported == in_json(cell):
+        return "spelling"
     return "other"
 
 
