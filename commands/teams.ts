@@ -35,15 +35,20 @@ export interface TokenLimits {
   readonly appId?: string | null;
 }
 
-/** Only `hash` is stored of the token. Throws InvalidRequest for a name that is blank or too long, and for an invalid expiry or app. */
+/** `endsIn`: its last characters; absent: not known. */
+export interface TokenDetails extends TokenLimits {
+  readonly endsIn?: string;
+}
+
+/** Only `hash` and `endsIn` are stored of the token. Throws InvalidRequest for a name that is blank or too long, and for an invalid expiry or app. */
 export function createToken(
   teamId: string,
   tokenId: string,
   name: string,
   hash: Buffer,
-  limits: TokenLimits = {},
+  { endsIn, ...limits }: TokenDetails = {},
 ): EventOf<'TokenCreated'> {
-  return { type: 'TokenCreated', teamId, tokenId, hash: hash.toString('hex'), ...parse(newToken, { name, ...limits }, invalid) };
+  return { type: 'TokenCreated', teamId, tokenId, hash: hash.toString('hex'), ...parse(newToken, { name, ...limits }, invalid), ...(endsIn !== undefined && { endsIn }) };
 }
 
 export function revokeToken(teamId: string, tokenId: string): EventOf<'TokenRevoked'> {

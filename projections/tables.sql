@@ -23,12 +23,14 @@ create index "file_references_segment_index_index" on "file_references" ("segmen
 
 create table "generations" ("table_id" uuid not null, "version" bigint not null, "ended" bigint not null, "ended_at" bigint not null, "schema_version" bigint not null, "widened" bigint not null, "expired" boolean not null default false, "cleared" boolean not null default false, primary key ("table_id", "version"));
 
+create table "issued_ids" ("table_id" uuid not null, "version" bigint not null, "ordinal" int not null, "last_version" bigint not null, "last_ordinal" int not null, "versions" int8[] not null, "ordinals" int4[] not null, "rows" int4[] not null, "retained" bytea[] not null, primary key ("table_id", "version", "ordinal"));
+
 create table "open_bodies" ("body_id" uuid not null, "team_id" uuid not null, "opened_at" bigint not null, primary key ("body_id"));
 create index "open_bodies_opened_at_index" on "open_bodies" ("opened_at");
 
 create table "outcomes" ("partition" smallint not null, "command_id" uuid not null, "log_offset" bigint not null, "time" bigint not null, "etag" bigint null, "detail" text null, "request_digest" text null, "replaced_time" bigint null, primary key ("partition", "command_id"));
 
-create table "progress" ("partition" smallint not null, "next" bigint not null, "epoch" bigint not null, "log_id" uuid null, "base" bigint not null, "gaps" text not null default '[]', "layout" bigint not null default '0', "last_hash" bytea null, "time" bigint not null, "halted" text null, "contradicted" boolean not null default false, "held" text not null default '{}', "caught_up" boolean not null default false, primary key ("partition"));
+create table "progress" ("partition" smallint not null, "next" bigint not null, "epoch" bigint not null, "log_id" uuid null, "base" bigint not null, "gaps" text not null default '[]', "layout" bigint not null default '0', "last_hash" bytea null, "time" bigint not null, "halted" text null, "contradicted" boolean not null default false, "failed_at" bigint null, "failure" text null, "held" text not null default '{}', "caught_up" boolean not null default false, primary key ("partition"));
 
 create table "quarantines" ("partition" smallint not null, "team_id" uuid not null, "failed_offset" bigint not null, "reason" text not null, "since" bigint not null, "next" bigint not null, "time" bigint not null, "base" bigint not null, "gaps" text not null, primary key ("partition", "team_id"));
 
@@ -49,7 +51,7 @@ create table "table_schemas" ("table_id" uuid not null, "version" bigint not nul
 
 create table "teams" ("id" uuid not null, "partition" smallint not null, "name" text not null, "created" bigint not null, "suspended" boolean not null, "rows" bigint not null, "rows_max" bigint null, "tables" bigint not null, "tables_max" bigint null, "stashes" bigint not null, "stashes_max" bigint null, "open_bodies" bigint not null, "open_bodies_max" bigint null, "open_uploads" bigint not null, "open_uploads_max" bigint null, "open_upload_bytes" bigint not null, "open_upload_bytes_max" bigint null, "upload_bytes" bigint not null, "upload_bytes_max" bigint null, "log_bytes_per_day_max" bigint null, primary key ("id"));
 
-create table "tokens" ("id" uuid not null, "team_id" uuid not null, "hash" bytea not null, "name" text not null, "created" bigint not null, "expires_at" bigint null, "read_only" boolean not null, "app_id" text null, "revoked" boolean not null, primary key ("id"));
+create table "tokens" ("id" uuid not null, "team_id" uuid not null, "hash" bytea not null, "name" text not null, "created" bigint not null, "created_at" bigint not null, "ends_in" text null, "expires_at" bigint null, "read_only" boolean not null, "app_id" text null, "revoked" boolean not null, primary key ("id"));
 alter table "tokens" add constraint "tokens_hash_unique" unique ("hash");
 
 create table "uploads" ("id" uuid not null, "team_id" uuid not null, "app_id" text not null, "content_type" text not null, "file_name" text not null, "created" bigint not null, "created_at" bigint not null, "expires_at" bigint not null, "size_max" bigint not null, "unclaimed_life_ms" bigint not null, "file" text collate "C" null, "size" bigint null, "unclaimed_since" bigint null, "removed_at" bigint null, "cleared" boolean not null default false, primary key ("id"));
@@ -80,7 +82,7 @@ create index extents_to_erase on extents (erase_at) where changed;
 create index table_schemas_to_look_at on table_schemas (look_at);
 create index generations_shown on generations (ended_at) where not expired;
 create index generations_to_clear on generations (table_id, version) where expired and not cleared;
-create index generations_to_forget on generations (ended_at) where cleared;
+create index generations_to_forget on generations (ended_at, version) where cleared;
 create index uploads_listed on uploads (team_id, created, id);
 create index uploads_listed_of_apps on uploads (team_id, app_id, created, id);
 create index uploads_to_expire on uploads (expires_at) where file is null and removed_at is null;

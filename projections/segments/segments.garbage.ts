@@ -8,8 +8,8 @@ import type { Garbage, RemoveGarbage } from '../engine/model.ts';
 import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
 import { bodyLife } from './arrived-rows.ts';
 
-/** How many segments are emptied at once. */
-const segmentsAtOnce = 4;
+/** A step that has removed the rows of some segments takes another one only while they had fewer rows than this. */
+const segmentRowsAtOnce = 20_000;
 
 /** How long a segment must have been idle before it is checked, by the clock of Postgres, in milliseconds. */
 const idleLife = 3_600_000;
@@ -57,8 +57,8 @@ const isUnused = `not (${isInUse}) and not ${isNamed}`;
 /** Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment. */
 async function emptySegments(database: Database, later: number, isFilled = false): Promise<number> {
   const idleMs = (isFilled ? idleLifeInFill : idleLife) - later;
-  const { rows } = await database.pool.query<{ key: string; used: boolean; named: boolean }>(
-    `select key, ${isInUse} as used, ${isNamed} as named
+  const { rows } = await database.pool.query<{ key: string; rows: number; used: boolean; named: boolean }>(
+    `select key, rows, ${isInUse} as used, ${isNamed} as named
       from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
     [idleMs],
   );
@@ -67,7 +67,15 @@ async function emptySegments(database: Database, later: number, isFilled = false
   await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
     keysOf(({ used }) => used), idleMs,
   ]);
-  for (const key of keysOf(({ used, named }) => !used && named).slice(0, segmentsAtOnce)) await removeRows(database, emptyNamed, [key]);
+  const unreachable: string[] = [];
+  let rowsBefore = 0;
+  for (const segment of rows) {
+    if (segment.used || !segment.named) continue;
+    unreachable.push(segment.key);
+    rowsBefore += segment.rows;
+    if (rowsBefore >= segmentRowsAtOnce) break;
+  }
+  if (unreachable.length > 0) await removeRows(database, emptyNamed, [unreachable]);
   const unnamed = keysOf(({ used, named }) => !used && !named);
   if (unnamed.length > 0) await dropSegments(database, unnamed);
   return rows.length;
@@ -88,17 +96,20 @@ async function dropSegments(database: Database, keys: readonly string[]): Promis
 
 const removeDropped: RemoveGarbage = (database) => removeRows(
   database,
-  `with dropped as (select key from segments where dropped limit ${segmentsAtOnce}),
+  `with dropped as (
+      select key from (
+        select key, sum(rows) over (order by key) - rows as rows_before from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
+      ) measured where rows_before < ${segmentRowsAtOnce}),
     gone as (delete from segment_rows where segment in (select key from dropped)),
     ids as (delete from retained_ids where segment in (select key from dropped)),
     named as (delete from file_references where segment in (select key from dropped))
   delete from segments where key in (select key from dropped)`,
 );
 
-/** Removes the rows only: the extents stay, because they record which IDs they issued. */
-const emptyNamed = `with gone as (delete from segment_rows where segment = $1),
-    named as (delete from file_references where segment = $1),
-    extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = $1)
-  update segments set emptied = true where key = $1`;
+/** Removes the rows only: extents stay until their generation is forgotten, because they record which IDs they issued. */
+const emptyNamed = `with gone as (delete from segment_rows where segment = any($1::int8[])),
+    named as (delete from file_references where segment = any($1::int8[])),
+    extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = any($1::int8[]))
+  update segments set emptied = true where key = any($1::int8[])`;
 
 export const segmentGarbage: Garbage = { body_blocks: dropBlocks, dropped_segments: removeDropped, idle_segments: emptySegments };

@@ -2,7 +2,7 @@
 import { runsOfStep, type RowIdIssuer, type RowIdRun, type RowIdRuns } from '../../src/events/row-id-runs.ts';
 import type { Steps } from '../../src/time-slices.ts';
 import { findRetainedPlace } from './retained-places.ts';
-import type { Extent } from './table.ts';
+import type { IssuedIds } from './table.ts';
 
 /** The first row whose ID does not fit. */
 export interface RowIdMisfit {
@@ -15,19 +15,19 @@ export interface RowIdMisfit {
 /** `tooMany`: the IDs are in more runs than are looked at (`runsMax`). */
 export type RowIdCheck = 'fit' | 'tooMany' | RowIdMisfit;
 
-/** `extentOf` gives what issued IDs, in any generation of the table; null if the table never had it. */
-export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, extentOf: (issuer: RowIdIssuer) => Extent | null): Steps<RowIdCheck> {
+/** `issuedBy` gives which IDs were issued, in any generation of the table; null if the table never had the issuer. */
+export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, issuedBy: (issuer: RowIdIssuer) => IssuedIds | null): Steps<RowIdCheck> {
   if (runs === null) return 'fit';
   if (runs === 'tooMany') return 'tooMany';
   const repeated = yield* runs.findRepeated();
-  const extents: (Extent | null | undefined)[] = [];
+  const found: (IssuedIds | null | undefined)[] = [];
   for (let place = 0; place < runs.length; place += 1) {
     if (place % runsOfStep === 0) yield;
     const issuer = runs.issuerAt(place);
-    let extent = extents[issuer];
-    if (extent === undefined) extents[issuer] = extent = extentOf(runs.issuers[issuer]!);
+    let issued = found[issuer];
+    if (issued === undefined) found[issuer] = issued = issuedBy(runs.issuers[issuer]!);
     const run = runs.at(place);
-    const unissued = findUnissued(extent, run);
+    const unissued = findUnissued(issued, run);
     if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) return { run, row: repeated, isRepeated: true };
     if (unissued !== null) return { run, row: unissued, isRepeated: false };
   }
@@ -35,11 +35,11 @@ export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, extentOf: (issu
 }
 
 /** The first row of a run whose ID was never issued. */
-function findUnissued(extent: Extent | null, { first, count, row }: RowIdRun): number | null {
-  if (extent === null) return row;
-  const issued = Math.min(count, Math.max(0, extent.rows - first));
+function findUnissued(issued: IssuedIds | null, { first, count, row }: RowIdRun): number | null {
+  if (issued === null) return row;
+  const rows = Math.min(count, Math.max(0, issued.rows - first));
   // A row with a retained ID was never issued the ID of its place.
-  const retained = findRetainedPlace(extent.retained, first, issued);
+  const retained = findRetainedPlace(issued.retained, first, rows);
   if (retained !== null) return row + retained - first;
-  return issued < count ? row + issued : null;
+  return rows < count ? row + rows : null;
 }

@@ -61,7 +61,7 @@ export function decideOverwriteTable(
 function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, rows: ArrivedRows): Refusal | null {
   const { segments, fewIds, profile, placeOf } = rows;
   const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];
-  const check = tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.extentOf(id, issuer)));
+  const check = tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
   if (check === 'fit') return null;
   if (check === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;

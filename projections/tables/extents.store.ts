@@ -2,10 +2,11 @@
 import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/database/rows-statement.ts';
 import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowIdIssuer } from '../../src/events/row-id-runs.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
 import { changedForm, formOf, joinRowAt } from './stored-body.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';
-import type { Extent, StoredRow, Table, WantedPlace } from './table.ts';
+import type { Extent, IssuedIds, StoredRow, Table, WantedPlace } from './table.ts';
 
 const extentColumns = storedExtents.columns();
 
@@ -35,10 +36,38 @@ const selectExtents = new RowsStatement<WantedExtent, Extent>(
     ) extents on true`,
 );
 
-/** These extents, of any generation; unknown ones are left out, also those with numbers out of range for Postgres. */
+/** Whether Postgres has numbers for it. */
+const isPossible = ({ version, ordinal }: RowIdIssuer): boolean => version < 2n ** 63n && ordinal < 2 ** 31;
+
+/** These extents, of any generation that is not forgotten; unknown ones are left out, also those with numbers out of range for Postgres. */
 export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Promise<Extent[]> {
-  const possible = wanted.filter(({ version, ordinal }) => version < 2n ** 63n && ordinal < 2 ** 31);
+  const possible = wanted.filter(isPossible);
   return possible.length === 0 ? [] : selectExtents.find(tx, possible);
+}
+
+/**
+ * A pack is taken apart once if it may have wanted entries, however many. `is true` keeps the planner from a join, which it would make of loops, because it takes
+ * the entries of packs to be few.
+ */
+const selectIssuedIds: Statement<IssuedIds> = {
+  name: 'select_issued_ids',
+  text: `with wanted as materialized (
+      select version, ordinal from unnest($2::int8[], $3::int4[]) as wanted(version, ordinal)
+    ), packs as materialized (
+      select distinct pack.version, pack.ordinal from wanted cross join lateral (
+        select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal) order by version desc, ordinal desc limit 1
+      ) pack where (pack.last_version, pack.last_ordinal) >= (wanted.version, wanted.ordinal)
+    ) select $1::uuid as "tableId", entry.* from packs
+    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version and ordinal = packs.ordinal limit 1) issued
+    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal, rows, retained)
+    where ((entry.version, entry.ordinal) in (select version, ordinal from wanted)) is true`,
+};
+
+/** Which row IDs these extents of forgotten generations issued; unknown ones are left out, also those with numbers out of range for Postgres. */
+export async function findIssuedIds(tx: Tx, tableId: string, wanted: readonly RowIdIssuer[]): Promise<IssuedIds[]> {
+  const possible = wanted.filter(isPossible);
+  if (possible.length === 0) return [];
+  return (await tx.query(selectIssuedIds, [tableId, possible.map(({ version }) => version), possible.map(({ ordinal }) => ordinal)])).rows;
 }
 
 const selectExtentsOfSegments: Statement<Extent> = {

@@ -10,7 +10,7 @@ import { rowIdsOfEvent, runsOf, type PartWithIds } from '../segments/row-ids-of-
 import { checkRowIds } from './check-row-ids.ts';
 import type { RetainedId } from './retained-ids.ts';
 import { findRetainedIds } from './retained-ids.store.ts';
-import { findExtents, findExtentsOfSegments, findRowsOfExtents } from './extents.store.ts';
+import { findExtents, findExtentsOfSegments, findIssuedIds, findRowsOfExtents } from './extents.store.ts';
 import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.ts';
 import type { Table, WantedPlace } from './table.ts';
 import type { TableStates } from './tables.state.ts';
@@ -24,7 +24,7 @@ interface NamedRow {
 export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   const { events, states: { tables: state }, before } = loading;
   for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
-  await loadIssuingExtents(loading);
+  await loadIssuedIds(loading);
   // Other rows are at the places that their IDs name.
   const named: NamedRow[] = [];
   for (const row of rowsNamedBy(events)) {
@@ -35,10 +35,10 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
 }
 
 /**
- * The extents, of any generation, that issued the IDs with which rows of overwrites come. The many IDs of a large body, and of a stash, are
+ * Which IDs were issued by what those name with which rows of overwrites come: extents of any generation, or what is known of forgotten ones. The many IDs of a large body, and of a stash, are
  * checked here, in time slices. Such an event is the first of those that are loaded together (`loadsMuch`): nothing is decided in between.
  */
-async function loadIssuingExtents(loading: LoadingTables): Promise<void> {
+async function loadIssuedIds(loading: LoadingTables): Promise<void> {
   const { events, states } = loading;
   for (const event of events) {
     const { data } = event;
@@ -46,7 +46,7 @@ async function loadIssuingExtents(loading: LoadingTables): Promise<void> {
     const { tableId, rows } = data;
     const runs = await loadIssuers(loading, tableId, partsOf(states, event, data));
     if (rows.kind !== 'body' && rows.kind !== 'stash') continue;
-    states.tables.putRowIdCheck(event, await inSlices(checkRowIds(runs, (issuer) => states.tables.extentOf(tableId, issuer))));
+    states.tables.putRowIdCheck(event, await inSlices(checkRowIds(runs, (issuer) => states.tables.issuedBy(tableId, issuer))));
   }
 }
 
@@ -63,14 +63,18 @@ async function loadIssuers(
     const runs = await inSlices(runsOf(parts, issuersMax));
     if (runs === null || runs === 'tooMany') return runs;
     const missing = runs.issuers.filter((issuer) => {
-      if (state.extentOf(tableId, issuer) !== null) return false;
+      if (state.issuedBy(tableId, issuer) !== null) return false;
       const extent = remembered?.extentOf(tableId, issuer);
       if (extent) state.putExtent(extent);
       return !extent;
     });
     const found = missing.length === 0 ? [] : await findExtents(tx, missing.map((issuer) => ({ ...issuer, tableId })));
     for (const extent of found) state.putExtent(extent);
-    if (found.length < missing.length || runs.isWhole) return runs;
+    // After the extents: garbage collection may forget their generation meanwhile.
+    const others = found.length === missing.length ? [] : missing.filter((issuer) => state.extentOf(tableId, issuer) === null);
+    const issued = others.length === 0 ? [] : await findIssuedIds(tx, tableId, others);
+    for (const each of issued) state.putIssuedIds(each);
+    if (issued.length < others.length || runs.isWhole) return runs;
   }
 }
 

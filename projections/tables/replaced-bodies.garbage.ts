@@ -16,6 +16,12 @@ import { eraseInterval } from './table.entity.ts';
 /** What an erased body is: it reads as a row without values, in any form but that of cells. */
 export const erasedBody = '{}';
 
+/**
+ * How long after an extent or a schema is stored, and after each look at it, the next look follows while the read model is filled: in milliseconds by the clock of
+ * Postgres. A fill reads what was patched in years within an hour, and erases bodies in such pieces that it hardly ever begins a batch anew for them.
+ */
+export const lookIntervalInFill = 600_000;
+
 /** The extents of a look, at most `thingsAtOnce`: those that have nothing to be erased need no look at their rows. */
 const selectDue = `
   select extents.key, extents.segment, tables.version, teams.partition, segments.id is not null as findable,
@@ -37,9 +43,9 @@ interface DueExtent {
   readonly works: boolean | null;
 }
 
-/** Erases bodies of a few extents, and notes others that have none. Returns how many extents and bodies that were. */
-export async function eraseReplacedBodies(database: Database, later: number): Promise<number> {
-  const { rows: due } = await database.pool.query<DueExtent>(selectDue, [later]);
+/** Erases bodies of a few extents, and notes others that have none. Resolves to how many extents and bodies that were. */
+export async function eraseReplacedBodies(database: Database, later: number, isFilled = false): Promise<number> {
+  const { rows: due } = await database.pool.query<DueExtent>(selectDue, [isFilled ? later + eraseInterval - lookIntervalInFill : later]);
   const [working, done] = [due.filter(({ works }) => works !== false), due.filter(({ works }) => works === false)];
   await makeUnfindable(database, working.filter(({ findable }) => findable === true));
   let erased = 0;

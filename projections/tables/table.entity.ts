@@ -98,6 +98,28 @@ export const ExtentEntity = defineEntity({
 
 export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged', 'erased', 'eraseAt'] });
 
+/**
+ * Which row IDs a table issued in generations that garbage collection has forgotten: an entry for each extent that they had, in order. The entries are in packs of some
+ * KiB (forgotten-generations.garbage.ts), and those of a pack are all below those of the next one. Postgres compresses the lists.
+ */
+export const IssuedIdsEntity = defineEntity({
+  name: 'IssuedIds',
+  tableName: 'issued_ids',
+  properties: {
+    tableId: p.uuid().primary(),
+    /** Version and ordinal of the first entry, and of the last one. */
+    version: p.bigint().primary().autoincrement(false),
+    ordinal: p.integer().primary().autoincrement(false),
+    lastVersion: p.bigint(),
+    lastOrdinal: p.integer(),
+    /** An item for each extent, as they were in it. */
+    versions: p.array().columnType('int8[]'),
+    ordinals: p.array().columnType('int4[]'),
+    rows: p.array().columnType('int4[]'),
+    retained: p.array().columnType('bytea[]'),
+  },
+});
+
 /** A replaced generation, in which continuations go on (docs/spec/decisions.md 3), or one that ended with its table. */
 export const GenerationEntity = defineEntity({
   name: 'Generation',

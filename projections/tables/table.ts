@@ -57,6 +57,9 @@ export interface Extent {
   readonly deleted: number;
 }
 
+/** Which row IDs the event of a version issued under an ordinal: to all rows of an extent but those that retain one. */
+export type IssuedIds = Pick<Extent, 'tableId' | 'version' | 'ordinal' | 'rows' | 'retained'>;
+
 /** A stored row: its newest body, with the version and stored form of that body. */
 export interface StoredRow {
   readonly extent: Extent;

@@ -25,7 +25,7 @@ import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
-import { AppLinkEntity, ChangeEntity, GenerationEntity, ExtentEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
+import { AppLinkEntity, ChangeEntity, GenerationEntity, ExtentEntity, IssuedIdsEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
 import { tableGarbage } from './tables.garbage.ts';
 import { RowQueries } from './rows.queries.ts';
 import { TableQueries } from './tables.queries.ts';
@@ -42,7 +42,7 @@ export interface AllTableQueries {
 }
 
 export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChange, RememberedTables, SchemaCache, AllTableQueries> = {
-  entities: [TableEntity, TableSchemaEntity, ExtentEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
+  entities: [TableEntity, TableSchemaEntity, ExtentEntity, IssuedIdsEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
     'alter table tables set (fillfactor = 50)',
@@ -61,7 +61,7 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     'create index table_schemas_to_look_at on table_schemas (look_at)',
     'create index generations_shown on generations (ended_at) where not expired',
     'create index generations_to_clear on generations (table_id, version) where expired and not cleared',
-    'create index generations_to_forget on generations (ended_at) where cleared',
+    'create index generations_to_forget on generations (ended_at, version) where cleared',
   ],
   decisions: {
     TableCreateRequested: closingBody(decideCreateTable),

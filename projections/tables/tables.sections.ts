@@ -1,7 +1,9 @@
 /** What replay must reproduce of tables, except extents and rows. */
 import { logTimes, type Section } from '../engine/compare/section.ts';
 import { storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
-import { generationLife, rememberedAnswers } from './tables.garbage.ts';
+import { isForgettableInSql, ofGeneration, rememberedAnswers } from './ended-generations.ts';
+import { issuedAnyInSql } from './forgotten-generations.garbage.ts';
+import { generationLife } from './tables.garbage.ts';
 
 /** Rows of deleted tables may have been garbage-collected. */
 const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
@@ -36,6 +38,21 @@ export const tableSections: readonly Section[] = [
         and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows
       where extents.generation = tables.generation or ended.ended_at >= last.time - ${rememberedAnswers}
       order by extents.table_id, extents.version, ordinal, index`,
+  },
+  {
+    what: 'row IDs of forgotten generations', owner: 'table_id', name: ({ table_id: tableId, version, ordinal }) => {
+      return `the row IDs that table ${tableId} issued by its forgotten extent ${version} ${ordinal}`;
+    },
+    keys: ['table_id', 'version', 'ordinal'],
+    // Garbage collection may have forgotten the generation, or a part of it. Before that may be, its extents are compared (compare/extents.ts).
+    query: `select extents.table_id, extents.version, ordinal, extents.rows, encode(retained, 'hex') as retained from generations ended
+      join tables on tables.id = ended.table_id and not tables.deleted join teams on teams.id = tables.team_id
+      join ${logTimes} on last.partition = teams.partition and ${isForgettableInSql} join extents on ${ofGeneration} and ${issuedAnyInSql('extents')}
+      union all
+      select issued_ids.table_id, entry.version, entry.ordinal, entry.rows, encode(entry.retained, 'hex') from issued_ids
+      join tables on tables.id = issued_ids.table_id and not tables.deleted,
+      unnest(issued_ids.versions, issued_ids.ordinals, issued_ids.rows, issued_ids.retained) entry(version, ordinal, rows, retained)
+      order by table_id, version, ordinal`,
   },
   {
     what: 'schemas', owner: 'table_id', name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,

@@ -11,7 +11,7 @@ import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
 import { changedForm } from './stored-body.ts';
-import type { Table, Generation, Extent, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
+import type { Table, Generation, Extent, IssuedIds, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
 
 /** What decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
@@ -24,6 +24,8 @@ export class TablesState {
   readonly #tables: Map<string, Table>;
   readonly #schemas: PairMap<string, bigint, TableSchema>;
   readonly #extents: ExtentMap;
+  /** By table. What was loaded is never taken back. */
+  readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
@@ -84,9 +86,14 @@ export class TablesState {
     return extent;
   }
 
-  /** The extent, of any generation, that the event of this version added to a table under this ordinal. */
+  /** The extent that the event of this version added to a table under this ordinal, of any generation that is not forgotten. */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
+  }
+
+  /** Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or it was not loaded. */
+  issuedBy(tableId: string, issuer: Pick<RowAddress, 'version' | 'ordinal'>): IssuedIds | null {
+    return this.extentOf(tableId, issuer) ?? this.#issuedIds.get(tableId)?.get(issuer.version, issuer.ordinal) ?? null;
   }
 
   /** What was found of the row IDs of an overwrite while it was loaded; undefined: they were not looked at. */
@@ -166,6 +173,13 @@ export class TablesState {
   putExtent(extent: Extent): void {
     this.#extents.set(extent);
     if (extent.retained !== null) this.#retained.putExtent(extent);
+  }
+
+  /** Adds what a forgotten generation issued. */
+  putIssuedIds(issued: IssuedIds): void {
+    const ofTable = this.#issuedIds.get(issued.tableId) ?? new PairMap<bigint, number, IssuedIds>(null);
+    this.#issuedIds.set(issued.tableId, ofTable);
+    ofTable.set(issued.version, issued.ordinal, issued);
   }
 
   putRetainedId(retained: RetainedId): void {

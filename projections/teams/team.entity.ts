@@ -43,10 +43,14 @@ export const TokenEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     teamId: p.uuid(),
-    /** SHA-256 of the token; the token itself is shown once and never stored. */
+    /** SHA-256 of the token. The token itself is shown once, and never stored but for its end. */
     hash: p.type(HexBytes).unique(),
     name: p.text(),
+    /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
+    createdAt: p.bigint('number'),
+    /** The last characters of the token; null: an earlier version of the service made it. */
+    endsIn: p.string().columnType('text').nullable(),
     /** The log time from which on it is refused, in milliseconds; null: never. */
     expiresAt: p.bigint('number').nullable(),
     readOnly: p.boolean(),

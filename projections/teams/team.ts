@@ -19,7 +19,11 @@ export interface Token {
   readonly name: string;
   /** SHA-256 of the token, in hexadecimal. */
   readonly hash: string;
+  /** The version of the event that created it, and the time of its record in milliseconds. */
   readonly created: bigint;
+  readonly createdAt: number;
+  /** Its last characters; null: not known. */
+  readonly endsIn: string | null;
   /** The log time from which on it is refused, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;

@@ -25,6 +25,7 @@ const selectTokensOf: Statement<KnownHash> = {
 
 const selectTokens = `
   select id, team_id as "teamId", name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
+    created_at::float8 as "createdAt", ends_in as "endsIn",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id
   where team_id = $1 and ($2::uuid is null or (created, id) > (select created, id from tokens where id = $2)) order by created, id limit $3`;
@@ -95,6 +96,10 @@ export interface TokenSummary extends KnownToken {
   readonly name: string;
   /** The last use that was written so far, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
+  /** In milliseconds of log time. */
+  readonly createdAt: number;
+  /** Its last characters; null: not known. */
+  readonly endsIn: string | null;
   readonly revoked: boolean;
 }
 

@@ -1,5 +1,5 @@
 /** The state of the partitions, and how to go on after a part of the log was lost, or may have been (docs/operations.md). */
-import { clearContradictions, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
+import { clearContradictions, readFailures, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
 import type { Database } from '../database/database.ts';
 import type { LogReader, PartitionBounds, RecordLog } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
@@ -25,9 +25,10 @@ export async function readPartitionStates(log: Pick<LogReader, 'bounds'>, databa
   const bounds = await Promise.all(before.map((_, partition) => log.bounds(partition)));
   // What was appended between these reads is not behind.
   const after = await readProgress(database.pool);
+  const failures = await readFailures(database.pool);
   return before.map((progress, partition) => {
     const behind = bounds[partition]!.end - after[partition]!.next;
-    return { ...progress, partition, bounds: bounds[partition]!, behind: behind > 0n ? behind : 0n };
+    return { ...progress, halted: progress.halted ?? failures.get(partition) ?? null, partition, bounds: bounds[partition]!, behind: behind > 0n ? behind : 0n };
   });
 }
 

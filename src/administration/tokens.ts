@@ -8,12 +8,9 @@ import type { TokenSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
 import { recordRevocation } from '../maintenance/tell-revocations.ts';
-import { newAccessToken } from '../security/access-token.ts';
+import { endOfToken, newAccessToken } from '../security/access-token.ts';
 import { addOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
 import { noteRevocation } from '../security/token-notes.ts';
-
-/** How many characters of a token its name shows: of its checksum, which is computed from the others. */
-const shownCharacters = 6;
 
 /** A token that is made: its secret is shown once. */
 export interface NewToken {
@@ -25,21 +22,21 @@ export function newToken(): NewToken {
   return { id: randomUUIDv7(), token: newAccessToken() };
 }
 
-/** The name of a token that is given none: no other token has it. `now`: in milliseconds since 1970. Its last characters tell it from others, and help nobody to guess it. */
+/** The name of a token that is given none: no other token has it. `now`: in milliseconds since 1970. */
 export function nameOfUnnamed({ token }: NewToken, now: number): string {
-  return `made ${new Date(now).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z')}, ends in ${token.slice(-shownCharacters)}`;
+  return `made ${new Date(now).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z')}, ends in ${endOfToken(token)}`;
 }
 
 /** Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append` does. */
 export async function recordToken(log: EventLog, teamId: string, { id, token }: NewToken, name: string, limits: TokenLimits): Promise<void> {
   refusePassed(limits.expiresAt, log.now());
-  await recordFact(log, createToken(teamId, id, name, hashToken(token), limits));
+  await recordFact(log, createToken(teamId, id, name, hashToken(token), { ...limits, endsIn: endOfToken(token) }));
 }
 
 /** Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a wrong name or expiry. */
 export async function storeOperatorToken(pool: pg.Pool, { id, token }: NewToken, name: string, expiresAt: number | null): Promise<void> {
   refusePassed(expiresAt, Date.now());
-  await addOperatorToken(pool, { id, hash: hashToken(token), name: parseTokenName(name), expiresAt });
+  await addOperatorToken(pool, { id, hash: hashToken(token), name: parseTokenName(name), expiresAt, endsIn: endOfToken(token) });
 }
 
 /**
@@ -58,10 +55,10 @@ export function toIso(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** `{id, name, revoked, expiresAt, lastUsedAt}`: moments as ISO 8601, or null for never. */
-export function operatorTokenAsJson({ id, name, revoked, expiresAt, usedAt }: OperatorToken) {
+/** `{id, name, createdAt, endsIn, revoked, expiresAt, lastUsedAt}`: moments as ISO 8601, or null for never. */
+export function operatorTokenAsJson({ id, name, createdAt, endsIn, revoked, expiresAt, usedAt }: OperatorToken) {
   // The last use is known to the minute.
-  return { id, name, revoked, expiresAt: toIso(expiresAt), lastUsedAt: toIso(usedAt === null ? null : usedAt - (usedAt % 60_000)) };
+  return { id, name, createdAt: toIso(createdAt), endsIn, revoked, expiresAt: toIso(expiresAt), lastUsedAt: toIso(usedAt === null ? null : usedAt - (usedAt % 60_000)) };
 }
 
 /** The same with `readOnly` and `appID`. */

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { listenerOf } from '../../projections/engine/projection-listener.ts';
 import { readProgress } from '../../projections/engine/progress/progress.store.ts';
+import { AddressLimit } from '../http/limits/address-limit.ts';
 import { buildFillingApp } from '../http/server/filling-app.ts';
 import { metricsRoute, serveMetrics } from '../http/routes/metrics.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -39,7 +40,10 @@ export async function fillReadModel({ url, database }: Pick<ReadModel, 'url' | '
   const onProgress = (events: number, ofEvents: number): void => progress.update(events, ofEvents);
   resources.defer(() => progress.end());
   if (!await isFarBehind({ database, log, onProgress })) return;
-  const app = buildFillingApp(() => progress.describe(), config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [], logger);
+  const app = buildFillingApp({
+    config, log: logger, observer: metrics.requests, publicLimit: AddressLimit.of('public_requests', config, metrics.requests),
+    describe: () => progress.describe(), routes: config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [],
+  });
   resources.defer(() => app.close());
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },

@@ -4,7 +4,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../../commands/teams.ts';
 import { hashToken } from '../../projections/teams/hash-token.ts';
-import { newAccessToken } from '../security/access-token.ts';
+import { endOfToken, newAccessToken } from '../security/access-token.ts';
 import { inDataFolder, makeFolder } from './data-folder.ts';
 import { advisoryLocks } from '../database/advisory-locks.ts';
 import { recordFact } from '../log/record-fact.ts';
@@ -41,7 +41,7 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
         audit.write({ action: 'team.create', result: 'done', teamId, name: 'default' });
       }
       const tokenId = randomUUIDv7();
-      await recordFact(log, createToken(teamId, tokenId, 'first', hashToken(token)));
+      await recordFact(log, createToken(teamId, tokenId, 'first', hashToken(token), { endsIn: endOfToken(token) }));
       audit.write({ action: 'token.create', result: 'done', teamId, tokenId, name: 'first' });
       return token;
     } catch (error) {

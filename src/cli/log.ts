@@ -24,8 +24,9 @@ export function addLogCommands(program: Command): void {
 
 async function status(flags: Flags): Promise<void> {
   const states = await withRecordLog((log, { database }) => readPartitionStates(log, database));
-  // With the log in Postgres an event is projected as it is appended, and why a partition has halted is not stored.
-  const isBehind = ({ behind }: PartitionState): boolean => readConfig().KAFKA_BROKERS === undefined && behind > 0n;
+  // With the log in Postgres an event is projected as it is appended.
+  const isInKafka = readConfig().KAFKA_BROKERS !== undefined;
+  const isBehind = ({ behind, halted }: PartitionState): boolean => !isInKafka && halted === null && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify(states.map(partitionAsJson)));
   await writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
@@ -37,7 +38,7 @@ async function status(flags: Flags): Promise<void> {
     if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or, if one runs, look for a line at level \`fatal\` in its log.`);
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
-    if (!contradicted) writeOut('  It is tried again when a projector is restarted.');
+    if (!contradicted) writeOut(`  It is tried again when a ${isInKafka ? 'projector' : 'process'} is restarted.`);
   }
 }
 

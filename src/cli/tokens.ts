@@ -81,8 +81,8 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
   if (idOrName === undefined) {
     const tokens = await withReadModel(({ database }) => listOperatorTokens(database.pool));
     if (json) writeOut(JSON.stringify(tokens.map(operatorTokenAsJson)));
-    else await writeTable(['ID', 'NAME', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
-      token.id, token.name, stateOf(token, Date.now()), describeTime(token.expiresAt), describeTime(token.usedAt),
+    else await writeTable(['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+      token.id, token.name, token.endsIn ?? '', describeTime(token.createdAt), stateOf(token, Date.now()), describeTime(token.expiresAt), describeTime(token.usedAt),
     ]));
     return;
   }
@@ -94,8 +94,8 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
     writeOut(JSON.stringify(tokens.map(tokenAsJson)));
     return;
   }
-  await writeTable(['ID', 'NAME', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
-    token.id, token.name, stateOf(token, now), token.readOnly ? 'read' : 'read and write', token.appId ?? 'all',
+  await writeTable(['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
+    token.id, token.name, token.endsIn ?? '', describeTime(token.createdAt), stateOf(token, now), token.readOnly ? 'read' : 'read and write', token.appId ?? 'all',
     describeTime(token.expiresAt), describeTime(token.usedAt),
   ]));
 }

@@ -39,18 +39,25 @@ export interface Answering {
 /** Resolves to the answer once it begins. Rejects with EngineRefusal, EngineGone, or as the signal says. */
 export async function post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
   const text = JSON.stringify(body);
-  try {
+  for (;;) {
     const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
-    // Once there is a response, that ends with the error too.
-    request.on('error', () => undefined);
-    request.once('socket', (socket) => limitConnecting(socket));
-    request.end(text);
-    const [response] = await once(request, 'response') as [IncomingMessage];
-    await checkStatus(response.statusCode!, response);
-    return { response, headers: response.headers as Record<string, string> };
-  } catch (error) {
-    throw problemOf(error, signal);
+    try {
+      // Once there is a response, that ends with the error too.
+      request.on('error', () => undefined);
+      request.once('socket', (socket) => limitConnecting(socket));
+      request.end(text);
+      const [response] = await once(request, 'response') as [IncomingMessage];
+      await checkStatus(response.statusCode!, response);
+      return { response, headers: response.headers as Record<string, string> };
+    } catch (error) {
+      // The process may have closed an idle connection at the moment at which the request was sent on it. If it has ended, the next connection says so.
+      if (!request.reusedSocket || !isBrokenConnection(error) || signal.aborted) throw problemOf(error, signal);
+    }
   }
+}
+
+function isBrokenConnection(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** Rejects if the answer is an error, as its body says. */

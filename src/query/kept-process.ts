@@ -9,8 +9,8 @@ export interface KeptProcessOptions extends EngineProcessOptions {
   readonly onReady: (started: EngineProcess) => Promise<void>;
 }
 
-/** How long after a connection broke the process may take to end, in milliseconds. */
-const endMs = 3000;
+/** How long after a connection broke the process may take to end, in milliseconds. On a busy machine, one of low priority takes seconds to give its memory back. */
+const endMs = 20_000;
 
 /** How long it may take to say what it has in use, in milliseconds: less than a scrape of metrics waits. */
 const useMs = 1500;

@@ -13,6 +13,14 @@ export function newAccessToken(): string {
   return secret + checksum(secret);
 }
 
+/** How many characters of a token are shown later: of its checksum, which is computed from the others. */
+const shownCharacters = 6;
+
+/** The last characters of a token. They tell it from others, and help nobody to guess it. */
+export function endOfToken(token: string): string {
+  return token.slice(-shownCharacters);
+}
+
 /** Whether the text has the form of a token, with a valid checksum. */
 export function isAccessToken(token: string): boolean {
   return pattern.test(token) && token.endsWith(checksum(token.slice(0, -8)));

@@ -12,23 +12,28 @@ export interface OperatorToken {
   /** The log time from which on it is refused, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly revoked: boolean;
+  /** In milliseconds since 1970. */
+  readonly createdAt: number;
+  /** Its last characters; null: not known. */
+  readonly endsIn: string | null;
   /** The last use that was written so far, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
 }
 
 /** A token to be stored: `hash` is its SHA-256. */
-export interface NewOperatorToken extends Pick<OperatorToken, 'id' | 'name' | 'expiresAt'> {
+export interface NewOperatorToken extends Pick<OperatorToken, 'id' | 'name' | 'expiresAt' | 'endsIn'> {
   readonly hash: Buffer;
 }
 
-export async function addOperatorToken(pool: pg.Pool, { id, hash, name, expiresAt }: NewOperatorToken): Promise<void> {
-  await pool.query(`insert into ${operatorTokens} (id, hash, name, expires_at) values ($1, $2, $3, $4)`, [id, hash, name, expiresAt]);
+export async function addOperatorToken(pool: pg.Pool, { id, hash, name, expiresAt, endsIn }: NewOperatorToken): Promise<void> {
+  await pool.query(`insert into ${operatorTokens} (id, hash, name, expires_at, ends_in) values ($1, $2, $3, $4, $5)`, [id, hash, name, expiresAt, endsIn]);
 }
 
-/** The tokens behind this ID, in the order of their IDs and so of their creation. */
+/** The tokens behind this ID, in the order of their IDs and so of their creation: a UUID of version 7 begins with the time. */
 export async function listOperatorTokens(pool: pg.Pool, after: string | null = null, limit: number | null = null): Promise<OperatorToken[]> {
   const { rows } = await pool.query<OperatorToken>(
-    `select id, name, expires_at::float8 as "expiresAt", revoked, used_at::float8 as "usedAt"
+    `select id, name, expires_at::float8 as "expiresAt", revoked, used_at::float8 as "usedAt", ends_in as "endsIn",
+        ('x' || left(translate(id::text, '-', ''), 12))::bit(48)::int8::float8 as "createdAt"
       from ${operatorTokens} left join ${useNotes} uses on uses.token_id = id where $1::uuid is null or id > $1 order by id limit $2`,
     [after, limit],
   );

@@ -14,7 +14,7 @@ export const revocationNotes = `${schema}.revocations`;
 /** `token_id`, `used_at`: the last use, in milliseconds of log time. */
 export const useNotes = `${schema}.uses`;
 
-/** `id`, `hash`, `name`, `expires_at`, `revoked`: the tokens of operators (operator-tokens.ts). One that was revoked stays, so that lists show it. */
+/** `id`, `hash`, `name`, `expires_at`, `revoked`, `ends_in` (its last characters): the tokens of operators (operator-tokens.ts). One that was revoked stays, so that lists show it. */
 export const operatorTokens = `${schema}.operators`;
 
 /** Creates the tables unless they exist. Safe to call concurrently from many processes. */
@@ -27,8 +27,13 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
     );
     await client.query(`create table if not exists ${useNotes} (token_id uuid primary key, used_at int8 not null)`);
     await client.query(`create table if not exists ${operatorTokens} (
-      id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null default false
+      id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null default false, ends_in text
     )`);
+    // Earlier versions made it without. Only if it is missing: else each start would wait for whoever reads the table.
+    const { rowCount } = await client.query(
+      `select from pg_attribute where attrelid = '${operatorTokens}'::regclass and attname = 'ends_in' and not attisdropped`,
+    );
+    if (rowCount === 0) await client.query(`alter table ${operatorTokens} add column ends_in text`);
   });
 }
 

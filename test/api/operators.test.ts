@@ -115,6 +115,13 @@ describe('teams', () => {
 });
 
 describe('tokens', () => {
+  const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+  /** A token as lists show it: by its last characters, and when it was made. */
+  function listedAs({ token, ...shown }: { readonly token: string }): object {
+    return { ...shown, created: moment, endsIn: token.slice(-6), revoked: false, lastUsed: mayBeUsed };
+  }
+
   test('of a team are made, used, listed and revoked', async () => {
     const { client } = operator;
     const id = await newTeam('tokens');
@@ -126,7 +133,9 @@ describe('tokens', () => {
     expect((await clientOf(plain.token).post('/tables', { name: 'n', rows: [] })).status).toBe(201);
     expect(outcomeOf(await clientOf(limited.token).post('/tables', { name: 'n', rows: [] }))).toBe('403 forbidden');
     const listed = dataOf(await client.get(path));
-    expect(listed).toEqual([plain, limited].map(({ token: _token, ...shown }) => ({ ...shown, revoked: false, lastUsed: mayBeUsed })));
+    expect(listed).toEqual([plain, limited].map(listedAs));
+    const age = Date.now() - Date.parse(listed[0].created);
+    expect(Math.abs(age)).toBeLessThan(3_600_000);
     const [first] = dataOf(await client.get(`${path}?limit=1`));
     expect(first.id).toBe(plain.id);
 
@@ -141,11 +150,10 @@ describe('tokens', () => {
     const made = dataOf(await client.post('/admin/tokens', { name: 'console', expires: '2999-01-31T00:00:00Z' }), 201);
     expect(made).toEqual({ id: uuid, name: 'console', token: expect.stringMatching(tokenPattern), expires: '2999-01-31T00:00:00.000Z' });
     expect((await clientOf(made.token).get('/admin/teams')).status).toBe(200);
-    const { token: _token, ...shown } = made;
-    expect(dataOf(await client.get('/admin/tokens'))).toContainEqual({ ...shown, revoked: false, lastUsed: mayBeUsed });
+    expect(dataOf(await client.get('/admin/tokens'))).toContainEqual(listedAs(made));
     await client.delete(`/admin/tokens/${made.id}`);
     await sleepUntil(async () => outcomeOf(await clientOf(made.token).get('/admin/teams')) === '404 request_error', 'the token is refused');
-    expect(dataOf(await client.get('/admin/tokens'))).toContainEqual({ ...shown, revoked: true, lastUsed: mayBeUsed });
+    expect(dataOf(await client.get('/admin/tokens'))).toContainEqual({ ...listedAs(made), revoked: true });
     expect((await client.get('/admin/teams')).status).toBe(200);
   });
 

@@ -45,6 +45,7 @@ test('a partition halts at an event that cannot be projected, and goes on when i
   const patch = async ({ token, row }: Team, value: string): Promise<string> => {
     return outcomeOf(await new Client(server.url, token).send(row, { method: 'PATCH', body: { value } }));
   };
+  const operatorToken = (await tablog('tokens', 'create', '--operator', '--name', 'console')).stdout.trimEnd();
   const unlucky = await createTeam('unlucky');
   let lucky = await createTeam('lucky 0');
   for (let n = 1; lucky.partition === unlucky.partition; n += 1) lucky = await createTeam(`lucky ${n}`);
@@ -67,7 +68,11 @@ test('a partition halts at an event that cannot be projected, and goes on when i
     expect([await logOf(unlucky), await logOf(lucky)]).toMatchObject([{ halted: 'not_projectable', eventsBehind: 1 }, { halted: null, eventsBehind: 0 }]);
     expect(await patch(lucky, 'second')).toBe('200');
     const status = await tablog('log', 'status');
-    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(`Partition ${partition} is not projected to the end of its log`) });
+    const reason = `has halted at offset ${at}: a record of an unknown format`;
+    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(`Partition ${partition} takes no writes: ${reason}.\n  It is tried again when a process is restarted.\n`) });
+    expect(status.stdout).not.toContain('is not projected to the end');
+    const { json } = await new Client(server.url, operatorToken).get('/admin/partitions');
+    expect(json.data[partition]).toMatchObject({ halted: `partition ${partition} ${reason}`, behind: 1, contradicted: false });
   };
   await expectHalted();
   await server.stop();

@@ -7,6 +7,7 @@ import { makeBody } from './bodies.ts';
 import { hostileHeader, hostilePart, hostileText } from './hostile.ts';
 import { apps, stashNames } from './scenery.ts';
 import { pickFrom, type FuzzTeam, type KnownTable, type KnownUpload, type Things } from './things.ts';
+import { delimitedQuery } from '../../src/http/requests/delimited-query.ts';
 
 export interface FuzzRequest {
   readonly method: string;
@@ -153,7 +154,7 @@ export class RequestMaker {
       return isHostile && random.chance(0.15) ? hostilePart(random) : encodeURIComponent(this.#pathPart(name, here()) ?? 'none');
     });
     const query = parameters.filter((parameter) => parameter.in === 'query').flatMap((parameter) => {
-      if (!parameter.required && !random.chance(parameter.name === 'name' || parameter.name === 'onSchemaError' ? 0.7 : 0.3)) return [];
+      if (!parameter.required && !random.chance(chanceOf(parameter.name))) return [];
       const value = isHostile && random.chance(0.3) ? hostilePart(random) : encodeURIComponent(this.#queryValue(parameter, here()));
       const pair = `${parameter.name}=${value}`;
       return isHostile && random.chance(0.1) ? [pair, pair] : [pair];
@@ -190,6 +191,8 @@ export class RequestMaker {
     if (name === 'filter') return random.pick(['{"column":"n","op":"gte","value":0}', '{"column":"secret","op":"contains","value":"1"}', '{"not":{"column":"s","op":"isEmpty"}}', '{"or":[]}']);
     if (name === 'sort') return random.pick(['n', '-secret', 'secret,-n', '$rowID']);
     if (name === 'fields') return random.pick(['n', 'secret,n', '$version', '["secret"]']);
+    if (name === 'columns' || name === 'types') return random.pick(['{"n":"m"}', '{"n":"string"}', '{"n":["number"]}', '{}', '[]']);
+    if (name in delimitedQuery) return random.pick(['absent', 'rename', ';', 'none', '\\', 'true', '1', '#', 'NA,-', ',', 'd.m.y']);
     const values = (schema as { enum?: string[] }).enum;
     return values === undefined ? 'x' : random.pick(values);
   }
@@ -243,4 +246,10 @@ export class RequestMaker {
     ])();
     return [...headers, added];
   }
+}
+
+/** How often a parameter is in a request that need not have it. The forms of CSV are refused beside any other body, so they are rare. */
+function chanceOf(name: string): number {
+  if (name in delimitedQuery) return 0.03;
+  return name === 'name' || name === 'onSchemaError' ? 0.7 : 0.3;
 }

@@ -10,6 +10,12 @@ const { folder, tablog, output } = useDataFolder();
 
 const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 const uuidPattern = /^[0-9a-f-]{36}$/;
+const momentPattern = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+/** A moment as tables show it. */
+function toMinute(moment: string): string {
+  return `${moment.slice(0, 16).replace('T', ' ')}Z`;
+}
 
 describe('without a running service', () => {
   test('there is nothing to verify at first, which is said in the words of a user', async () => {
@@ -34,16 +40,17 @@ describe('without a running service', () => {
 
     const [token] = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
     expect(token).toEqual({
-      id: expect.stringMatching(uuidPattern), name: 'laptop', revoked: false, expiresAt: null, readOnly: false, appID: null, lastUsedAt: null,
+      id: expect.stringMatching(uuidPattern), name: 'laptop', createdAt: momentPattern, endsIn: created.stdout.trimEnd().slice(-6), revoked: false, expiresAt: null,
+      readOnly: false, appID: null, lastUsedAt: null,
     });
-    const heading = 'ID                                    NAME    STATE';
+    const heading = 'ID                                    NAME    ENDS IN  CREATED            STATE';
     expect(await output('tokens', 'list', '--team', 'acme')).toBe(
-      `${heading}   ACCESS          APP  EXPIRES  LAST USED\n${token.id}  laptop  active  read and write  all  never    never`,
+      `${heading}   ACCESS          APP  EXPIRES  LAST USED\n${token.id}  laptop  ${token.endsIn}   ${toMinute(token.createdAt)}  active  read and write  all  never    never`,
     );
     const revoked = JSON.parse(await output('tokens', 'revoke', token.id, '--team', 'acme', '--json'));
     expect(revoked).toEqual({ id: token.id, name: 'laptop', revoked: true, inLog: true });
     expect(JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'))).toEqual([{ ...token, revoked: true }]);
-    expect(await output('tokens', 'list', '--team', 'acme')).toMatch(/ laptop {2}revoked {2}/);
+    expect(await output('tokens', 'list', '--team', 'acme')).toMatch(/ laptop .* revoked {2}read and write /);
   });
 
   test('a token is limited to reading, to an app and to a time', async () => {
@@ -53,9 +60,9 @@ describe('without a running service', () => {
     const limits = { expiresAt: '2999-01-31T00:00:00.000Z', readOnly: true, appID: 'app 1' };
     expect(created).toEqual({ id: expect.stringMatching(uuidPattern), name: 'report', token: expect.stringMatching(tokenPattern), ...limits });
     const listed = JSON.parse(await output('tokens', 'list', '--team', 'acme', '--json'));
-    expect(listed).toContainEqual({ id: created.id, name: 'report', revoked: false, lastUsedAt: null, ...limits });
+    expect(listed).toContainEqual({ id: created.id, name: 'report', createdAt: momentPattern, endsIn: created.token.slice(-6), revoked: false, lastUsedAt: null, ...limits });
     const lines = (await output('tokens', 'list', '--team', 'acme')).split('\n');
-    expect(lines).toContain(`${created.id}  report  active   read            app 1  2999-01-31 00:00Z  never`);
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^${created.id}  report  ${created.token.slice(-6)}   \\S+ \\S+Z  active   read            app 1  2999-01-31 00:00Z  never$`)));
   });
 });
 
@@ -81,14 +88,14 @@ describe('while its Postgres runs already', () => {
     expect(name).toMatch(new RegExp(`^made \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ, ends in ${made.token.slice(-6)}$`));
     expect(made).toEqual({ id: expect.stringMatching(uuidPattern), name, token: expect.stringMatching(tokenPattern), expiresAt });
     const [first, second] = JSON.parse(await output('tokens', 'list', '--operator', '--json'));
-    expect(first).toEqual({ id: expect.stringMatching(uuidPattern), name: 'console', revoked: false, expiresAt: null, lastUsedAt: null });
-    expect(second).toEqual({ id: made.id, name, revoked: false, expiresAt, lastUsedAt: null });
+    expect(first).toEqual({ id: expect.stringMatching(uuidPattern), name: 'console', createdAt: momentPattern, endsIn: expect.stringMatching(/^[0-9a-f]{6}$/), revoked: false, expiresAt: null, lastUsedAt: null });
+    expect(second).toEqual({ id: made.id, name, createdAt: momentPattern, endsIn: made.token.slice(-6), revoked: false, expiresAt, lastUsedAt: null });
     expect(JSON.parse(await output('tokens', 'revoke', made.id, '--operator', '--json'))).toEqual({ id: made.id, name, revoked: true, inLog: true });
     const lines = (await output('tokens', 'list', '--operator')).split('\n');
     const width = made.name.length;
-    expect(lines[0]).toBe(`ID                                    ${'NAME'.padEnd(width)}  STATE    EXPIRES            LAST USED`);
-    expect(lines).toContain(`${first.id}  ${'console'.padEnd(width)}  active   never              never`);
-    expect(lines).toContain(`${made.id}  ${made.name}  revoked  2999-01-31 00:00Z  never`);
+    expect(lines[0]).toBe(`ID                                    ${'NAME'.padEnd(width)}  ENDS IN  CREATED            STATE    EXPIRES            LAST USED`);
+    expect(lines).toContain(`${first.id}  ${'console'.padEnd(width)}  ${first.endsIn}   ${toMinute(first.createdAt)}  active   never              never`);
+    expect(lines).toContain(`${made.id}  ${made.name}  ${second.endsIn}   ${toMinute(second.createdAt)}  revoked  2999-01-31 00:00Z  never`);
   });
 
   test('the keys that signatures are made with are listed, rotated and removed', async () => {

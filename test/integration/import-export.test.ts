@@ -69,7 +69,7 @@ describe('files of each format go in and come out', () => {
     const source = join(folder(), 'umsatz.csv');
     await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
     const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
-    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
+    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\nPreis: text because of 1 of 2 cells: 1,50 in line 2. --decimal=, would help.\n' });
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
@@ -146,6 +146,27 @@ describe('files of each format go in and come out', () => {
       [1, '--quote: it must not be the delimiter too.'], [1, '--no-header is for CSV and TSV.'],
       [1, 'error: option \'--column <name=id>\' argument \'a\' is invalid. It must be a name in the file and the ID of a column, such as "Full name=name".'],
     ]);
+  });
+
+  test('what cells mean can be named, and what came to be text is said', async () => {
+    const german = await fileOf('betrag.csv', ['Land;Betrag;Tag;zip', 'CH;1.234,50;31.12.2024;8001', 'DE;NA;1.1.2025;8002', '']);
+    const named = await imported(german, '--table', 'betrag', '--decimal', ',', '--date-format', 'd.m.y', '--null', 'NA', '--type', 'zip=string', '--type', 'Land=array<string>');
+    expect(cellsOf(await client().rows(named.tableID))).toEqual([
+      { Land: ['CH'], Betrag: 1234.5, Tag: '2024-12-31', zip: '8001' }, { Land: ['DE'], Tag: '2025-01-01', zip: '8002' },
+    ]);
+    const file = await fileOf('ages.csv', ['id,age,score', '1,NA,NULL', '2,35,4.5', '']);
+    expect((await tablog(['import', file, '--table', 'ages'])).stderr).toContain(
+      'age: text because of 1 of 2 cells: NA in line 2. --null=NA would help.\nscore: text because of 1 of 2 cells: NULL in line 2. --null=NULL would help.\n');
+    const stdin = await tablog(['import', '-', '--format', 'csv', '--table', 'ages from stdin'], Readable.from('id,age\n1,NA\n2,35\n'));
+    expect(stdin.stderr).toContain('Because of some of their cells these came to be text: age.');
+    const before = (await client().get('/tables')).json.data.length;
+    expect(await output('import', file, '--show-types')).toBe(
+      'id: number\nage: string; 1 of 2 cells is a number; NA in line 2. --null=NA would help.\nscore: string; 1 of 2 cells is a number; NULL in line 2. --null=NULL would help.\n');
+    expect(JSON.parse(await output('import', file, '--show-types', '--json', '--null', 'NA'))).toMatchObject({
+      rows: 2, columns: [{ id: 'id', type: 'number' }, { id: 'age', type: 'number' }, { id: 'score', type: 'string' }],
+      texts: [{ id: 'score', kind: 'number', filled: 2, misfits: 1, first: [{ line: 2, text: 'NULL' }], help: { null: ['NULL'] }, helped: 1 }],
+    });
+    expect((await client().get('/tables')).json.data).toHaveLength(before);
   });
 
   test('short lines are counted, and said to be there', async () => {

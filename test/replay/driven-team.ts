@@ -184,11 +184,13 @@ export class DrivenTeam {
     return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial, limits: stashLimits, rows: source }, body);
   }
 
-  async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
+  async sendingBlock(bodyId: string, number: number, rows: readonly string[]): Promise<EncodedEvent> {
     const { carried, body } = await packRows(rows);
-    await this.project(1, [
-      this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body),
-    ]);
+    return this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body);
+  }
+
+  async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
+    await this.project(1, [await this.sendingBlock(bodyId, number, rows)]);
   }
 
   async addBody(tableId: string, bodyId: string, blocks: number): Promise<RowAddress> {
@@ -200,6 +202,13 @@ export class DrivenTeam {
     return this.event({
       type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits, rows: source,
     }, body);
+  }
+
+  overwritingByBody(tableId: string, bodyId: string, blocks: number): EncodedEvent {
+    return this.event({
+      type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits,
+      rows: { kind: 'body', bodyId, blocks },
+    });
   }
 
   async patching(tableId: string, row: RowAddress, text: string): Promise<EncodedEvent> {

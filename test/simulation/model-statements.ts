@@ -52,6 +52,8 @@ const finds: Readonly<Record<string, Find>> = {
   select_extents: (view, values, statement) => decodeRows(statement, values).flatMap(({ tableId, version, ordinal }) => {
     return extents(view).filter((extent) => extent.tableId === tableId && extent.version === version && extent.ordinal === ordinal);
   }) as unknown as Row[],
+  // Garbage is not collected.
+  select_issued_ids: () => [],
   select_rows: (view, values, statement) => decodeRows(statement, values).flatMap(({ tableId, version, ordinal, index }) => {
     const generation = tableOf(view, tableId)?.generation;
     const extent = extents(view).find((one) => {

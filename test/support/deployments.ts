@@ -106,7 +106,7 @@ export class Deployments {
 
   async createOperatorToken(id: string, expiresAt: number | null): Promise<NewToken> {
     const made = newToken();
-    await addOperatorToken(this.#find(id).operator.database.pool, { id: made.id, hash: hashToken(made.token), name: 'test', expiresAt });
+    await addOperatorToken(this.#find(id).operator.database.pool, { id: made.id, hash: hashToken(made.token), name: 'test', expiresAt, endsIn: null });
     return made;
   }
 

@@ -986,7 +986,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
+            /** @description What the cells are compared with: it must fit the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -995,10 +995,8 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`. */
-            value: string | number | boolean | unknown[] | {
-                [key: string]: unknown;
-            };
+            /** @description What the cells contain, begin with or end with. */
+            value: string;
             ignoreCase?: boolean;
         } | {
             /** @description The ID of a column, or `$rowID`. */
@@ -1020,6 +1018,11 @@ export interface components {
             or: components["schemas"]["Condition"][];
         } | {
             not: components["schemas"]["Condition"];
+        };
+        /** @description A column that rows are sorted by, also one whose ID begins with a minus. */
+        SortKey: {
+            column: string;
+            descending?: boolean;
         };
         ListedUpload: {
             /** @description The ID of the upload. */
@@ -1270,6 +1273,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -1291,6 +1301,13 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /** @description Its last characters; null: an earlier version of the service made it. */
+            endsIn: string | null;
             revoked: boolean;
             expires: string | null;
             /** @description Known to the minute. */
@@ -2469,6 +2486,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -2640,6 +2671,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -2990,6 +3035,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -3333,7 +3392,7 @@ export interface operations {
                 "application/json": {
                     filter?: components["schemas"]["Condition"];
                     /** @description The columns that the rows are sorted by; a minus before one sorts downwards. */
-                    sort?: string[];
+                    sort?: (string | components["schemas"]["SortKey"])[];
                     /** @description The columns that are asked for. `$version` is the version of a row. */
                     fields?: string[];
                     /**
@@ -3573,6 +3632,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };

@@ -12,7 +12,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { isDatabaseAway } from '../../../src/database/database-away.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import type { Outcome } from '../../../src/events/outcome.ts';
-import { readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
+import { noteFailure, readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import { describeHalt } from '../../../src/log/describe-halt.ts';
 import { NotAppended } from '../../../src/log/event-log.ts';
@@ -293,6 +293,8 @@ export class PostgresEngine implements EventLog {
         const reason = `partition ${partition} has halted at offset ${error.offset}: ${(error.cause as Error).message}`;
         this.#halted.set(partition, reason);
         logger.fatal({ partition, offset: String(error.offset), err: error.cause }, 'a partition has halted: its log cannot be projected any further');
+        await noteFailure(database.pool, partition, error.offset, reason)
+          .catch((unnoted: unknown) => logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'));
         throw new NotAppended(reason, { cause: error });
       }
     }

@@ -32,6 +32,12 @@ export const ProgressEntity = defineEntity({
      * rebuilds the read model. Other halts are tried again whenever the partition is taken over.
      */
     contradicted: p.boolean().default(false),
+    /**
+     * With the log in Postgres, where no process owns a partition: the offset of an event that a process could not project, and why. It holds while that is
+     * `next`: another process may have projected the event since.
+     */
+    failedAt: p.bigint().nullable(),
+    failure: p.text().nullable(),
     /** The teams whose events are held, as JSON (../quarantine/held-teams.ts). Their `quarantines` say more. */
     held: p.text().default('{}'),
     /** Whether it was ever projected to the end of its log; until then its state is partial, and is not served. */

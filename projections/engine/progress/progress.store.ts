@@ -117,6 +117,17 @@ export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint
   return rowCount === 1;
 }
 
+/** Notes why the event at `offset` could not be projected, with the log in Postgres. Unlike a halt, that keeps no other process from projecting it. */
+export async function noteFailure(pool: pg.Pool, partition: number, offset: bigint, reason: string): Promise<void> {
+  await pool.query('update progress set failed_at = next, failure = $3 where partition = $1 and next = $2', [partition, String(offset), reason]);
+}
+
+/** By partition, why the next event could not be projected (`noteFailure`). Rejects when Postgres is away. */
+export async function readFailures(pool: pg.Pool): Promise<ReadonlyMap<number, string>> {
+  const { rows } = await pool.query<{ partition: number; failure: string }>('select partition, failure from progress where failed_at = next');
+  return new Map(rows.map(({ partition, failure }) => [partition, failure]));
+}
+
 /** Notes that a partition was projected to the end of its log, unless somebody else has taken it over. */
 export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigint): Promise<void> {
   const values = [partition, String(epoch)];

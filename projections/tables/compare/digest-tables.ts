@@ -4,7 +4,8 @@ import type { DigestCache, KeptDigest } from '../../engine/compare/digest-cache.
 import type { DigestedUnits } from '../../engine/compare/digested-units.ts';
 import { logTimes } from '../../engine/compare/section.ts';
 import type { Snapshot } from '../../engine/compare/snapshot.ts';
-import { generationLife, rememberedAnswers } from '../tables.garbage.ts';
+import { rememberedAnswers } from '../ended-generations.ts';
+import { generationLife } from '../tables.garbage.ts';
 import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts';
 import { readWindows, RowPresenter, type StoredRows, type Window } from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';

@@ -1,4 +1,5 @@
 /** The extents of a read model, in order, with what is needed to read their rows. */
+import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
 import { formInSql } from '../stored-body.ts';
 import { joinDigest } from '../../engine/compare/digest-cache.ts';
@@ -42,8 +43,11 @@ const joined = `extents left join tables on tables.id = extents.table_id
     left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition`;
 
+/** Of extents of a generation that may be forgotten, a section compares the row IDs that they issued (../tables.sections.ts). */
+const isCompared = `(${isForgettableInSql}) is not true`;
+
 export const selectExtents = `
-  select ${columns} from ${joined} where tables.deleted is not true order by extents.table_id, extents.version, ordinal`;
+  select ${columns} from ${joined} where tables.deleted is not true and ${isCompared} order by extents.table_id, extents.version, ordinal`;
 
 /** An extent with the digest of its rows, if that is kept and still holds. */
 export interface DigestedExtent extends ComparedExtent {
@@ -57,7 +61,7 @@ export const selectExtentsOf = (ids: string): string => `
   select extents.*, kept.digest from (
     select ${columns}, concat_ws(' ', extents.rows, coalesce(ended.schema_version, tables.schema_version), coalesce(ended.widened, tables.widened),
       (select max(changes.version) from changes where extents.changed and changes.extent = extents.key)) as fingerprint
-    from ${joined} where extents.table_id = any(${ids})
+    from ${joined} where extents.table_id = any(${ids}) and ${isCompared}
   ) extents
   ${joinDigest('extents."tableId"', `extents.version || ' ' || extents.ordinal`, 'extents.fingerprint')}
   order by extents."tableId", extents.version, extents.ordinal`;

@@ -1,5 +1,6 @@
 /** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
 import { z } from 'zod';
+import { wholeText } from '../../../commands/inputs.ts';
 import { MalformedBody } from '../../formats/malformed-body.ts';
 import { exportFormats } from '../../query/language/export-format.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
@@ -43,12 +44,12 @@ const whichRows = {
   sort: columnIds.optional()
     .meta({
       description: 'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: sortKeyPattern.source }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
+      jsonSchema: inJson({ type: 'array', items: { anyOf: [{ type: 'string', pattern: sortKeyPattern.source }, { $ref: '#/components/schemas/SortKey' }] }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
     }),
   fields: columnIds.optional()
     .meta({
       description: 'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { type: 'string' }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
+      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: wholeText }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
     }),
 };
 

@@ -1,64 +1,43 @@
 /** The HTTP server without a port: routes, hooks and errors. The caller calls `listen`. */
-import { randomBytes } from 'node:crypto';
-import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import fastify, {
-  type FastifyBaseLogger, type FastifyReply, type FastifyRequest, type HookHandlerDoneFunction,
-  type onRequestHookHandler, type RouteOptions,
-} from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyBaseLogger, FastifyRequest, FastifyReply, HookHandlerDoneFunction, onRequestHookHandler, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
 import { buildHeadCheck, type ReachHead } from '../access/at-head.ts';
 import { buildQuarantineCheck, type QuarantinedSince } from '../access/quarantine.ts';
 import { AllowedMethods } from './allowed-methods.ts';
+import { buildBoundedApp, type BoundedAppSettings } from './bounded-app.ts';
 import { buildAuthenticator, type Authenticate, type OnRefusedToken } from '../access/authenticate.ts';
 import { buildAnswerTypeCheck } from '../answers/answer-type.ts';
 import { compressReply } from '../answers/compression.ts';
-import { createServer, drainConnections } from './connections.ts';
-import { buildErrorHandler, replyWithError } from '../answers/error-reply.ts';
+import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { buildDocument } from '../openapi/document.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { allowOrigins } from './cors.ts';
-import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
-import type { SendingFloor } from '../bodies/body-pace.ts';
 import { addConsoleRoutes } from '../routes/console.ts';
 import { addDocumentationRoutes } from '../routes/documentation.ts';
 import { addHealthRoutes, stopping, type CheckHealth } from '../routes/health.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
-import { trustIn, type TrustedProxies } from '../../trusted-proxies.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 /** The settings of what clients reach. */
-export interface HttpSettings {
-  readonly LOG_REQUESTS: boolean;
+export interface HttpSettings extends BoundedAppSettings {
   readonly PUBLIC_URL?: string | undefined;
   readonly CORS_ORIGINS?: '*' | readonly string[] | undefined;
-  readonly TRUSTED_PROXIES?: TrustedProxies | undefined;
-  readonly CONNECTIONS_MAX: number;
-  readonly CONNECTIONS_PER_ADDRESS_MAX?: number | undefined;
-  readonly RATE_LIMIT_CONNECTIONS: number;
-  readonly RATE_LIMIT_WINDOW_MS: number;
-  readonly REQUEST_IDLE_TIMEOUT_MS: number;
-  readonly DRAIN_TIMEOUT_MS: number;
-  readonly BODY_RATE_MIN: number;
-  readonly BODY_RATE_WINDOW_MS: number;
-  readonly BODY_TIME_MAX_MS: number;
 }
 
 export interface AppDependencies {
   readonly config: HttpSettings;
   readonly log: FastifyBaseLogger;
-  /** How fast a client must read its answers. */
+  /** How fast a client must read its answers; absent: slower than any network that people use. */
   readonly readingFloor?: ReadingFloor;
   readonly authenticate: Authenticate;
   readonly onRefusedToken: OnRefusedToken;
@@ -86,11 +65,6 @@ export interface AppDependencies {
   readonly routes: (app: App) => void;
 }
 
-/** Limit of request line and headers in bytes: room for a path of IDs, a query, and a token. */
-const headerBytesMax = 16 * 1024;
-/** Slower than any network that people use. */
-const defaultReadingFloor: ReadingFloor = { bytesPerSecond: 1024, windowMs: 60_000 };
-
 /** Where `console/build.ts` puts it. */
 const consoleFolder = join(import.meta.dirname, '../../../console/dist');
 
@@ -100,60 +74,18 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor = defaultReadingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
+  config, log, readingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
   observer, activity = null, tracing = null, routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
-  const sendingFloor: SendingFloor = { bytesPerSecond: config.BODY_RATE_MIN, windowMs: config.BODY_RATE_WINDOW_MS, totalMs: config.BODY_TIME_MAX_MS };
-  const connectionsOfAddressMax = config.CONNECTIONS_PER_ADDRESS_MAX ?? Math.ceil(config.CONNECTIONS_MAX / 2);
-  const isTrusted = trustIn(config.TRUSTED_PROXIES);
-  const connections = {
-    max: config.CONNECTIONS_MAX, eachMax: connectionsOfAddressMax, newMax: config.RATE_LIMIT_CONNECTIONS, windowMs: config.RATE_LIMIT_WINDOW_MS,
-    isProxy: (address: string | undefined) => isTrusted(address, 0), observer,
-  };
-  const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connections, readingFloor, sendingFloor, headerBytesMax };
-  const servers: Server[] = [];
-  const app = fastify({
-    loggerInstance: log,
-    logController: new RequestLog(config.LOG_REQUESTS, observer, activity),
-    genReqId: buildRequestIds(),
-    // `request.ip` is the address of the client; a number alone is not trusted by Fastify.
-    ...(config.TRUSTED_PROXIES !== undefined && { trustProxy: isTrusted }),
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    // A host name with two addresses creates two servers.
-    serverFactory: (handler) => {
-      const server = createServer(handler, limits);
-      servers.push(server);
-      return server;
-    },
-    // The router accepts IDs of any length: they are validated where they are looked up.
-    routerOptions: { maxParamLength: headerBytesMax },
-    clientErrorHandler: () => {
-      // The server has its own handler, shared by the servers of both addresses.
-    },
-    frameworkErrors: (_error, request, reply) => {
-      const error = new HttpError('request_validation_error', 'path: it is not validly percent-encoded.');
-      const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply as FastifyReply, type, message, headers);
-      const refusal = publicLimit?.count(request) ?? null;
-      if (refusal === null) answer(error);
-      else void refusal.then(answer);
-    },
-  }).withTypeProvider<ZodTypeProvider>() as App;
-
-  leaveBodiesUnread(app);
-  // A child logger per request costs more than routing; log lines name the request themselves.
-  app.setChildLoggerFactory((logger) => logger);
+  const { app, isDraining } = buildBoundedApp({ config, log, readingFloor, observer, activity, publicLimit });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => JSON.stringify);
-  app.setErrorHandler(buildErrorHandler(log));
   app.setNotFoundHandler((request, reply) => replyNotRouted(request, reply, allowedMethods));
-  if (publicLimit !== null) app.addHook('onRequest', limitPublic(publicLimit));
   if (tracing !== null) app.addHook('onRequest', (request, reply, done) => tracing.traceRequest(request, reply, done));
   if (filesOrigin !== null) app.addHook('onRequest', buildFilesOnly(filesOrigin));
   app.addHook('preValidation', refuseBrokenQuery);
   app.addHook('onSend', compressReply);
-  const isDraining = drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS);
   const authenticator = buildAuthenticator(authenticate, onRefusedToken, addressLimit);
   const headCheck = buildHeadCheck(reachHead);
   const admission = {
@@ -192,16 +124,6 @@ function prepareRoute(
   route.schema = { querystring: noQuery, ...route.schema };
 }
 
-/** Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team, or as refused tokens. */
-function limitPublic(limit: AddressLimit): onRequestHookHandler {
-  return function onRequest(request, _reply, done) {
-    const needsToken = !request.is404 && request.routeOptions.url !== '*' && request.routeOptions.config.public !== true;
-    const refusal = needsToken ? null : limit.count(request);
-    if (refusal === null) done();
-    else refusal.then(done, done);
-  };
-}
-
 /** Scripts in files have whatever is at their origin: there is nothing but files. */
 function buildFilesOnly(filesOrigin: FilesOrigin) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
@@ -236,41 +158,6 @@ function isPercentEncoded(text: string): boolean {
   }
 }
 
-/**
- * How long a stop waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each pause everything that has arrived is
- * read, even if a busy machine delays it.
- */
-const lastRequests = { pauses: 5, pauseMs: 20 };
-
-/** Makes `app.close()` wait for requests in flight. Returns whether draining has begun. */
-function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): () => boolean {
-  let draining = false;
-  let stopWatch: (() => void) | null = null;
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    // So that clients send no further request on a connection that is about to close.
-    if (draining) void reply.header('connection', 'close');
-    done(null, payload);
-  });
-  app.addHook('preClose', async () => {
-    draining = true;
-    const pauses = servers.some(({ listening }) => listening) ? lastRequests.pauses : 0;
-    for (let pause = 0; pause < pauses; pause += 1) await sleep(lastRequests.pauseMs);
-    stopWatch = drainConnections(servers, timeoutMs);
-  });
-  app.addHook('onClose', (_app, done) => {
-    stopWatch?.();
-    done();
-  });
-  return () => draining;
-}
-
-/** Routes read bodies as streams: Fastify must treat every method as one without a body. */
-function leaveBodiesUnread(app: App): void {
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
-    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  }
-}
-
 /** 405 if the path has other methods, else 404. */
 function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
   const methods = allowedMethods.of(request.url);
@@ -280,14 +167,4 @@ function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMet
   }
   const allow = methods.join(', ');
   replyWithError(reply, 'method_not_allowed', `This path knows ${allow}, not ${request.method}.`, { allow });
-}
-
-/** IDs that are unique across requests and processes, for the cost of a counter. */
-function buildRequestIds(): () => string {
-  const process = randomBytes(6).toString('base64url');
-  let last = 0;
-  return () => {
-    last += 1;
-    return `${process}-${last.toString(36)}`;
-  };
 }

@@ -1,12 +1,20 @@
 /** What a process answers while it fills its read model: health and metrics. All else is 503. */
-import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { addHealthRoutes } from '../routes/health.ts';
 import type { App } from './app-type.ts';
+import { buildBoundedApp, type BoundedAppOptions } from './bounded-app.ts';
 
-/** `describe`: a sentence that says how far it is. `routes`: what is served besides. */
-export function buildFillingApp(describe: () => string, routes: readonly RouteOptions[], log: FastifyBaseLogger): App {
-  const app = fastify({ loggerInstance: log, disableRequestLogging: true }) as unknown as App;
+export interface FillingAppOptions extends Omit<BoundedAppOptions, 'activity'> {
+  /** A sentence that says how far it is. */
+  readonly describe: () => string;
+  /** What is served besides. */
+  readonly routes: readonly RouteOptions[];
+}
+
+/** Builds the server, which has the limits of each client address that the one after it has. No token is looked up, so every request counts as one without. */
+export function buildFillingApp({ describe, routes, ...options }: FillingAppOptions): App {
+  const { app } = buildBoundedApp({ ...options, activity: null });
   // Before a body is read.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) replyWithError(reply, 'service_unavailable', describe());

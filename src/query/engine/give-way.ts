@@ -10,18 +10,37 @@ const outOfMemoryScore = '900';
 const sessionGroup = '/proc/self/autogroup';
 
 /**
- * To be called before threads begin that it does not know: each inherits the priority of the one that starts it. `leadsSession`: whether the process leads a session of its
+ * Lowers the priority of all threads that there are; each later one inherits that of the thread that starts it. `leadsSession`: whether the process leads a session of its
  * own, so that the priority can be that of the session too.
  */
 export function giveWay(niceness: number, leadsSession: boolean, logger: Logger): void {
   try {
     // Linux has a priority for each thread.
-    const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
-    for (const thread of threads) setPriority(thread, niceness);
+    const lowered = new Set<number>();
+    for (let threads = threadsOfProcess(); threads.length > 0; threads = threadsOfProcess().filter((thread) => !lowered.has(thread))) {
+      for (const thread of threads) {
+        lower(thread, niceness);
+        lowered.add(thread);
+      }
+    }
     // Linux shares processors between sessions first (sched(7), "The autogroup feature").
     if (leadsSession && existsSync(sessionGroup)) writeFileSync(sessionGroup, String(niceness));
     if (process.platform === 'linux') writeFileSync('/proc/self/oom_score_adj', outOfMemoryScore);
   } catch (error) {
     logger.warn({ err: error }, 'the query process could not lower its priority');
+  }
+}
+
+/** On Linux, their IDs; elsewhere 0, which is the process. */
+function threadsOfProcess(): number[] {
+  return process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
+}
+
+function lower(thread: number, niceness: number): void {
+  try {
+    setPriority(thread, niceness);
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as { readonly info?: { readonly code?: string } }).info?.code !== 'ESRCH') throw error;
   }
 }

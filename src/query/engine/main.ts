@@ -23,7 +23,6 @@ import { keptRoom, memoryOfProcess, SqlMemory, sqlMemoryMargins } from './sql-me
 
 const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, residentBytesMax, mappedBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
-giveWay(niceness, kind === 'sql', logger);
 
 // Threads that are at work do not let it exit.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -59,6 +58,8 @@ const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onSt
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });
 const cancelled = new CancelledSql();
 process.on('message', ({ cancel }: CancelSql) => cancelled.add(cancel));
+// Not before: queries wait for the start, and on a busy machine a process of low priority would not start in time.
+giveWay(niceness, kind === 'sql', logger);
 const server = createServer((request, response) => {
   void handle({ kind, copies, answerer, sqlAnswerer, exporter, columnar, secret, logger, ending, onStuck, cancelled }, request, response);
 });

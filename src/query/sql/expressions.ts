@@ -3,9 +3,10 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
 import {
-  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText,
+  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText, zoneGuard,
 } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText, type SqlParameter } from './literals.ts';
 import { noFunction } from './mistakes.ts';
@@ -17,6 +18,9 @@ import { bounds, collations, comparisons, conjunctions, directions, exclusions, 
 
 /** What is constant if its arguments are. */
 const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
+
+/** Functions with a lambda whose result is a part of their list. */
+const filters: ReadonlySet<string> = new Set(['array_filter', 'list_filter']);
 
 /** How many parts a guard counts as. */
 const partsOfGuard = 10;
@@ -105,7 +109,12 @@ export class Expressions {
         }
         case 'CAST': {
           const { child, cast_type: type, try_cast: isTried } = take(given, 'child', 'cast_type', 'try_cast');
-          return `${isTried === true ? 'TRY_CAST' : 'CAST'}(${of(child)} AS ${typeText(node(type))})`;
+          const [value, written] = [of(child), typeText(node(type))];
+          const call = (place: string): string => `${isTried === true ? 'TRY_CAST' : 'CAST'}(${place} AS ${written})`;
+          const guard = zoneGuard(written, this.#literal(node(child)), isTried === true);
+          if (guard === null) return call(value);
+          this.#budget.addParts(partsOfGuard);
+          return guardedCall([{ text: value, isConstant: this.#isConstant(node(child)) }], guard, (place) => call(place!));
         }
         case 'COLLATE': {
           const { child, collation } = take(given, 'child', 'collation');
@@ -150,6 +159,9 @@ export class Expressions {
         return this.#scalar(name, values, texts);
       }
       this.#checkAggregate(name, values);
+    }
+    if (lambdaFunctions.has(name) && values.length === 2 && values[1]!['class'] === 'LAMBDA' && distinct !== true && !isSet(filter) && nodes(take(node(orders), 'orders').orders).length === 0) {
+      return this.#lambdaCall(name, values[0]!, values[1]!, scope);
     }
     const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
     return `"${name}"(${within})${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
@@ -204,13 +216,33 @@ export class Expressions {
     return children.map((child, at) => values[at] ?? this.#lambda(child, scope, parts)).join(', ');
   }
 
+  /** A call of a function with a lambda, with a guard if the lambda may make more than its elements have. */
+  #lambdaCall(name: string, elements: SqlNode, lambda: SqlNode, scope: Scope): string {
+    const [written, parts] = this.#budget.measure(() => this.#argument(elements, scope));
+    const { alias, unnamed } = withoutAlias(elements);
+    const { mayGrow, copied } = growthOf(node(lambda['expr']), parametersOf(lambda), (relation) => scope.hasRelation(relation));
+    const isGuarded = alias === '' && this.#literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
+    const { names, body } = isGuarded ? this.#budget.costly(() => this.#lambdaParts(lambda, scope, parts)) : this.#lambdaParts(lambda, scope, parts);
+    const call = (place: string): string => `"${name}"(${place}, (lambda ${names.join(', ')}: ${body}))`;
+    if (!isGuarded) return call(written);
+    this.#budget.addParts(partsOfGuard);
+    this.#budget.addText(2 * body.length);
+    const guard = lambdaGuard(name, { parameters: names, body, mayGrow: mayGrow && !filters.has(name), copied: copied.map((column) => this.textOf(column, scope)) });
+    return guardedCall([{ text: written, isConstant: false }], guard, (place) => call(place!));
+  }
+
   #argument(given: SqlNode, scope: Scope): string {
     const { alias, unnamed } = withoutAlias(given);
     return `${alias === '' ? '' : `${quoteName(alias)} := `}${this.textOf(unnamed, scope)}`;
   }
 
-  /** `parts`: of what its parameters stand for. */
   #lambda(given: SqlNode, outer: Scope, parts: number): string {
+    const { names, body } = this.#lambdaParts(given, outer, parts);
+    return `(lambda ${names.join(', ')}: ${body})`;
+  }
+
+  /** `parts`: of what its parameters stand for. */
+  #lambdaParts(given: SqlNode, outer: Scope, parts: number): { readonly names: readonly string[]; readonly body: string } {
     const { lhs, expr } = take(given, 'lhs', 'expr');
     const left = node(lhs);
     // Several parameters come as a row.
@@ -225,7 +257,7 @@ export class Expressions {
     this.#lambdas += 1;
     const body = this.#budget.costly(() => this.textOf(node(expr), scope));
     this.#lambdas -= 1;
-    return `(lambda ${names.join(', ')}: ${body})`;
+    return { names, body };
   }
 
   #window(given: SqlNode, scope: Scope): string {

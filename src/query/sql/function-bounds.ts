@@ -17,8 +17,8 @@ export type Literal = string | number | boolean | null | undefined;
 export interface Guard {
   /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
   readonly isBeyond: (...places: readonly string[]) => string;
-  /** What the client is told. */
-  readonly message: string;
+  /** What the client is told; null: the call is NULL instead. */
+  readonly message: string | null;
 }
 
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
@@ -31,10 +31,11 @@ export const madeListMax = 10_000;
 /** The same within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
-/** The most bytes of a text that a function makes by replacing or joining. */
+/** The most bytes of a text that a function makes by replacing or joining, and of the argument of a function whose result is several times as long. */
 export const joinedTextMax = 1024 * 1024;
-/** The most bytes of the argument of a function whose result is several times as long. */
-const encodedTextMax = 1024 * 1024;
+const joinedTextMaxInLambda = 64 * 1024;
+const joinedMax = (isInLambda: boolean): number => (isInLambda ? joinedTextMaxInLambda : joinedTextMax);
+const inLambda = (isInLambda: boolean): string => (isInLambda ? ' in a lambda' : '');
 /** The most steps in which a text is looked for in another: their lengths in bytes, multiplied. */
 const searchMax = 10_000_000;
 /** The longest text for which a search in any cell stays within `searchMax`, in bytes. */
@@ -65,7 +66,7 @@ const isShort = (literal: Literal, bytesMax: number): boolean => literal === nul
 /** A text that is made of a number. */
 const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) => {
   const bytesMax = isInLambda ? madeTextMaxInLambda : madeTextMax;
-  const message = `${name} makes a text or list of more than ${bytesMax} bytes${isInLambda ? ' in a lambda' : ''}.`;
+  const message = `${name} makes a text or list of more than ${bytesMax} bytes${inLambda(isInLambda)}.`;
   if (text === null || times === null || Number(times) <= 1) return null;
   if (text !== undefined && times !== undefined) {
     if (Buffer.byteLength(String(text)) * Number(times) > bytesMax) throw beyond(message);
@@ -74,19 +75,50 @@ const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) 
   return { isBeyond: (first, second) => `${bytesOf(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
 };
 
-/** A text or list whose length is an argument. */
-const lengthened = (textMax: number, inLambda: number, what: string): FunctionBound => ({ name, literals: [, length], isInLambda }) => {
-  const most = isInLambda ? inLambda : textMax;
-  const message = `${name} makes a ${what} with a length of more than ${most}${isInLambda ? ' in a lambda' : ''}.`;
+/** A text whose length is an argument. */
+const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) => {
+  const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
+  const message = `${name} makes a text with a length of more than ${most}${inLambda(isInLambda)}.`;
   if (length !== undefined && Number(length) <= most) return null;
   if (typeof length === 'number') throw beyond(message);
   return { isBeyond: (_value, place) => `CAST(${place} AS DOUBLE) > ${most}`, message };
 };
 
+/** What an element may have that a list repeats, in bytes, without a bound on how often: about as much as a number takes, or the place of a text. */
+export const freeElementBytes = 32;
+
+/** The bytes of an element beyond those that are free. */
+const bytesBeyondFree = (place: string): string => `greatest(coalesce(${bytesOf(place)}, 0) - ${freeElementBytes}, 0)`;
+
+/** A list whose length is an argument, filled with a value. */
+const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda }) => {
+  const most = isInLambda ? madeListMaxInLambda : madeListMax;
+  const longest = isInLambda ? madeTextMaxInLambda : madeTextMax;
+  const message = `${name} makes a list with a length of more than ${most}, or repeats a value of more than ${freeElementBytes} bytes to more than ${longest}${inLambda(isInLambda)}.`;
+  const isShortValue = value === null || (value !== undefined && isShort(value, freeElementBytes));
+  if (length !== undefined && Number(length) <= most && isShortValue) return null;
+  if (typeof length === 'number' && length > most) throw beyond(message);
+  return {
+    isBeyond: (_elements, place, filling) => `(CAST(${place} AS DOUBLE) > ${most}${filling === undefined ? '' : ` OR CAST(${place} AS DOUBLE) * ${bytesBeyondFree(filling)} > ${longest}`})`, message,
+  };
+};
+
+/** A list of elements of another, each as often as its place is named. */
+const selected: FunctionBound = ({ name, isInLambda }) => {
+  const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
+  return {
+    isBeyond: (elements, places) => {
+      const bytes = `list_sum(list_transform(${places}, (lambda _w: ${bytesBeyondFree(`list_extract(${elements}, TRY_CAST(_w AS BIGINT))`)})))`;
+      return `${bytes} > ${most} + 2 * coalesce(list_sum(list_transform(${elements}, (lambda _w: ${bytesOf('_w')}))), 0)`;
+    },
+    message: `${name} repeats elements to more than ${most} bytes beyond twice what the list has${inLambda(isInLambda)}.`,
+  };
+};
+
 /** A list of numbers or moments. */
 const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
   const most = isInLambda ? madeListMaxInLambda : madeListMax;
-  const message = `${name} makes a list of more than ${most} elements${isInLambda ? ' in a lambda' : ''}. After FROM it may make as many rows as there is time for.`;
+  const message = `${name} makes a list of more than ${most} elements${inLambda(isInLambda)}. After FROM it may make as many rows as there is time for.`;
   if (literals.every((literal) => typeof literal === 'number')) {
     const [start, stop, step] = literals.length === 1 ? [0, literals[0]!, 1] : [literals[0]!, literals[1]!, literals[2] ?? 1];
     if (step !== 0 && (stop - start) / step > most) throw beyond(message);
@@ -113,16 +145,17 @@ const searched: FunctionBound = ({ name, literals: [, sought] }) => {
   return { isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`, message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.` };
 };
 
-const replaced: FunctionBound = ({ name, literals: [, from, to] }) => {
+const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) => {
+  const bytesMax = joinedMax(isInLambda);
   if (typeof from === 'string' && typeof to === 'string' && isShort(from, soughtLiteralMax) && Buffer.byteLength(to) <= Buffer.byteLength(from)) return null;
   return {
     isBeyond: (text, old, new_) => {
       // First the most that it could be, then the number of places.
-      const most = `strlen(${text}) * CAST(strlen(${new_}) AS DOUBLE) / greatest(strlen(${old}), 1) > ${joinedTextMax}`;
+      const most = `strlen(${text}) * CAST(strlen(${new_}) AS DOUBLE) / greatest(strlen(${old}), 1) > ${bytesMax}`;
       const places = `(strlen(${text}) - strlen(replace(${text}, ${old}, ''))) / greatest(strlen(${old}), 1)`;
-      return `(strlen(${text}) * CAST(strlen(${old}) AS DOUBLE) > ${searchMax} OR (${most} AND ${places} * strlen(${new_}) > ${joinedTextMax}))`;
+      return `(strlen(${text}) * CAST(strlen(${old}) AS DOUBLE) > ${searchMax} OR (${most} AND ${places} * strlen(${new_}) > ${bytesMax}))`;
     },
-    message: `${name} makes a text of more than ${joinedTextMax} bytes, or looks for a text that is too long.`,
+    message: `${name} makes a text of more than ${bytesMax} bytes${inLambda(isInLambda)}, or looks for a text that is too long.`,
   };
 };
 
@@ -134,15 +167,16 @@ const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
   return null;
 };
 
-/** The longest result of `regexp_replace` as if it replaced at each character. */
-const replacedByPatternMax = 4 * joinedTextMax;
+/** The longest result of `regexp_replace` as if it replaced at each character, in so many times that of `replace`. */
+const replacedByPatternTimes = 4;
 
 const replacedByPattern: FunctionBound = (call) => {
   const guard = matched(call);
   if (guard === null && isShort(call.literals[2], 1)) return null;
+  const bytesMax = replacedByPatternTimes * joinedMax(call.isInLambda);
   return {
-    isBeyond: (text, pattern, new_) => `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${replacedByPatternMax})`,
-    message: `${call.name} could make a text of more than ${replacedByPatternMax} bytes, or has a pattern of more than ${patternMax}.`,
+    isBeyond: (text, pattern, new_) => `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
+    message: `${call.name} could make a text of more than ${bytesMax} bytes${inLambda(call.isInLambda)}, or has a pattern of more than ${patternMax}.`,
   };
 };
 
@@ -153,27 +187,56 @@ const compared: FunctionBound = ({ name, literals: [first, second] }) => {
 };
 
 /** A function whose result is several times as long as its argument. */
-const encoded: FunctionBound = ({ name, literals: [text] }) => {
-  return text === undefined ? { isBeyond: (place) => `${bytesOf(place!)} > ${encodedTextMax}`, message: `${name} is of a text of more than ${encodedTextMax} bytes.` } : null;
+const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
+  const bytesMax = joinedMax(isInLambda);
+  return text === undefined ? { isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`, message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.` } : null;
 };
 
 /** The elements of a list as one text. */
-const joined: FunctionBound = ({ name }) => ({
-  isBeyond: (elements, separator) => `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? '\'\'')} > ${joinedTextMax}`,
-  message: `${name} makes a text of more than ${joinedTextMax} bytes.`,
+const joined: FunctionBound = ({ name, isInLambda }) => ({
+  isBeyond: (elements, separator) => `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? '\'\'')} > ${joinedMax(isInLambda)}`,
+  message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}.`,
 });
 
 /** A width or precision of four digits, or one that is an argument, of `printf` and of `format`. */
 const wideFormat = String.raw`%[-+ #0\d.$]*(\*|\d{4})|\{\d*:[^{}]*(\d{4}|\{)`;
 
 /** Each place may take each argument, padded to a width of three digits. */
-const formatted: FunctionBound = ({ name }) => ({
+const formatted: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (text, ...values) => {
     const bytes = ['1000', ...values.map((value) => `coalesce(${bytesOf(value)}, 0)`)].join(' + ');
-    return `(regexp_matches(${text}, ${quoteText(wideFormat)}) OR strlen(${text}) + (${countOf(text!, '{')} + ${countOf(text!, '%')}) * CAST(${bytes} AS DOUBLE) > ${joinedTextMax})`;
+    return `(regexp_matches(${text}, ${quoteText(wideFormat)}) OR strlen(${text}) + (${countOf(text!, '{')} + ${countOf(text!, '%')}) * CAST(${bytes} AS DOUBLE) > ${joinedMax(isInLambda)})`;
   },
-  message: `${name} makes a text of more than ${joinedTextMax} bytes, or has a width of more than three digits.`,
+  message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}, or has a width of more than three digits.`,
 });
+
+/**
+ * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
+ */
+const zoneMax = 100;
+/** The same for a list or row of several texts. */
+const zonesMax = 64 * 1024;
+
+/** An argument that is the name of a time zone, or a text with one. */
+const zoned = (at: number): FunctionBound => ({ name, literals }) => {
+  const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
+  const literal = literals[at];
+  if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
+  if (!isShort(literal, zoneMax)) throw beyond(message);
+  return null;
+};
+
+/** The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is NULL if the cast is tried. */
+export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
+  if (!type.includes(zonedType) || (literal !== undefined && isShort(literal, zoneMax))) return null;
+  const bytesMax = type === zonedType ? zoneMax : zonesMax;
+  return {
+    isBeyond: (place) => `strlen(trim(CAST(${place} AS VARCHAR), ${quoteText(' \t\n\r\v\f')})) > ${bytesMax}`,
+    message: isTried ? null : `A text of more than ${bytesMax} bytes is cast to ${type}.`,
+  };
+}
+
+const zonedType = 'TIMESTAMP WITH TIME ZONE';
 
 /** A path in JSON, or a list of them. */
 const pathed: FunctionBound = ({ name, literals: [, path] }) => {
@@ -216,8 +279,9 @@ export function wildcardsIn(pattern: string, wildcard: string): number {
 /** The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is harmless. */
 const bounded: readonly (readonly [names: string, argumentsMin: number, bound: FunctionBound])[] = [
   ['repeat', 2, repeated],
-  ['lpad rpad', 3, lengthened(madeTextMax, madeTextMaxInLambda, 'text')],
-  ['list_resize array_resize', 2, lengthened(madeListMax, madeListMaxInLambda, 'list')],
+  ['lpad rpad', 3, lengthened],
+  ['list_resize array_resize', 2, resized],
+  ['list_select array_select', 2, selected],
   ['range generate_series', 1, ranged],
   ['contains instr position split split_part str_split string_split string_to_array strpos', 2, searched],
   ['replace', 3, replaced],
@@ -230,6 +294,9 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['json_array_length json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_type json_value ->>', 2, pathed],
   ['~~ !~~ ~~* !~~* like_escape not_like_escape ilike_escape not_ilike_escape', 2, wildcards('%')],
   ['~~~', 2, wildcards('*')],
+  ['timezone', 2, zoned(0)],
+  ['time_bucket', 3, zoned(2)],
+  ['strptime', 2, zoned(0)],
   ['max min', 2, kept(1, keptMax)],
   ['arg_max arg_min argmax argmin max_by min_by', 3, kept(2, keptMax)],
   ['approx_top_k', 2, kept(1, topMax)],
@@ -323,6 +390,7 @@ export interface Argument {
 export function guardedCall(given: readonly Argument[], guard: Guard, call: (...places: readonly string[]) => string): string {
   const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
   const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
-  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN error(${quoteText(`${mark}${guard.message}`)}) ELSE ${call(...places)} END`;
+  const instead = guard.message === null ? 'NULL' : `error(${quoteText(`${mark}${guard.message}`)})`;
+  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN ${instead} ELSE ${call(...places)} END`;
   return members.length === 0 ? guarded : `apply([{${members.join(', ')}}], (lambda ${row}: ${guarded}))[1]`;
 }

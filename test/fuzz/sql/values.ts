@@ -22,14 +22,14 @@ const deepJson = (open: string, close: string, times: number): string => `((SELE
 const jsons = ['\'{}\'::JSON', '\'[1,{"a":[null]}]\'::JSON', '\'{"a":{"a":{"a":1}}}\'', deepJson('[', ']', 500), deepJson('{"a":', '}', 900), deepJson('[', ']', 200_000), deepJson('{"a":', '}', 200_000), 'to_json(range(9000))', 'json_object(\'a\', long)', 's'];
 const moments = ['\'0001-01-01\'', '\'9999-12-31 23:59:59.999999\'', '\'infinity\'', '\'-infinity\'', '\'290309-12-22 (BC)\'', '\'2024-02-29\'', '\'294247-01-10\'', '\'1970-01-01\''];
 const intervals = ['INTERVAL 0 SECOND', 'INTERVAL 1 MICROSECOND', 'INTERVAL \'-1 month\'', 'INTERVAL 2147483647 MONTH', 'to_days(2147483647)', 'to_microseconds(9223372036854775807)', 'INTERVAL \'-178956970 years\''];
-const lists = ['[]', '[NULL]', '[1, 2, NULL]', '[\'a\', long]', 'range(10000)', '[[1], [], NULL]', 'list_transform(range(100), x -> range(100))', '[\'NaN\'::DOUBLE, 1]', '[{\'a\': 1}]', '[[[[[[[[[[1]]]]]]]]]]', 'list_transform(range(5000), x -> long)', 'string_split(long, \'\')', 'generate_series(1, 9000)', '[1.5, 2.5, 3.5]::DOUBLE[3]', '[n, big]'];
+const lists = ['[]', '[NULL]', '[1, 2, NULL]', '[\'a\', long]', 'range(10000)', '[[1], [], NULL]', 'list_transform(range(100), x -> range(100))', '[\'NaN\'::DOUBLE, 1]', '[{\'a\': 1}]', '[[[[[[[[[[1]]]]]]]]]]', 'list_transform(range(5000), x -> long)', 'list_transform(range(10), x -> long)', 'list_transform(range(3000), x -> \'{"a":1}\' || x)', 'list_resize([long], 20, s)', 'string_split(long, \'\')', 'generate_series(1, 9000)', '[1.5, 2.5, 3.5]::DOUBLE[3]', '[n, big]'];
 const structs = ['{\'a\': 1, \'b\': \'x\'}', '{\'a\': {\'a\': {\'a\': NULL}}}', 'row(1, long)', '{\'a\': range(9000)}'];
 const maps = ['MAP {\'a\': 1}', 'MAP {}', 'MAP {\'a\': NULL, \'b\': 2}', 'map(range(9000), range(9000))', 'MAP {[1]: {\'a\': 2}}'];
 const blobs = ['\'\\x00\\xFF\'::BLOB', '\'\'::BLOB', 'encode(long)', 'unhex(\'FF00\')', 'repeat(\'a\'::BLOB, 60000)', 'from_base64(\'AAAA\')'];
 const ids = ['gen_random_uuid()', '\'ffffffff-ffff-ffff-ffff-ffffffffffff\'::UUID', '\'00000000-0000-0000-0000-000000000000\'::UUID'];
 const wide = ['99999999999999999999999999999999999999::DECIMAL(38, 0)', '0.00000000000000000000000000000000000001::DECIMAL(38, 38)', '170141183460469231731687303715884105727::HUGEINT', '340282366920938463463374607431768211455::UHUGEINT', '-1::DECIMAL(1, 0)', '18446744073709551615::UBIGINT', '255::UTINYINT', '-128::TINYINT'];
 const booleans = ['true', 'false', 'yes', 'n > 0'];
-const lambdas = ['x -> x', 'x -> NULL', 'x -> repeat(\'a\', 1024)', 'x -> range(100)', '(x, i) -> i', 'x -> list_transform([x, x], y -> y)', 'x -> x IS NULL'];
+const lambdas = ['x -> x', 'x -> NULL', 'x -> repeat(\'a\', 1024)', 'x -> range(100)', '(x, i) -> i', 'x -> list_transform([x, x], y -> y)', 'x -> x IS NULL', 'x -> long', 'x -> s || x::VARCHAR', 'x -> {\'a\': [x], \'b\': long}', 'x -> replace(long, \'a\', pattern)', '(x, i) -> long[i]'];
 
 const all = [numbers, texts, jsons, lists, structs, maps, blobs, ids, wide, booleans, intervals];
 

@@ -15,9 +15,9 @@ describe('what the command line asks becomes a fact', () => {
       },
     ],
     [
-      createToken('team', 'token', 'CI', hash, { expiresAt: 5, readOnly: true, appId: 'app 1' }),
+      createToken('team', 'token', 'CI', hash, { expiresAt: 5, readOnly: true, appId: 'app 1', endsIn: '9c41f0' }),
       {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: 5, readOnly: true, appId: 'app 1',
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: 5, readOnly: true, appId: 'app 1', endsIn: '9c41f0',
       },
     ],
     [revokeToken('team', 'token'), { type: 'TokenRevoked', teamId: 'team', tokenId: 'token' }],

@@ -64,7 +64,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     logBytesPerDayMax: fc.option(count),
   },
   TokenCreated: {
-    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id),
+    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id), endsIn: id,
   },
   TokenRevoked: { teamId: id, tokenId: id },
   RequestRefused: { teamId: id, refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }) },

@@ -29,6 +29,11 @@ export const edgeConfig: AppDependencies['config'] = {
   LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100, RATE_LIMIT_CONNECTIONS: 0, RATE_LIMIT_WINDOW_MS: 60_000, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: 30_000, BODY_TIME_MAX_MS: 3_600_000,
 };
 
+/** Closes an app after the test. */
+export function closeAfterTest(app: App): void {
+  opened.push({ close: () => app.close() });
+}
+
 /** A principal but for its team. */
 export const unlimited = { tokenId: 'token', readOnly: false, appId: null };
 
@@ -49,7 +54,7 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     routes,
     ...changes,
   });
-  opened.push({ close: () => app.close() });
+  closeAfterTest(app);
   return { app, lines };
 }
 

@@ -228,7 +228,8 @@ describe('its parameters', () => {
 
   test.each([
     ['filter', { and: [{ column: 'a', op: 'eq', value: 1 }, { not: { column: 'b', op: 'isEmpty' } }] }, { column: 'a', op: 'eq' }],
-    ['sort', ['-a', '--'], ['-']], ['fields', ['a', '$version'], ['a', 'a']],
+    ['filter', { column: 'a', op: 'contains', value: 'b' }, { column: 'a', op: 'contains', value: 1 }],
+    ['sort', ['-a', '--'], ['-']], ['sort', ['a'], ['a\0']], ['fields', ['a', '$version'], ['a', 'a']], ['fields', ['a'], ['a\0']],
   ])('%s is JSON', (name, good, bad) => {
     for (const path of ['/tables/{tableID}/rows', '/tables/{tableID}/export']) {
       const { place, parameter } = found(`GET ${path} ${name}`);
@@ -236,6 +237,27 @@ describe('its parameters', () => {
       expect([good, bad].map((value) => interfaceDocument.misfitAt(schema, value) === null)).toEqual([true, false]);
       for (const { value } of Object.values(parameter.content!['application/json']!.examples)) expect(interfaceDocument.misfitAt(schema, value)).toBeNull();
     }
+  });
+
+  const queried = ['paths', '/tables/{tableID}/query', 'post', 'requestBody', 'content', 'application/json', 'schema'];
+
+  test.each([
+    ...['contains', 'startsWith', 'endsWith'].flatMap((op) => [
+      ...[1, true, ['a'], {}, null, 'a\0'].map((value): [object, false] => [{ filter: { column: 'a', op, value } }, false]),
+      [{ filter: { column: 'a', op, value: '' } }, true] as const, [{ filter: { not: { column: 'a', op, value: 'a', ignoreCase: true } } }, true] as const,
+    ]),
+    ...[4.2, true, ['a'], {}, '', 'a\n'].map((value): [object, true] => [{ filter: { column: 'a', op: 'eq', value } }, true]),
+    [{ filter: { column: 'a', op: 'eq', value: null } }, false], [{ filter: { column: 'a', op: 'eq', value: '\0' } }, false],
+    [{ filter: { column: 'a\0', op: 'isEmpty' } }, false], [{ filter: { column: 'a\nb', op: 'isEmpty' } }, true],
+    [{ filter: { column: 'a', op: 'in', value: ['a', '\0'] } }, false], [{ filter: { column: '\0', op: 'in', value: [] } }, false],
+    [{ filter: { and: [{ column: 'a\0', op: 'contains', value: 'a' }] } }, false],
+    [{ filter: { column: 'a', op: 'isEmpty', value: 1 } }, false], [{ filter: { column: 'a', op: 'eq', value: 1, ignoreCase: true } }, false],
+    [{ fields: ['a\0'] }, false], [{ fields: ['a', '$version'] }, true],
+    [{ groupBy: ['a\0'] }, false], [{ groupBy: ['a\nb'] }, true],
+    [{ sort: ['a\0'] }, false], [{ sort: ['-\0'] }, false], [{ sort: ['-\n', '\n', '--'] }, true], [{ sort: [''] }, false],
+    [{ aggregate: [{ op: 'sum', column: 'a\0' }] }, false], [{ aggregate: [{ op: 'count', as: '\0' }] }, false], [{ aggregate: [{ op: 'count', column: 'a', as: 'b' }] }, true],
+  ] as readonly (readonly [object, boolean])[])('a query %j is in it: %s', (query, isDescribed) => {
+    expect(interfaceDocument.misfitAt(queried, query) === null).toBe(isDescribed);
   });
 
   test('the name of a file is one without a path', () => {

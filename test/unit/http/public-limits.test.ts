@@ -1,34 +1,55 @@
 /** What one client address may ask for without a token, how many connections it may open, and how clients behind a proxy are told apart. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { AddressLimit } from '../../../src/http/limits/address-limit.ts';
 import { FairShares } from '../../../src/http/limits/fair-shares.ts';
 import { RefilledLimit } from '../../../src/http/limits/refilled-limit.ts';
+import type { App } from '../../../src/http/server/app-type.ts';
 import type { AppDependencies } from '../../../src/http/server/app.ts';
+import { buildFillingApp } from '../../../src/http/server/filling-app.ts';
 import type { CloseReason } from '../../../src/http/server/request-observer.ts';
 import { trustIn } from '../../../src/trusted-proxies.ts';
 import { sleepUntil } from '../../support/server.ts';
-import { authorization, buildEdge, edgeConfig, errorOf, listen, RawClient, requestText, type Edge } from './edge-app.ts';
+import { authorization, buildEdge, closeAfterTest, edgeConfig, errorOf, listen, RawClient, requestText, type Edge } from './edge-app.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** An edge whose clients may send this many requests without a token in a day. */
-function limited(max: number, changes: Partial<AppDependencies> = {}): Edge & { readonly refused: string[]; readonly closed: CloseReason[] } {
+interface Observed {
+  readonly refused: string[];
+  readonly closed: CloseReason[];
+}
+
+/** An observer that notes what is refused and closed, and a limit of so many requests without a token in a day. */
+function observe(max: number): Observed & { readonly observer: AppDependencies['observer']; readonly publicLimit: AddressLimit | null } {
   const refused: string[] = [];
   const closed: CloseReason[] = [];
   const observer: AppDependencies['observer'] = {
     began: () => undefined, shareRefused: () => undefined, refused: () => undefined, ended: () => undefined,
     rateLimited: (limit) => void refused.push(limit), connectionClosed: (reason) => void closed.push(reason),
   };
-  const publicLimit = AddressLimit.of('public_requests', { RATE_LIMIT_REFUSALS: 0, RATE_LIMIT_PUBLIC: max, RATE_LIMIT_WINDOW_MS: day }, observer);
+  return { refused, closed, observer, publicLimit: AddressLimit.of('public_requests', { RATE_LIMIT_REFUSALS: 0, RATE_LIMIT_PUBLIC: max, RATE_LIMIT_WINDOW_MS: day }, observer) };
+}
+
+/** An edge whose clients may send this many requests without a token in a day. */
+function limited(max: number, changes: Partial<AppDependencies> = {}): Edge & Observed {
+  const { refused, closed, ...limits } = observe(max);
   return {
     ...buildEdge((app) => {
       app.get('/own', () => ({ data: 'own' }));
       app.get('/public', { config: { public: true } }, ({ ip }) => ({ data: ip }));
-    }, { publicLimit, observer, ...changes }),
+    }, { ...limits, ...changes }),
     refused, closed,
   };
+}
+
+/** The same of a process that fills its read model. */
+function fillingEdge(config: Partial<AppDependencies['config']>, max: number): Observed & { readonly app: App } {
+  const { refused, closed, ...limits } = observe(max);
+  const app = buildFillingApp({ config: { ...edgeConfig, ...config }, log: pino({ enabled: false }), describe: () => 'The read model has half of it.', routes: [], ...limits });
+  closeAfterTest(app);
+  return { app, refused, closed };
 }
 
 /** Waits until the service closes the connection, also by a reset, and gives all that came. */
@@ -87,6 +108,45 @@ describe('requests without a token', () => {
     expect((await app.inject('/livez')).statusCode).toBe(200);
     expect((await app.inject('/livez')).statusCode).toBe(429);
     expect([await own(), refused]).toEqual([200, ['public_requests']]);
+  });
+});
+
+describe('while a process fills its read model', () => {
+  const open = (publicMax: number, config: Partial<AppDependencies['config']> = {}) => fillingEdge({ RATE_LIMIT_WINDOW_MS: day, ...config }, publicMax);
+
+  test('requests are refused on every path once the address has used up its limit, also those with a token', async () => {
+    const paths = [['GET', '/livez'], ['GET', '/readyz'], ['GET', '/tables'], ['PATCH', '/tables/x/rows'], ['OPTIONS', '/tables'], ['GET', '/%zz']] as const;
+    await Promise.all(paths.map(async ([method, url]) => {
+      const { app, refused } = open(1);
+      const ask = () => app.inject({ method, url, headers: { authorization } });
+      expect((await ask()).statusCode).toBe(url === '/livez' ? 200 : url === '/%zz' ? 400 : 503);
+      const answer = await ask();
+      expect([url, answer.statusCode, answer.json(), refused]).toEqual([url, 429, errorOf('rate_limited', expect.stringContaining('1 public requests in 86400 s')), ['public_requests']]);
+    }));
+  });
+
+  test('new connections of one address are closed unread once there were too many, and those that are open are bounded', async () => {
+    const { app, closed } = open(0, { RATE_LIMIT_CONNECTIONS: 3, CONNECTIONS_PER_ADDRESS_MAX: 2 });
+    const port = await listen(app);
+    const [first] = [await RawClient.open(port), await RawClient.open(port)];
+    const third = await RawClient.open(port);
+    third.send(requestText('GET /tables'));
+    await third.see(/503 [^]*half of it/);
+    expect(await cutOff(first)).toBe('');
+    const fourth = await RawClient.open(port);
+    fourth.send(requestText('GET /tables'));
+    expect(await cutOff(fourth)).toBe('');
+    expect(closed).toEqual(['open_of_address', 'new_of_address']);
+  });
+
+  test('requests that are sent before answers are read count as connections', async () => {
+    const { app, closed } = open(0, { RATE_LIMIT_CONNECTIONS: 300 });
+    const port = await listen(app);
+    const greedy = await RawClient.open(port);
+    greedy.send('GET /livez HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(600));
+    await cutOff(greedy);
+    expect(await cutOff(await RawClient.open(port))).toBe('');
+    expect(closed).toEqual(['new_of_address']);
   });
 });
 

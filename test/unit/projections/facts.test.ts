@@ -12,7 +12,7 @@ const team: Team = {
   id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, ...noUsage, ...noPlanLimits, rows: 7, openUploads: 2,
 };
 const token: Token = {
-  id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, expiresAt: null, readOnly: false, appId: null, revoked: false,
+  id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, createdAt: 5, endsIn: null, expiresAt: null, readOnly: false, appId: null, revoked: false,
 };
 const another: Token = { ...token, id: 'other', teamId: 'another' };
 
@@ -32,10 +32,10 @@ function changes(...facts: readonly EventData[]): unknown[] {
 
 const teamId = 'team';
 const created = {
-  type: 'TokenCreated', teamId, tokenId: 'new', name: 'Laptop', hash: 'ee', expiresAt: null, readOnly: false, appId: null,
+  type: 'TokenCreated', teamId, tokenId: 'new', name: 'Laptop', hash: 'ee', expiresAt: null, readOnly: false, appId: null, endsIn: '9c41f0',
 } as const;
 const made: Token = {
-  id: 'new', teamId, name: 'Laptop', hash: 'ee', created: 100n, expiresAt: null, readOnly: false, appId: null, revoked: false,
+  id: 'new', teamId, name: 'Laptop', hash: 'ee', created: 100n, createdAt: here.time, endsIn: '9c41f0', expiresAt: null, readOnly: false, appId: null, revoked: false,
 };
 
 describe('a fact', () => {

@@ -44,14 +44,15 @@ const teamDetails = team.extend({
 }).meta({ id: 'Team' });
 
 const operatorToken = z.strictObject({
-  id: z.uuid(), name: z.string(), revoked: z.boolean(), expires: moment, lastUsed: moment.meta({ description: 'Known to the minute.' }),
+  id: z.uuid(), name: z.string(), created: moment.unwrap().meta({ description: 'When it was made.' }),
+  endsIn: z.string().nullable().meta({ description: 'Its last characters; null: an earlier version of the service made it.' }), revoked: z.boolean(), expires: moment, lastUsed: moment.meta({ description: 'Known to the minute.' }),
 }).meta({ id: 'OperatorToken' });
 
 const token = operatorToken.extend({ readOnly: z.boolean(), appID: z.string().nullable() }).meta({ id: 'Token' });
 
 const secret = z.string().meta({ description: 'The token. It is shown this one time.' });
-const madeOperatorToken = operatorToken.omit({ revoked: true, lastUsed: true }).extend({ token: secret });
-const madeToken = token.omit({ revoked: true, lastUsed: true }).extend({ token: secret });
+const madeOperatorToken = operatorToken.omit({ created: true, endsIn: true, revoked: true, lastUsed: true }).extend({ token: secret });
+const madeToken = token.omit({ created: true, endsIn: true, revoked: true, lastUsed: true }).extend({ token: secret });
 
 const partition = z.strictObject({
   partition: count,
@@ -75,7 +76,7 @@ const exampleTeam = { id: examples.tableId, name: 'acme', suspended: false, rows
 const exampleQuotas = Object.fromEntries(planQuotas.map((name) => [name, { used: 0, max: null, setBy: null }]));
 const exampleDetails = { ...exampleTeam, quarantinedSince: null, quotas: { ...exampleQuotas, rows: { used: 406, max: 5_000_000, setBy: 'plan' } } };
 const exampleToken = { id: examples.tableId, name: 'console', expires: '2027-01-31T00:00:00.000Z' };
-const inUse = { ...exampleToken, revoked: false, lastUsed: '2026-11-22T09:14:00.000Z' };
+const inUse = { ...exampleToken, created: '2026-01-31T08:00:00.000Z', endsIn: '9c41f0', revoked: false, lastUsed: '2026-11-22T09:14:00.000Z' };
 const exampleSecret = 'tablog_mV0aZ3lqT1uHq5o2bR8x6wmV0aZ3lqT1uHq5o2bR8x6_0a1b2c3d';
 
 /** An operation that is no command of a team: it knows no `Idempotency-Key`. */

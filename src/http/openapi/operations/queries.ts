@@ -4,10 +4,14 @@ import { wholeText } from '../../../../commands/inputs.ts';
 import { operators, type Operator } from '../../../query/language/condition.ts';
 import { aggregateFunctions, aggregatesMax, fieldsMax, nameLengthMax, sortKeyPattern, sortKeysMax } from '../../../query/language/rows-query.ts';
 import { json, type Operation } from '../operation.ts';
-import { cell, cellsOf, columnType, continuation, row } from './schemas.ts';
+import { cellsOf, columnType, continuation, row } from './schemas.ts';
 
-const column = z.string().meta({ description: 'The ID of a column, or `$rowID`.' });
-const value = cell.meta({ description: 'What the cells are compared with: it must fit the column, or be any text for `contains`, `startsWith` and `endsWith`.' });
+const text = z.string().meta({ pattern: wholeText });
+const column = text.meta({ description: 'The ID of a column, or `$rowID`.' });
+/** What a cell is compared with. `null` is no value: `isEmpty` asks for empty cells. */
+const cell = z.union([text, z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+const value = cell.meta({ description: 'What the cells are compared with: it must fit the column.' });
+const part = text.meta({ description: 'What the cells contain, begin with or end with.' });
 
 const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly Operator[];
 const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly Operator[];
@@ -15,7 +19,7 @@ const ofOneValue = operators.filter((operator) => operator !== 'in' && ![...ofEm
 
 const comparisons = [
   z.strictObject({ column, op: z.enum(ofOneValue), value }),
-  z.strictObject({ column, op: z.enum(ofText), value, ignoreCase: z.boolean().optional() }),
+  z.strictObject({ column, op: z.enum(ofText), value: part, ignoreCase: z.boolean().optional() }),
   z.strictObject({ column, op: z.literal('in'), value: z.array(cell).meta({ description: 'One of these values: each must fit the column.' }) }),
   z.strictObject({ column, op: z.enum(ofEmptiness) }),
 ] as const;
@@ -24,10 +28,11 @@ const condition: z.ZodType = z.lazy(() => z.union([
   ...comparisons, z.strictObject({ and: z.array(condition) }), z.strictObject({ or: z.array(condition) }), z.strictObject({ not: condition }),
 ])).meta({ id: 'Condition', description: 'Which rows are asked for.' });
 
-const columnIds = (max: number) => z.array(z.string().meta({ pattern: wholeText })).max(max).meta({ uniqueItems: true });
-const sort = z.array(z.string().regex(sortKeyPattern)).max(sortKeysMax).meta({ uniqueItems: true });
+const columnIds = (max: number) => z.array(text).max(max).meta({ uniqueItems: true });
+const sortKey = z.strictObject({ column: text.min(1), descending: z.boolean().optional() }).meta({ id: 'SortKey', description: 'A column that rows are sorted by, also one whose ID begins with a minus.' });
+const sort = z.array(z.union([z.string().regex(sortKeyPattern), sortKey])).max(sortKeysMax).meta({ uniqueItems: true });
 
-const as = z.string().min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
+const as = text.min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
 
 const body = z.strictObject({
   filter: condition.optional(),
@@ -36,8 +41,8 @@ const body = z.strictObject({
   count: z.literal('exact').optional().meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
   groupBy: columnIds(sortKeysMax).optional().meta({ description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.' }),
   aggregate: z.array(z.union([
-    z.strictObject({ op: z.literal('count'), column: z.string().optional(), as }),
-    z.strictObject({ op: z.enum(aggregateFunctions.filter((name) => name !== 'count')), column: z.string(), as }),
+    z.strictObject({ op: z.literal('count'), column: text.optional(), as }),
+    z.strictObject({ op: z.enum(aggregateFunctions.filter((name) => name !== 'count')), column: text, as }),
   ])).max(aggregatesMax).optional().meta({ description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.' }),
   limit: z.int().min(1).optional(),
   continuation,

@@ -11,8 +11,8 @@ import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDe
 
 /** Of an operator. */
 function showOperatorToken(token: OperatorToken): object {
-  const { expiresAt, lastUsedAt, ...rest } = operatorTokenAsJson(token);
-  return { ...rest, expires: expiresAt, lastUsed: lastUsedAt };
+  const { createdAt, expiresAt, lastUsedAt, ...rest } = operatorTokenAsJson(token);
+  return { ...rest, created: createdAt, expires: expiresAt, lastUsed: lastUsedAt };
 }
 
 /** Of a team. */

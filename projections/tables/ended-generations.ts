@@ -1,0 +1,22 @@
+/** SQL of what garbage collection asks of generations that were replaced, or that ended with their table. */
+import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
+import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
+
+/**
+ * Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored. After that, in milliseconds of log time, the
+ * generation is forgotten.
+ */
+export const rememberedAnswers = outcomesKept;
+
+/** Whether garbage collection may have forgotten a generation. `last` has the log time of the partition. */
+export const isForgettableInSql = `ended.ended_at < last.time - ${rememberedAnswers}`;
+
+/** The extents of an ended generation. The range of versions keeps the scan away from other generations. */
+export const ofGeneration = `extents.table_id = ended.table_id and extents.generation = ended.version
+  and extents.version >= ended.version and extents.version < ended.ended`;
+
+/** Generations that ended longer than `$1` ago, the oldest of each partition first. */
+export const oldestGenerations = (condition: string, limit: number): string => oldestOfPartitions(`
+  select ended.table_id, ended.version from generations ended
+  join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id and teams.partition = progress.partition
+  where ${condition} and ended.ended_at < progress.time - $1 order by ended.ended_at, ended.version limit ${limit}`);

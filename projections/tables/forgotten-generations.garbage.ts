@@ -1,0 +1,107 @@
+/**
+ * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an overwrite may come with any of these, and an
+ * ID that the table never issued is refused (docs/spec/decisions.md 2). Nothing else of such a generation is ever looked up (docs/decisions/0066).
+ */
+import type { Database } from '../../src/database/database.ts';
+import { removeRows, rowsAtOnce } from '../engine/garbage.ts';
+import { oldestGenerations, ofGeneration, rememberedAnswers } from './ended-generations.ts';
+
+/** How many generations a step looks at. It moves `rowsAtOnce` extents at most. */
+const generationsAtOnce = 500;
+
+/** A pack is full once its entries count this many bytes: about 256 entries whose rows retain no IDs. */
+const packBytes = 4096;
+const entryBytes = 16;
+
+/** SQL: bytes of an entry. Each run of rows that retain an ID has 8 (retained-places.ts). */
+const bytesOfEntry = `${entryBytes} + coalesce(length(retained), 0)`;
+
+/** SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because these are one run from 0 on (retained-places.ts). */
+export const issuedAnyInSql = (extent: string): string => `${extent}.retained is distinct from int4send(0) || int4send(${extent}.rows)`;
+
+/** Forgets cleared generations, and the row IDs that their rows retained, once no answer can repeat the IDs. Resolves to how much was removed. */
+export async function forgetGenerations(database: Database, later: number): Promise<number> {
+  const { rows: due } = await database.pool.query<{ table_id: string; version: string }>(
+    `select old.* from ${oldestGenerations('ended.cleared', generationsAtOnce)} limit ${generationsAtOnce}`,
+    [rememberedAnswers - later],
+  );
+  let done = 0;
+  for (const [tableId, generations] of Map.groupBy(due, ({ table_id: id }) => id)) {
+    done += await forgetGenerationsOf(database, tableId, new Set(generations.map(({ version }) => version)), rowsAtOnce - done);
+    if (done >= rowsAtOnce) break;
+  }
+  return done;
+}
+
+/** Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the generations. */
+async function forgetGenerationsOf(database: Database, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
+  const { rows: oldest } = await database.pool.query<{ version: string; deleted: boolean }>(
+    `select generations.version, tables.deleted from generations join tables on tables.id = generations.table_id
+      where generations.table_id = $1 order by generations.version limit $2`,
+    [tableId, due.size],
+  );
+  // The oldest first, because packs are added behind others.
+  const other = oldest.findIndex(({ version }) => !due.has(version));
+  const versions = (other === -1 ? oldest : oldest.slice(0, other)).map(({ version }) => version);
+  if (versions.length === 0) return 0;
+  const ids = await removeRows(database, removeRetainedIds, [tableId, versions, rowsMax]);
+  if (ids >= rowsMax) return ids;
+  // The extents of a deleted table go with the rest of it.
+  const extents = oldest[0]!.deleted ? 0 : await removeRows(database, packExtents, [tableId, versions, rowsMax - ids]);
+  if (ids + extents >= rowsMax) return ids + extents;
+  return ids + extents + await removeRows(database, removeGenerations, [tableId, versions]);
+}
+
+/** The row IDs that rows of these generations retained, unless others show the same rows. */
+const removeRetainedIds = `delete from retained_ids using (
+    select retained_ids.segment, retained_ids.index from generations ended
+    join extents on ${ofGeneration} and extents.retained is not null join retained_ids on retained_ids.segment = extents.segment
+    where ended.table_id = $1 and ended.version = any($2::int8[]) and not exists (
+      select from extents other where other.segment = extents.segment and (other.table_id <> $1 or other.generation <> all($2::int8[])))
+    limit $3
+  ) old where retained_ids.segment = old.segment and retained_ids.index = old.index`;
+
+/**
+ * Moves extents into the last pack of their table, and into further ones. Also removes their segments, once nothing shows these: garbage collection has removed the
+ * rows, or will, because an ended generation makes its segments idle.
+ */
+const packExtents = `
+  with gone as (
+    delete from extents where key = any(array(
+      select extents.key from generations ended join extents on ${ofGeneration}
+      where ended.table_id = $1 and ended.version = any($2::int8[]) order by extents.version, extents.ordinal limit $3))
+    returning key, segment, version, ordinal, rows, retained
+  ), unnamed as materialized (
+    select distinct segment from gone where not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
+  ), emptied as (
+    delete from segments using unnamed where segments.key = unnamed.segment and segments.emptied
+  ), ids as (
+    delete from retained_ids using unnamed where retained_ids.segment = unnamed.segment
+  ), added as (
+    select version, ordinal, rows, retained from gone where ${issuedAnyInSql('gone')}
+  ), entries as (
+    select * from added
+    union all
+    select entry.* from (
+      select * from issued_ids where table_id = $1 and exists (select from added) order by version desc, ordinal desc limit 1
+    ) last, unnest(last.versions, last.ordinals, last.rows, last.retained) entry(version, ordinal, rows, retained)
+  ), measured as (
+    select *, (sum(${bytesOfEntry}) over (order by version, ordinal) - (${bytesOfEntry})) / ${packBytes} as pack from entries
+  ), packed as (
+    insert into issued_ids (table_id, version, ordinal, last_version, last_ordinal, versions, ordinals, rows, retained)
+    select $1::uuid, versions[1], ordinals[1], versions[cardinality(versions)], ordinals[cardinality(ordinals)], versions, ordinals, rows, retained from (
+      select array_agg(version order by version, ordinal) as versions, array_agg(ordinal order by version, ordinal) as ordinals,
+        array_agg(rows order by version, ordinal) as rows, array_agg(retained order by version, ordinal) as retained
+      from measured group by pack
+    ) packs
+    on conflict (table_id, version, ordinal) do update set last_version = excluded.last_version, last_ordinal = excluded.last_ordinal,
+      versions = excluded.versions, ordinals = excluded.ordinals, rows = excluded.rows, retained = excluded.retained
+  ) select from gone`;
+
+const removeGenerations = `
+  with gone as (
+    delete from generations where table_id = $1 and version = any($2::int8[]) returning version
+  ), forgotten as (
+    update tables set forgotten = true where id = $1 and deleted
+      and not exists (select from generations other where other.table_id = $1 and other.version <> all($2::int8[]))
+  ) select from gone`;
