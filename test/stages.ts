@@ -34,7 +34,7 @@ const withoutKills = 'faults/(?!.*(kills|imports|uploads)\\.test)';
 
 export const stages: readonly Stage[] = [
   { name: 'check', proves: 'no lint and no type errors', command: ['run', 'check'] },
-  { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say', command: jest('unit') },
+  { name: 'unit', proves: 'decisions, formats, types and codecs do what their cases and properties say; needs python3', command: jest('unit') },
   { name: 'integration', proves: 'the command line, the start, the embedded Postgres and the file stores work as processes', command: jest('integration') },
   {
     name: 'chart', proves: 'the Helm chart renders, and refuses values that cannot work; needs Helm 3', command: jest('integration', 'chart\\.test'),
