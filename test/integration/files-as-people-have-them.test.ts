@@ -1,6 +1,8 @@
 /** Files as spreadsheets, R, pandas and other programs write them, through HTTP and the command line: each has one right result. */
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import { outcomeOf } from '../support/client.ts';
 import { useCommandLine } from '../support/command-line.ts';
@@ -131,6 +133,31 @@ test('the command line reads rows that an object wraps', async () => {
   expect(rows).toBe(2);
   expect(cellsOf(await client().rows(tableID))).toEqual([{ a: 1 }, { a: 2 }]);
 });
+
+test.each([
+  ['a column named n', 'column-n.json', '', [{ n: 3 }, { n: 2 }, { n: 1 }]],
+  ['columns named c0 and c1', 'columns-c0-and-c1.json', '&sort=c1', [{ c1: 0, c0: 0 }, { c1: 1, c0: 2 }, { c1: 2, c0: 1 }]],
+])('Parquet of %s keeps the order', async (_what, file, sort, rows) => {
+  const created = await create(file, {}, 'application/json');
+  const response = await fetch(`${client().url}/tables/${created.json.data.tableID}/export?format=parquet${sort}`, { headers: { authorization: `Bearer ${client().token}` } });
+  expect(response.status).toBe(200);
+  expect(cellsOf(await rowsOfParquet(Buffer.from(await response.arrayBuffer())))).toEqual(rows);
+});
+
+async function rowsOfParquet(content: Buffer): Promise<Record<string, unknown>[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-parquet-'));
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    await writeFile(join(folder, 'rows.parquet'), content);
+    const connection = await instance.connect();
+    const rows = (await connection.runAndReadAll(`SELECT * FROM '${join(folder, 'rows.parquet')}'`)).getRowObjectsJson();
+    connection.closeSync();
+    return rows;
+  } finally {
+    instance.closeSync();
+    await rm(folder, { recursive: true });
+  }
+}
 
 test('a number that no double holds finds its own row only, and is refused as a parameter of SQL', async () => {
   const created = await create('big-numbers.csv');
