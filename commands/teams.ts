@@ -23,7 +23,6 @@ const newToken = named.extend({
   expiresAt: z.number().int().min(0).nullable().default(null),
   readOnly: z.boolean().default(false),
   appId: appId.nullable().default(null),
-  endsIn: z.string().max(8).nullable().default(null),
 });
 
 /** The limits of a token; absent: not limited. */
@@ -47,9 +46,9 @@ export function createToken(
   tokenId: string,
   name: string,
   hash: Buffer,
-  details: TokenDetails = {},
+  { endsIn, ...limits }: TokenDetails = {},
 ): EventOf<'TokenCreated'> {
-  return { type: 'TokenCreated', teamId, tokenId, hash: hash.toString('hex'), ...parse(newToken, { name, ...details }, invalid) };
+  return { type: 'TokenCreated', teamId, tokenId, hash: hash.toString('hex'), ...parse(newToken, { name, ...limits }, invalid), ...(endsIn !== undefined && { endsIn }) };
 }
 
 export function revokeToken(teamId: string, tokenId: string): EventOf<'TokenRevoked'> {

@@ -94,6 +94,7 @@ export class DelimitedCutter implements Cutter {
     this.#readRecords(end, true);
     const { position } = unread;
     if (ends.isOpen) this.#refuse(position, end);
+    if (ends.isComment && end - position > recordBytesMax) this.#refuse(position, end);
     if (position < end && !ends.isComment) this.#addRecord(position, end, end);
     if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
     if (this.#chunk.hasRest) {
@@ -162,6 +163,7 @@ export class DelimitedCutter implements Cutter {
     const unread = this.#unread;
     this.#looked = this.#reading!.ends.find(unread.bytes, this.#looked, end, isEnd, (textEnd, next, isComment) => {
       if (!isComment) this.#addRecord(unread.position, textEnd, next);
+      else if (textEnd - unread.position > recordBytesMax) this.#refuse(unread.position, textEnd);
       unread.position = next;
     });
   }
@@ -193,8 +195,7 @@ export class DelimitedCutter implements Cutter {
     const isSound = splitter.read(0, true);
     if (form.header === 'absent' && isSound) {
       // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have fewer cells.
-      const { header, ...rest } = this.#form;
-      this.#form = rest;
+      this.#form = { ...this.#form, header: 'present' };
       return Buffer.from(`${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`);
     }
     if (form.columns === undefined && columnsOf !== undefined && isSound) {

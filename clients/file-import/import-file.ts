@@ -48,6 +48,8 @@ export interface FileImport {
 
 export interface ImportResult extends Imported, ChunkRemarks {
   readonly rows: number;
+  /** Columns that came to be text in some chunk because of some cells, as notes name them. `readTypes` says which cells. */
+  readonly texts: readonly string[];
 }
 
 /**
@@ -103,7 +105,7 @@ interface Work {
 }
 
 /** Uploads the chunks of the file to the stash. Resolves to what the service said of them. */
-async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<ChunkRemarks> {
+async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<ChunkRemarks & Pick<ImportResult, 'texts'>> {
   const stopReading = new AbortController();
   let rows = 0;
   let bytes = 0;
@@ -117,7 +119,7 @@ async function fill({ encoding, parallel, signal, onProgress }: FileImport, work
   };
   await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
   const { notes, shortLines } = remarks.take();
-  return { shortLines, notes: [...cutter.notes ?? [], ...notes].slice(0, notesMax) };
+  return { shortLines, notes: [...cutter.notes ?? [], ...notes].slice(0, notesMax), texts: remarks.texts };
 }
 
 async function put({ stash, cutter }: Work, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {

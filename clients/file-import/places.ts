@@ -31,6 +31,12 @@ export class Places {
     return this.#rows;
   }
 
+  /** The line in which a row of the file begins, counted from 0. */
+  lineOf(row: number): number {
+    const chunk = this.#chunks.findLast(({ rowsBefore }) => rowsBefore <= row)!;
+    return lineOfRow(chunk.lines, row - chunk.rowsBefore);
+  }
+
   /**
    * The place that a message of the service is about; null if it names none.
    * @param serial of the chunk, for messages that name rows only

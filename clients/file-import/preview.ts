@@ -2,27 +2,25 @@
 import type { RowBlock } from '../../src/formats/block-writer.ts';
 import { leftOut } from '../../src/formats/delimited-header.ts';
 import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import { defaultRowLimits } from '../../src/formats/row-limits.ts';
 import { placeInRow } from '../../src/formats/row-place.ts';
+import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
 import { concatenateAll } from '../../src/values/build-profile.ts';
 import type { ColumnType } from '../../src/values/column-type.ts';
 import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-schema.ts';
 import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
 import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
-import type { Chunk, ChunkForm } from './chunk.ts';
+import { lineOfRow, type Chunk, type ChunkForm } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
-import { MalformedFile } from './malformed-file.ts';
+import { malformedRow, readingRows } from './malformed-row.ts';
 import { Places } from './places.ts';
-import { readChunk, type ChunkRows } from './read-chunk.ts';
+import { readChunk } from './read-chunk.ts';
 import type { Source } from './source.ts';
 
 const limits = { rows: 1_000, bytes: 1024 * 1024 };
 const shownRows = 20;
-/** Where a message of the service begins to say more than the row. */
-const behindRow = /^(?:rows|header)\[\d+\](?:: |\.)?/;
 
 export interface PreviewOptions {
   readonly format: Format;
@@ -44,6 +42,8 @@ export interface Preview {
   readonly rows: readonly (readonly (string | null)[])[];
   /** Of how many rows the types are: at most 1,000. */
   readonly rowsRead: number;
+  /** Columns of CSV and TSV that came to be text because of some of these cells, with the lines of the first of them, and what would help. */
+  readonly texts: readonly TextColumn[];
   /** What was made of forms that are not by the book. That a column is left out is said only of a whole file. */
   readonly notes: readonly string[];
   /** Whether these are all rows of the file. */
@@ -69,27 +69,20 @@ export async function preview(source: Source, { format, encoding, form, sheet, o
   };
 }
 
-function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'notes'> {
-  const malformed = (message: string): MalformedFile => {
-    const places = new Places();
-    const place = places.find(message, places.add(chunk), cutter.headerLine);
-    return new MalformedFile(place?.line ?? null, place === null ? message : message.replace(behindRow, ''));
-  };
-  const { blocks, remarks } = readBlocks(chunk, cutter, mode === 'dropColumns', malformed);
+function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
+  const places = new Places();
+  const serial = places.add(chunk);
+  const lineOf = (message: string): number | null => places.find(message, serial, cutter.headerLine)?.line ?? null;
+  const texts = new TextCells();
+  texts.placeOf = (row) => lineOfRow(chunk.lines, row);
+  const { blocks, remarks } = readingRows(() => readChunk(chunk, cutter, mode === 'dropColumns', texts), lineOf);
   const decided = decideSchema({
     schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
-  if ('refusal' in decided) throw malformed(decided.refusal.message);
-  return { columns: decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) })), rows: firstRows(blocks, decided.schema), notes: [...cutter.notes ?? [], ...remarks.notes] };
-}
-
-function readBlocks(chunk: Chunk, cutter: ChunkForm, dropsCells: boolean, malformed: (message: string) => MalformedFile): ChunkRows {
-  try {
-    return readChunk(chunk, cutter, dropsCells);
-  } catch (error) {
-    throw error instanceof MalformedBody ? malformed(error.message) : error;
-  }
+  if ('refusal' in decided) throw malformedRow(decided.refusal.message, lineOf(decided.refusal.message));
+  const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
+  return { columns, rows: firstRows(blocks, decided.schema), texts: texts.take(), notes: [...cutter.notes ?? [], ...remarks.notes] };
 }
 
 /** Rows as the table would have them. */

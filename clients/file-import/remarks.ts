@@ -1,15 +1,26 @@
 /** What the service said of the chunks of a file, as of one body. */
 import { leftOut } from '../../src/formats/delimited-header.ts';
 import { notesMax } from '../../src/formats/row-reader.ts';
+import { becauseOfCells } from '../../src/formats/text-cells.ts';
 import type { ChunkRemarks } from '../typescript/src/index.ts';
 
 export class FileRemarks {
   #shortLines = 0;
   readonly #notes = new Set<string>();
+  readonly #texts = new Set<string>();
 
   add({ shortLines, notes }: ChunkRemarks): void {
     this.#shortLines += shortLines;
-    for (const note of notes) this.#notes.add(note);
+    for (const note of notes) {
+      const end = note.indexOf(`: ${becauseOfCells}`);
+      if (end === -1) this.#notes.add(note);
+      else this.#texts.add(note.slice(0, end));
+    }
+  }
+
+  /** The columns that came to be text in some chunk because of some cells, as notes name them. The rows that the notes name are those of chunks. */
+  get texts(): readonly string[] {
+    return [...this.#texts];
   }
 
   /** A column that was left out of some chunks, and has values in others, is not left out. */

@@ -1,5 +1,6 @@
 /** Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them. */
 import type { RowBlock } from '../../src/formats/block-writer.ts';
+import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
 import { excerptOf } from '../../src/values/build-profile.ts';
 import { classifyCell } from '../../src/values/cell-value.ts';
 import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/values/column-type.ts';
@@ -8,6 +9,7 @@ import { classify, type Classified } from '../../src/values/json-value.ts';
 import { isAtMost } from '../../src/values/lattice.ts';
 import { holdsCells } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
+import { cellFormOf } from '../../src/values/rule.ts';
 import { lineOfRow } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { PreviewOptions } from './preview.ts';
@@ -29,13 +31,21 @@ export interface WidenedColumn {
   readonly type: ColumnType;
   /** How many cells of the file do not fit the expected type; at least one. */
   readonly cells: number;
-  readonly first: {
-    /** The line of the file in which its row begins. */
-    readonly line: number;
-    /** The cell's text, or its JSON text; at most 60 characters. */
-    readonly text: string;
-  };
+  readonly first: WidenedCell;
+  /** The second and the third. */
+  readonly next: readonly WidenedCell[];
+  /** What a person can say of CSV or TSV that makes values, or empty cells, of some of them. Empty: nothing is known. */
+  readonly help: TextColumn['help'];
 }
+
+export interface WidenedCell {
+  /** The line of the file in which its row begins. */
+  readonly line: number;
+  /** The cell's text, or its JSON text; at most 60 characters. */
+  readonly text: string;
+}
+
+const nextCells = 2;
 
 export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'signal'>;
 
@@ -49,20 +59,26 @@ export async function findWidened(
 ): Promise<WidenedColumn[]> {
   const changed = new Map(expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]));
   if (changed.size === 0) return [];
-  const found = new Map<string, Pick<WidenedColumn, 'cells' | 'first'>>();
+  const found = new Map<string, { cells: number; readonly first: WidenedCell; readonly next: WidenedCell[] }>();
+  const texts = new TextCells();
   const cutter = cutterFor(format, { form });
   for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
     let rowsBefore = 0;
     // The import has judged these rows already. It may have left cells out.
-    for (const block of readChunk(chunk, cutter, true).blocks) {
+    for (const block of readChunk(chunk, cutter, true, texts).blocks) {
       for (const { id, row, text } of misfitsOf(block, changed)) {
-        const { cells = 0, first = { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) } } = found.get(id) ?? {};
-        found.set(id, { cells: cells + 1, first });
+        const known = found.get(id);
+        const isNext = known !== undefined && known.next.length < nextCells;
+        const cell = known === undefined || isNext ? { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) } : null;
+        if (isNext) known.next.push(cell!);
+        if (known === undefined) found.set(id, { cells: 1, first: cell!, next: [] });
+        else known.cells += 1;
       }
       rowsBefore += block.profile.rows;
     }
   }
-  return [...changed.values()].filter(({ id }) => found.has(id)).map(({ id, type }) => ({ id, expected: type, type: now.get(id)!, ...found.get(id)! }));
+  const help = new Map(texts.take().map((column) => [column.id, column.help]));
+  return [...changed.values()].filter(({ id }) => found.has(id)).map(({ id, type }) => ({ id, expected: type, type: now.get(id)!, ...found.get(id)!, help: help.get(id) ?? {} }));
 }
 
 interface MisfitCell {
@@ -85,7 +101,7 @@ function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, Ex
       const column = changed.get(id);
       if (column === undefined) continue;
       const shown = token.startsWith('"') ? decodeString(token) : token;
-      if (!fits(areCells ? classifyCell(shown, allTypes) : classify(token, allTypes), column)) yield { id, row, text: shown };
+      if (!fits(areCells ? classifyCell(shown, allTypes, cellFormOf(profile.rule)) : classify(token, allTypes), column)) yield { id, row, text: shown };
     }
   }
 }

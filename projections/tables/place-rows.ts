@@ -135,13 +135,13 @@ function placeSegments(
   at: LogPlace,
 ): Placement {
   // Cached by object: most chunks of a stash share the same columns object.
-  const formOf = memoize((columns: Profile['columns']) => {
-    const form = { ...emptyProfile, columns };
+  const formOf = memoize((rule: Profile['rule']) => memoize((columns: Profile['columns']) => {
+    const form = { ...emptyProfile, columns, rule };
     return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
-  });
+  }));
   const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
     key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, rule: profile.rule, ...formOf(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
+    schemaVersion: table.schemaVersion, wrap, rule: profile.rule, ...formOf(profile.rule)(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
     segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
   }));
   const isRetained = table.retainsIds || extents.some(({ retained }) => retained !== null);

@@ -24,7 +24,7 @@ export class TablesState {
   readonly #tables: Map<string, Table>;
   readonly #schemas: PairMap<string, bigint, TableSchema>;
   readonly #extents: ExtentMap;
-  /** By table. */
+  /** By table. What was loaded is never taken back. */
   readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;

@@ -29,7 +29,7 @@ export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'T
 
 export function decideTokenCreated({ teams }: TeamStates, { data }: Event<EventOf<'TokenCreated'>>, at: LogPlace): Decision<TokenChange> {
   if (teams.team(data.teamId) === null || teams.token(data.tokenId) !== null) return apply([]);
-  const { tokenId, teamId, name, hash, expiresAt, readOnly, appId, endsIn } = data;
+  const { tokenId, teamId, name, hash, expiresAt, readOnly, appId, endsIn = null } = data;
   const token: Token = {
     id: tokenId, teamId, name, hash, created: at.version, createdAt: at.time, endsIn, expiresAt, readOnly, appId, revoked: false,
   };

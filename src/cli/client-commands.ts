@@ -1,12 +1,12 @@
 /** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
-import { skipLinesMax } from '../formats/delimited-form.ts';
+import { dateFormats, skipLinesMax } from '../formats/delimited-form.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
 import { parseExportDelimiter, parseExportFormat, parseFormat } from './file-format.ts';
-import { addColumn, parseDelimiter, parseEncoding, parseMark, parseQuote } from './import/import-flags.ts';
+import { addColumn, addType, parseDelimiter, parseEncoding, parseMark, parseNulls, parseQuote } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
@@ -23,7 +23,7 @@ export function addClientCommands(program: Command): void {
   const importing = withClientOptions(program.command('import'))
     .description('import a file of rows into a table: all of it at once, or nothing')
     .argument('<file>', 'CSV, TSV, JSON (an array of objects), NDJSON or a workbook of Excel, as its name says, also .gz and .zst; - is stdin');
-  withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name')
+  withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name', ({ showTypes }) => showTypes === undefined)
     .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
     .option('--overwrite', 'put the rows in the place of all that the table has')
     .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)
@@ -39,13 +39,18 @@ export function addClientCommands(program: Command): void {
     .option('--comment <character>', 'what lines begin with that are no rows, such as #', parseMark)
     .option('--rename-duplicates', 'of columns with one name the second becomes <name>_2')
     .option('--column <name=id>', 'which column of the table a column of the file goes to; for each of them; else by ID or display name', addColumn)
+    .option('--null <texts>', 'texts of cells that are empty, with commas between them, such as NA,NULL; quoted cells are not', parseNulls)
+    .addOption(new Option('--decimal <mark>', 'the mark before the fraction of numbers; thousands may be separated by blanks, apostrophes or the other mark').choices(['.', ',']))
+    .addOption(new Option('--date-format <order>', 'how dates are written, besides YYYY-MM-DD; a time may follow').choices(dateFormats))
+    .option('--type <id=type>', 'the type of a column, such as zip=string; for each of them; else it is inferred', addType)
+    .option('--show-types', 'write what would be inferred from the file, and which cells are in the way; import nothing')
     .option('--sheet <name>', 'the sheet of a workbook; else the first that is not hidden')
     .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')
     .action(async (file: string, flags: ImportFlags) => {
-      const { runImport } = await import('./import/import-command.ts');
-      await runImport(file, flags);
+      const { runImport, runShowTypes } = await import('./import/import-command.ts');
+      await (flags.showTypes ? runShowTypes : runImport)(file, flags);
     });
   withClientOptions(program.command('export'))
     .description('write the rows of a table to stdout or into a file')

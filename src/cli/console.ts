@@ -1,5 +1,5 @@
 /** Output of the command line: results on stdout, messages on stderr. */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command, type OptionValues } from 'commander';
 import { pino, type Logger } from 'pino';
 
 /** Warnings and worse, on stderr. */
@@ -23,10 +23,10 @@ export async function writeTable(heading: readonly string[], lines: readonly (re
 }
 
 /** Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a misspelt option. */
-export function withRequiredOption(command: Command, flags: string, description: string): Command {
+export function withRequiredOption(command: Command, flags: string, description: string, isNeeded: (values: OptionValues) => boolean = () => true): Command {
   const option = new Option(flags, description);
   return command.addOption(option).hook('preAction', () => {
-    if (command.getOptionValue(option.attributeName()) === undefined) command.error(`error: required option '${flags}' not specified`);
+    if (command.getOptionValue(option.attributeName()) === undefined && isNeeded(command.opts())) command.error(`error: required option '${flags}' not specified`);
   });
 }
 

@@ -17,7 +17,7 @@ export const teamPlanSet = defineEvent({
   },
 });
 
-/** Logs written before tokens had limits: their tokens never expire, and cover the whole team. Their last characters were noted later still. */
+/** Logs written before tokens had limits: their tokens never expire, and cover the whole team. */
 export const tokenCreated = defineEvent({
   type: 'TokenCreated', language: 1,
   fields: {
@@ -32,8 +32,8 @@ export const tokenCreated = defineEvent({
     readOnly: json<boolean>({ absent: false }),
     /** The only app that the token grants access to; null: the whole team. */
     appId: json<string | null>({ absent: null }),
-    /** The last characters of the token (src/security/access-token.ts); null: not known. */
-    endsIn: json<string | null>({ absent: null }),
+    /** The last characters of the token (src/security/access-token.ts); absent: not known, because an earlier version made it. */
+    endsIn: optional(json<string>()),
   },
 });
 

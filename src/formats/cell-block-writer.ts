@@ -5,6 +5,7 @@ import { CellProfiler } from './cell-profiler.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { RowIds } from './row-ids.ts';
 import type { RowLimits } from './row-limits.ts';
+import type { Rule } from '../values/rule.ts';
 
 /**
  * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in the block
@@ -19,11 +20,11 @@ export class CellBlockWriter {
   #bytesMax = 0;
   #wroteBlock = false;
 
-  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean, counts: boolean) {
+  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean, counts: boolean, rule: Rule) {
     this.#header = header;
     this.#limits = limits;
     this.#ids = retainIds ? new RowIds() : null;
-    this.#profiler = new CellProfiler(header, counts);
+    this.#profiler = new CellProfiler(header, counts, rule);
     this.#profiler.nameAll();
   }
 

@@ -2,11 +2,13 @@
 import { ProfileBuilder, isMisfit } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
-import { typeSet } from '../values/column-type.ts';
+import { typeSet, type ColumnType } from '../values/column-type.ts';
+import { cellFormOf, type CellForm, type Rule } from '../values/rule.ts';
 import { storedAs } from '../values/profile.ts';
 import type { Profile } from '../values/profile.ts';
 import { isSettledForStrings } from '../values/string-types.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
+import type { ColumnWatch } from './text-cells.ts';
 
 /** Types that every cell fits. */
 const everyCellTypes = typeSet('string', 'markdown');
@@ -14,16 +16,22 @@ const everyCellTypes = typeSet('string', 'markdown');
 export class CellProfiler {
   readonly #header: DelimitedHeader;
   readonly #counts: boolean;
+  readonly #rule: Rule;
+  readonly #form: CellForm;
   #builder: ProfileBuilder;
   /** The columns of the current block. */
   #columns: CellColumn[] = [];
   #rows = 0;
+  /** In earlier blocks. */
+  #rowsBefore = 0;
   #dropped = 0;
 
-  /** `counts`: whether it counts cells by what they fit. */
-  constructor(header: DelimitedHeader, counts: boolean) {
+  /** `counts`: whether it counts cells by what they fit; `rule`: by which rule they fit, and how they are written. */
+  constructor(header: DelimitedHeader, counts: boolean, rule: Rule) {
     this.#header = header;
     this.#counts = counts;
+    this.#rule = rule;
+    this.#form = cellFormOf(rule);
     this.#builder = new ProfileBuilder(counts);
   }
 
@@ -39,8 +47,9 @@ export class CellProfiler {
     const { columns } = this.#header;
     for (let position = 0; position < cells.length; position += 1) {
       const column = columns[position]!;
-      if (column === null || column.settled || cells[position] === '') continue;
-      this.#addCell(column, cells[position]!);
+      if (column === null || cells[position] === '') continue;
+      if (!column.settled) this.#addCell(column, cells[position]!);
+      else if (column.watch !== null) this.#watch(column, column.watch, cells[position]!, null);
     }
     this.#rows += 1;
     this.#dropped += dropped;
@@ -50,29 +59,37 @@ export class CellProfiler {
   take(bytes: number, rowBytesMax: number): Profile {
     const order = new Map(this.#columns.map((column) => [column.id, column.index]));
     for (const column of this.#columns) {
-      column.growing!.stored = storedBits(column.growing!);
+      column.growing!.stored = storedBits(column.growing!) | (column.given === null ? 0 : storedAs.givenType);
       column.growing = null;
       column.settled = false;
     }
     const profile = this.#builder.build(this.#rows, bytes, rowBytesMax, this.#dropped);
     this.#builder = new ProfileBuilder(this.#counts);
     this.#columns = [];
+    this.#rowsBefore += this.#rows;
     this.#rows = 0;
     this.#dropped = 0;
-    return { ...profile, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
+    return { ...profile, rule: this.#rule, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
   }
 
   #grow(column: CellColumn): GrowingColumn {
     column.growing = this.#builder.column(column.id, this.#rows, column.position);
+    column.growing.natural = column.given;
     column.isThere = true;
     this.#columns.push(column);
     return column.growing;
   }
 
+  #watch(column: CellColumn, watch: ColumnWatch, text: string, natural: ColumnType | null): void {
+    watch.add(text, this.#rowsBefore + this.#rows, natural);
+    if (watch.isSettled) column.watch = null;
+  }
+
   #addCell(column: CellColumn, text: string): void {
     const growing = column.growing ?? this.#grow(column);
-    const { fits, natural, stored } = classifyCell(text, this.#builder.candidates(growing));
-    this.#builder.add(growing, this.#rows, column.position, fits, natural, stored, () => JSON.stringify(text));
+    const { fits, natural, stored } = classifyCell(text, this.#builder.candidates(growing), this.#form);
+    this.#builder.add(growing, this.#rows, column.position, fits, column.given === null ? natural : null, stored, () => JSON.stringify(text));
+    if (column.watch !== null) this.#watch(column, column.watch, text, natural);
     column.settled = !this.#counts && isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
   }
 }

@@ -1,5 +1,5 @@
 /** The forms of CSV and TSV that a person can name: how lines and cells are written, and what their texts mean (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
-import type { ColumnType } from '../values/column-type.ts';
+import { isArrayType, itemKind, type ColumnType } from '../values/column-type.ts';
 
 /** The orders of day, month and year that a file may write dates in. A time may follow. */
 export const dateFormats = ['d.m.y', 'd/m/y', 'm/d/y'] as const;
@@ -42,7 +42,13 @@ export function formParameters(form: DelimitedForm): Record<string, string> {
   const texts = Object.entries(form).flatMap(([name, value]: [string, unknown]): [string, string][] => {
     if (value === undefined || value === false) return [];
     if (Array.isArray(value)) return [[name, value.join(',')]];
+    if (name === 'types') return [[name, JSON.stringify(Object.fromEntries(Object.entries(form.types!).map(([id, type]) => [id, spelledType(type)])))]];
     return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
   });
   return Object.fromEntries(texts);
+}
+
+/** A type as requests write it. */
+function spelledType(type: ColumnType): unknown {
+  return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
 }

@@ -1,10 +1,12 @@
 /** The first line of CSV and TSV, which names the columns (spec 4.2, decisions 2 and 6). */
 import type { GrowingColumn } from '../values/build-profile.ts';
+import type { ColumnType } from '../values/column-type.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
 import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from './malformed-body.ts';
 import type { RowLimits } from './row-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
+import type { ColumnWatch } from './text-cells.ts';
 import { rowIdKey } from './row-scanner.ts';
 
 /** A column of a header, with its state while a block grows. */
@@ -23,6 +25,8 @@ export class CellColumn {
   growing: GrowingColumn | null = null;
   /** Whether further cells cannot change the profile. */
   settled = false;
+  /** Looks at its cells for a remark; null: no longer, or not at all. */
+  watch: ColumnWatch | null = null;
   /** Whether the header left its cell empty. */
   readonly isUnnamed: boolean;
   /** Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a name. */
@@ -30,8 +34,12 @@ export class CellColumn {
   /** Whether a row has a value for it, or the first block names it. */
   isThere = false;
 
-  constructor(id: string, position: number, index: number, isUnnamed: boolean, isOptional: boolean) {
+  /** Its type, if the request said it. */
+  readonly given: ColumnType | null;
+
+  constructor(id: string, position: number, index: number, isUnnamed: boolean, isOptional: boolean, given: ColumnType | null) {
     this.id = id;
+    this.given = given;
     this.isUnnamed = isUnnamed;
     this.isOptional = isOptional;
     this.position = position;
@@ -63,7 +71,7 @@ export interface DelimitedHeader {
  * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody for an ID that is too long
  */
-export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns }: DelimitedForm): DelimitedHeader {
+export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm): DelimitedHeader {
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const written = cells.map((cell) => Buffer.from(cell).toString());
   const idOf = idsByName(known, given);
@@ -87,7 +95,7 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
   const order = new Map(known.map((id, index) => [id, index]));
   const namedEnd = cells.findLastIndex((cell) => cell !== '') + 1;
   const columns = ids.map((id, position) => {
-    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd);
+    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd, Object.hasOwn(types, id) ? types[id]! : null);
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
   const renormalized = [...names.keys()].filter((position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!));

@@ -26,6 +26,8 @@ export interface RecordsOptions {
   readonly dialect: Dialect;
   /** Whether U+0000 is no mistake. Asked before each record. */
   readonly allowsZero: () => boolean;
+  /** A comment of more bytes is left unread, as a record would be that is too long. */
+  readonly commentBytesMax: number;
   /** Whether the text ends the body; else it ends with a line end, and a record that continues behind it is left unread. */
   readonly isLast: boolean;
 }
@@ -38,7 +40,7 @@ export interface RecordsRead {
 }
 
 /** Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines and comments are skipped. */
-export function readRecords(bytes: Buffer, { dialect, allowsZero, isLast }: RecordsOptions, visit: (record: DelimitedRecord) => void): RecordsRead {
+export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMax, isLast }: RecordsOptions, visit: (record: DelimitedRecord) => void): RecordsRead {
   const text = bytes.toString();
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
@@ -49,10 +51,11 @@ export function readRecords(bytes: Buffer, { dialect, allowsZero, isLast }: Reco
     const start = position;
     const { end, next, cells, quoted } = splitter;
     if (next === end && !isLast) break;
-    position = next;
-    if (!splitter.isRecord) continue;
     const record = text.slice(start, end);
-    visit({ text: record, bytes: isAscii ? record.length : Buffer.byteLength(record), cells, quoted, clean: allClean || isClean(record, special) });
+    const recordBytes = isAscii ? record.length : Buffer.byteLength(record);
+    if (!splitter.isRecord && recordBytes > commentBytesMax) break;
+    position = next;
+    if (splitter.isRecord) visit({ text: record, bytes: recordBytes, cells, quoted, clean: allClean || isClean(record, special) });
   }
   return { rest: text.slice(position), sawBlanks: splitter.sawBlanks };
 }
@@ -61,10 +64,10 @@ const specialBytesKnown = new Map<string, Uint8Array>();
 
 /**
  * By byte: 1 if JSON escapes it, so that its record is not clean; 2 for the carriage return, unless a line feed follows. An unquoted
- * cell never holds the delimiter.
+ * cell never holds the delimiter, and a record with quoted cells is not clean because of the quotes, if JSON escapes those.
  */
-function specialBytes({ delimiter }: Dialect): Uint8Array {
-  const isControl = delimiter < ' ';
+function specialBytes({ delimiter, quote }: Dialect): Uint8Array {
+  const isControl = delimiter < ' ' && (quote === null || quote === '"');
   const key = isControl ? delimiter : '';
   const known = specialBytesKnown.get(key);
   if (known !== undefined) return known;

@@ -1,5 +1,6 @@
 /** CSV (RFC 4180) and TSV bodies as streams of row blocks, in bounded memory (spec 4.2, decisions 2 and 6). */
 import { isUtf8 } from 'node:buffer';
+import { cellFormOf, ruleOfCells } from '../values/rule.ts';
 import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
@@ -11,6 +12,7 @@ import type { DelimitedRecord, Delimiter } from './delimited-records.ts';
 import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from './dialect.ts';
 import { backslash, blank, quote } from './json-scanner.ts';
 import { MalformedBody, invalidUtf8 } from './malformed-body.ts';
+import { emptyOf } from './null-texts.ts';
 import { firstMistake, type Mistake } from './record-splitter.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
@@ -18,6 +20,7 @@ import { placeInRow } from './row-place.ts';
 import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
 import { SkippedLines } from './skipped-lines.ts';
+import type { TextCells } from './text-cells.ts';
 
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
@@ -40,6 +43,8 @@ export interface DelimitedRowReaderOptions {
   readonly retainIds?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Watches the columns whose types are inferred: all that are not known, and of which the form says no type. */
+  readonly texts?: TextCells | undefined;
 }
 
 /** The state once the header has been read. */
@@ -56,11 +61,14 @@ interface Body {
 export class DelimitedRowReader implements RowReader {
   #dialect: Dialect;
   readonly #form: DelimitedForm;
+  /** The texts of cells that are empty, unless they are quoted. */
+  readonly #nulls: ReadonlySet<string>;
   readonly #skipped: SkippedLines;
   readonly #known: readonly string[];
   readonly #limits: RowLimits;
   readonly #retainIds: boolean;
   readonly #dropsCells: boolean;
+  readonly #texts: TextCells | undefined;
   /** Null until the header has been read. */
   #body: Body | null = null;
   #rows = 0;
@@ -87,14 +95,16 @@ export class DelimitedRowReader implements RowReader {
   /** Whether a limit ended the reading. */
   #isCut = false;
 
-  constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false }: DelimitedRowReaderOptions) {
+  constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false, texts }: DelimitedRowReaderOptions) {
     this.#dialect = dialectOf(form, delimiter);
     this.#form = form;
+    this.#nulls = new Set(form.null);
     this.#skipped = new SkippedLines(form.skipLines ?? 0);
     this.#known = columns;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#retainIds = retainIds;
     this.#dropsCells = dropsCells;
+    this.#texts = texts;
   }
 
   get refusal(): RowsRefusal | null {
@@ -279,7 +289,7 @@ export class DelimitedRowReader implements RowReader {
   #readText(end: number, isLast: boolean): void {
     if (end <= this.#position) return;
     const bytes = this.#bytes.subarray(this.#position, end);
-    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, isLast }, (record) => this.#readRecord(record));
+    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast }, (record) => this.#readRecord(record));
     this.#leftOutBlanks ||= sawBlanks;
     this.#position = end - Buffer.byteLength(rest);
     if (rest === '') return;
@@ -290,17 +300,20 @@ export class DelimitedRowReader implements RowReader {
     if (mistake !== null && (isLast || !mistake.isOpen)) this.#refuse(mistake);
   }
 
-  #readRecord(record: DelimitedRecord): void {
+  #readRecord(received: DelimitedRecord): void {
+    let record = received;
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
-      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells) : null;
+      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
       this.#body = { header, writer };
+      this.#watch(header);
       this.#refusal = header.refusal;
       if (!isAbsent) return;
     }
     const { header, writer } = this.#body;
+    if (this.#nulls.size > 0) record = emptyOf(record, this.#nulls);
     if (record.cells.length > header.ids.length) {
       throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
     }
@@ -314,6 +327,16 @@ export class DelimitedRowReader implements RowReader {
     const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);
     if (full !== null) this.#blocks.push(full);
     this.#rows += 1;
+  }
+
+  #watch({ columns }: DelimitedHeader): void {
+    const texts = this.#texts;
+    if (texts === undefined) return;
+    const form = cellFormOf(ruleOfCells(this.#form));
+    const known = new Set(this.#known);
+    for (const column of columns) {
+      if (column !== null && column.given === null && !known.has(column.id)) column.watch = texts.column(column.id, form);
+    }
   }
 
   /** An upper bound for the bytes of the row's body: the bytes received, plus keys and escapes. */

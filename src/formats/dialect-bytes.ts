@@ -2,14 +2,14 @@
 import { blanksMax, type Dialect } from './dialect.ts';
 
 export interface DialectBytes {
-  readonly delimiter: Uint8Array;
-  readonly quote: Uint8Array | null;
-  readonly escape: Uint8Array | null;
-  readonly comment: Uint8Array | null;
+  readonly delimiter: Buffer;
+  readonly quote: Buffer | null;
+  readonly escape: Buffer | null;
+  readonly comment: Buffer | null;
 }
 
 export function bytesOfDialect({ delimiter, quote, escape, comment }: Dialect): DialectBytes {
-  const bytesOf = (mark: string | null): Uint8Array | null => (mark === null ? null : Buffer.from(mark));
+  const bytesOf = (mark: string | null): Buffer | null => (mark === null ? null : Buffer.from(mark));
   return { delimiter: Buffer.from(delimiter), quote: bytesOf(quote), escape: bytesOf(escape), comment: bytesOf(comment) };
 }
 

@@ -42,8 +42,12 @@ export function shortenCells(bytes: Buffer, start: number, end: number, dialect:
     const next = Math.min(end, behind + (isFirst ? 1 : delimiter.length));
     keep(cell, text);
     const kept = to;
-    if (stop - text - pairs > cellBytesMax || (bytes[text] === 0 && stop > text)) {
-      const rest = stop === end ? restOf(bytes, text, pending) : stop;
+    const rest = stop === end ? restOf(bytes, text, pending) : stop;
+    // A mistake is left for whoever reads the record.
+    const isMistaken = !isQuoted && !dialect.lenient && quote !== null && bytes.subarray(text, stop).includes(quote);
+    if (isMistaken) {
+      keep(text, next);
+    } else if (rest - text - pairs > cellBytesMax || (bytes[text] === 0 && rest > text)) {
       requireUtf8(bytes, text, rest);
       bytes[to] = 0;
       to += 1;
@@ -51,7 +55,7 @@ export function shortenCells(bytes: Buffer, start: number, end: number, dialect:
     } else {
       keep(text, next);
     }
-    if (stop === end) return { end: to, open: to - kept };
+    if (stop === end) return { end: to, open: isMistaken ? 0 : to - kept };
     cell = next;
   }
   return { end: to, open: 0 };

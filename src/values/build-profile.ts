@@ -4,7 +4,7 @@ import type { ColumnType, TypeSet } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
 import type { CellCount, ColumnProfile, Misfit, Place, Profile } from './profile.ts';
 import { storedAs } from './profile.ts';
-import { currentRule } from './rule.ts';
+import { currentRule, joinedRule } from './rule.ts';
 import type { Rule } from './rule.ts';
 import { isSettledForStrings, naturalOfString, stringTypes } from './string-types.ts';
 
@@ -154,7 +154,7 @@ export class ProfileChain {
     this.#rows += rows;
     this.#bytes += bytes;
     this.#rowBytesMax = Math.max(this.#rowBytesMax, rowBytesMax);
-    if (rule < this.#rule) this.#rule = rule;
+    this.#rule = joinedRule(this.#rule, rule);
     if (dropped !== undefined) this.#dropped = (this.#dropped ?? 0) + dropped;
     else this.#isUncounted ||= isUncounted === true || columns.length > 0;
   }
@@ -192,11 +192,18 @@ function joined(a: ColumnProfile, b: ColumnProfile): ColumnProfile {
   return {
     id: a.id,
     first: a.first,
-    natural: boundOfKnown(a.natural, b.natural),
+    natural: joinedNatural(a, b),
     stored: a.stored | b.stored,
     misfits: fresh.length === 0 ? a.misfits : [...a.misfits, ...fresh],
     ...(a.counts && b.counts ? { counts: addedCounts(a.counts, b.counts) } : {}),
   };
+}
+
+/** A type that a request said is stronger than one that its values have. */
+function joinedNatural(a: ColumnProfile, b: ColumnProfile): ColumnType | null {
+  const isGiven = a.stored & storedAs.givenType;
+  if (isGiven !== (b.stored & storedAs.givenType)) return (isGiven === 0 ? b : a).natural;
+  return boundOfKnown(a.natural, b.natural);
 }
 
 function addedCounts(a: readonly CellCount[], b: readonly CellCount[]): CellCount[] {

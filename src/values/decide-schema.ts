@@ -128,6 +128,11 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
     const refuse = isReservedColumnId(column.id) ? reservedRefusal : takesNewColumns ? undefined : unknownRefusal;
     if (refuse) return { ...column.first, refusal: () => refuse(place(column.first, column.id), column.id) };
   }
+  const given = (column.stored & storedAs.givenType) === 0 ? null : column.natural;
+  if (known !== undefined && given !== null && given !== currentType(known)) {
+    const reason = `the request says that the column has the type ${given}, but it has the type ${currentType(known)}`;
+    return { ...column.first, refusal: () => ({ type: 'column_has_invalid_value', message: `${place(column.first, column.id)}: ${reason}` }) };
+  }
   if (mode === 'dropColumns') return undefined;
 
   const type = takesNewColumns ? widestType(column, known) : currentType(known!);

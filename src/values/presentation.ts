@@ -10,8 +10,8 @@ import { decodeString } from './json-text.ts';
 import { storedAs } from './profile.ts';
 import type { ColumnProfile, Profile } from './profile.ts';
 import { eachCell } from './row-text.ts';
-import { fitsBy } from './rule.ts';
-import type { Rule } from './rule.ts';
+import { cellFormOf, fitsBy } from './rule.ts';
+import type { CellForm, Rule } from './rule.ts';
 import { stringLikeTypes } from './string-types.ts';
 import { columnPlaces, typeAt } from './table-schema.ts';
 import type { SchemaColumn, TableSchema } from './table-schema.ts';
@@ -142,17 +142,17 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   };
   if (stored === 'presented') return widen;
   const isCell = stored === 'cells';
-  const fit = isCell ? fitStoredCell : fitToken;
+  const cells = cellFormOf(rule);
   return (token) => {
-    const fitted = fit(token, decided, wrap);
+    const fitted = isCell ? fitStoredCell(token, decided, wrap, cells) : fitToken(token, decided, wrap);
     return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided) ? undefined : widen(fitted);
   };
 }
 
 /** A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text. */
-function fitStoredCell(token: string, type: ColumnType, wrap: boolean): string | undefined {
-  if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap);
-  return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap);
+function fitStoredCell(token: string, type: ColumnType, wrap: boolean, form: CellForm): string | undefined {
+  if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap, form);
+  return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap, form);
 }
 
 /** The text of a stored cell. */
@@ -166,6 +166,8 @@ function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {
 
 const anyArray =
   storedAs.emptyArray | storedAs.stringArray | storedAs.numberArray | storedAs.booleanArray | storedAs.otherArray;
+/** Bits of `storedAs` that are no kinds of values. */
+const noKinds = storedAs.cell | storedAs.givenType;
 const anything = storedAs.string | storedAs.number | storedAs.boolean | anyArray | storedAs.object;
 
 /** Whether rows with this profile came as cells. All rows of one block have the same form. */
@@ -193,15 +195,15 @@ export function isPlain(profile: Profile, schema: TableSchema, version: bigint):
   let last = -1;
   for (const values of profile.columns) {
     // A column with only nulls or empty cells is in no body.
-    if ((values.stored & ~storedAs.cell) === 0) continue;
+    if ((values.stored & ~noKinds) === 0) continue;
     const place = places.get(values.id);
-    if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version)) return false;
+    if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version, profile.rule)) return false;
     last = place;
   }
   return true;
 }
 
-function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: bigint): boolean {
+function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: bigint, rule: Rule): boolean {
   const decided = typeAt(column, version);
   if (decided === undefined) return false;
   const bit = typeBit(decided);
@@ -209,6 +211,8 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   const isCell = (values.stored & storedAs.cell) !== 0;
   // In a `json` column, the string that stores a cell is the text of some other JSON value.
   if (isCell && decided === 'json' && (values.stored & storedAs.string) !== 0) return false;
-  const kinds = values.stored & ~storedAs.cell;
+  // Dates may be in the format of their file.
+  if (isCell && (decided === 'date' || decided === 'dateTime') && cellFormOf(rule).dateFormat !== null) return false;
+  const kinds = values.stored & ~noKinds;
   return [decided, ...typesAfter(column, version)].every((type) => (kinds & ~plainKinds(type)) === 0);
 }

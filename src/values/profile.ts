@@ -42,6 +42,8 @@ export const storedAs = {
   cell: 512,
   /** Beside the bit of a number, an array or an object: it is, or holds, an integer that a double cannot hold. No type presents that unchanged. */
   bigInteger: 1024,
+  /** No kind: the request said the column's type, which is its `natural` one. */
+  givenType: 2048,
 } as const;
 
 /** How many cells fit exactly these types. */
@@ -53,7 +55,7 @@ export interface ColumnProfile {
   readonly first: Place;
   /**
    * The least upper bound of the natural types of its values, except empty arrays (see `storedAs`) and values that fit no type.
-   * Null if no value remains.
+   * Null if no value remains. If the request said the column's type, it is that.
    */
   readonly natural: ColumnType | null;
   /** Bits of `storedAs`. */
@@ -72,7 +74,7 @@ export interface Profile {
   readonly rowBytesMax: number;
   /** In the column order of bodies; `first` gives the order of appearance. */
   readonly columns: readonly ColumnProfile[];
-  /** By which rule values fit here. Of several parts that of the earliest. */
+  /** By which rule values fit here, and how cells are written. Of several parts see `joinedRule`. */
   readonly rule: Rule;
   /**
    * How many cells were left out while the rows were read, because no row may hold them. Only of rows that came with `dropColumns`: the

@@ -89,9 +89,14 @@ export function isExtendedDateTime(text: string): boolean {
   return isDayAndTime(text, 'T');
 }
 
-/** The same, or with a blank for the `T`, or the basic form, like `20240301T100000Z`. */
+/** The same, or with a blank for the `T`. */
+export function isSpelledDateTime(text: string): boolean {
+  return isDayAndTime(text, 'T') || isDayAndTime(text, ' ');
+}
+
+/** The same, or the basic form, like `20240301T100000Z`. */
 export function isDateTime(text: string): boolean {
-  return isDayAndTime(text, 'T') || isDayAndTime(text, ' ') || isBasicDateTime(text);
+  return isSpelledDateTime(text) || isBasicDateTime(text);
 }
 
 function isDayAndTime(text: string, between: 'T' | ' '): boolean {

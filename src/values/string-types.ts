@@ -2,7 +2,7 @@
 import { typeBit, typeSet } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
 import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './scan-text.ts';
-import { isDate, isDateTime, isDuration, isExtendedDateTime, isTime } from './scan-time.ts';
+import { isDate, isDateTime, isDuration, isSpelledDateTime, isTime } from './scan-time.ts';
 
 /** Types that every string fits. */
 const everyString = typeSet('string', 'markdown', 'json');
@@ -34,9 +34,9 @@ export function stringTypes(text: string, candidates: TypeSet): TypeSet {
   return fits;
 }
 
-/** The natural type of a string. Of moments only those in the extended form have one: other texts stay what they were inferred to be. */
+/** The natural type of a string. Of moments those in the basic form have none. */
 export function naturalOfString(text: string): Extract<ScalarKind, 'date' | 'dateTime' | 'string'> {
-  if (!isExtendedDateTime(text)) return 'string';
+  if (!isSpelledDateTime(text)) return 'string';
   return isDate(text) ? 'date' : 'dateTime';
 }
 

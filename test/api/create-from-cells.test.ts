@@ -1,11 +1,15 @@
 /** CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is malformed in any request. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { csv, ndjson, tsv } from '../support/media-types.ts';
 import { newStashId } from '../support/stashes.ts';
-import { cellsOf, createTable, leavingUnchanged, unknownTableId } from '../support/tables.ts';
+import { arrayOf, cellsOf, createTable, leavingUnchanged, unknownTableId } from '../support/tables.ts';
 
 const { client } = useApi();
 const malformed = '400 request_validation_error';
@@ -18,6 +22,30 @@ async function rowsOf(answer: Answer): Promise<Record<string, unknown>[]> {
   const rows = await client().rows(answer.json.data.tableID);
   expect(rows.map((row) => row['$rowID'])).toEqual(answer.json.data.rowIDs);
   return cellsOf(rows);
+}
+
+async function typesOf(answer: Answer): Promise<Record<string, unknown>> {
+  const { columns } = (await client().get(`/tables/${answer.json.data.tableID}`)).json.data.schema;
+  return Object.fromEntries(columns.map(({ id, type }: { id: string; type: unknown }) => [id, type]));
+}
+
+/** The first three columns of a table behind the row ID, as a reader of Parquet has them. */
+async function parquetOf(tableId: string): Promise<unknown[]> {
+  const response = await fetch(`${client().url}/tables/${tableId}/export?format=parquet&fields=Land,Betrag,Tag`, { headers: { authorization: `Bearer ${client().token}` } });
+  const folder = await mkdtemp(join(tmpdir(), 'tablog-parquet-'));
+  const instance = await DuckDBInstance.create(':memory:');
+  try {
+    await writeFile(join(folder, 'rows.parquet'), Buffer.from(await response.arrayBuffer()));
+    const connection = await instance.connect();
+    const { columnNames } = (await connection.runAndReadAll(`SELECT * FROM '${join(folder, 'rows.parquet')}'`)).columnNamesAndTypesJson() as { columnNames: string[] };
+    expect(columnNames).toEqual(['$rowID', 'Land', 'Betrag', 'Tag']);
+    const result = await connection.runAndReadAll(`SELECT Land, Betrag, Tag FROM '${join(folder, 'rows.parquet')}'`);
+    connection.closeSync();
+    return result.getRowsJson();
+  } finally {
+    instance.closeSync();
+    await rm(folder, { recursive: true });
+  }
 }
 
 describe('creating a table', () => {
@@ -73,6 +101,12 @@ describe('creating a table', () => {
   });
 
   test.each([
+    ['null=', 'a\n', csv, 'query.null: must not be empty'],
+    [`null=${'x'.repeat(257)}`, 'a\n', csv, 'query.null'],
+    ['decimal=;', 'a\n', csv, 'query.decimal: '],
+    ['dateFormat=y-m-d', 'a\n', csv, 'query.dateFormat: '],
+    ['types={"a":"text"}', 'a\n', csv, 'query.types: a: must be a type'],
+    ['decimal=,', '[{"a":1}]', { 'content-type': 'application/json' }, 'query.decimal: applies to CSV and TSV only.'],
     ['header=no', 'a\n', csv, 'query.header: '],
     ['columns=[]', 'a\n', csv, 'query.columns: '],
     ['columns={"a":1}', 'a\n', csv, 'query.columns: a: '],
@@ -92,6 +126,98 @@ describe('creating a table', () => {
   ])('the form %s of a body %j is refused', async (query, body, headers, message) => {
     const answer = await create(body, `name=n&${query}`, headers);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([malformed, expect.stringContaining(message)]);
+  });
+
+  test('of numbers and moments as people write them', async () => {
+    expect(await rowsOf(await create('a,b\n.5,5.\n-.25,+3\n'))).toEqual([{ a: 0.5, b: 5 }, { a: -0.25, b: 3 }]);
+    const moments = await create('at\n2024-03-01 10:00:00\n2024-03-02 11:30:00\n');
+    expect(await rowsOf(moments)).toEqual([{ at: '2024-03-01 10:00:00' }, { at: '2024-03-02 11:30:00' }]);
+    expect(await typesOf(moments)).toEqual({ at: 'dateTime' });
+  });
+
+  test('of cells that mean nothing', async () => {
+    const created = await create('id,age,score\n1,NA,NULL\n2,35,4.5\n', 'name=n&null=NA,NULL');
+    expect(await rowsOf(created)).toEqual([{ id: 1 }, { id: 2, age: 35, score: 4.5 }]);
+    expect(await typesOf(created)).toEqual({ id: 'number', age: 'number', score: 'number' });
+    expect(await rowsOf(await create('a,b\n"NA",-\n', 'name=n&null=NA&null=-'))).toEqual([{ a: 'NA' }]);
+  });
+
+  test('the answer says which columns came to be text because of some cells, if the types of columns are inferred', async () => {
+    const body = 'age,n\n1,1\nNA,2\n3,x\n';
+    const notes = 'age: text because of 1 of 3 cells, such as NA in row 2 - null=NA would help; n: text because of 1 of 3 cells, such as x in row 3';
+    const created = await create(body);
+    expect([created, await client().put('/stashes/texts/1', body, csv)].map((answer) => answer.headers.get('tablog-notes'))).toEqual([notes, notes]);
+    const path = `/tables/${created.json.data.tableID}/rows`;
+    const added = [await client().post(path, body, csv), await client().post(`${path}?onSchemaError=updateSchema`, `new,${body.replaceAll('\n', '\n1,')}`.slice(0, -2), csv)];
+    expect(added.map((answer) => [answer.status, answer.headers.get('tablog-notes')])).toEqual([[201, null], [201, null]]);
+    const other = await client().post(`${path}?onSchemaError=updateSchema`, 'other,age\n1,1\n2,2\n-,3\n', csv);
+    expect(other.headers.get('tablog-notes')).toBe('other: text because of 1 of 3 cells, such as - in row 3 - null=- would help');
+  });
+
+  test('of columns whose types the request says', async () => {
+    const types = encodeURIComponent(JSON.stringify({ zip: 'string', site: { kind: 'array', items: { kind: 'url' } }, none: 'date', absent: 'number' }));
+    const created = await create('zip,n,site,none\n8001,1,"[""a:b""]",\n', `name=n&types=${types}`);
+    expect(await rowsOf(created)).toEqual([{ zip: '8001', n: 1, site: ['a:b'] }]);
+    expect(await typesOf(created)).toEqual({ zip: 'string', n: 'number', site: arrayOf('uri'), none: 'date' });
+    const path = `/tables/${created.json.data.tableID}/rows`;
+    const misfit = await create('a\n1\nx\n', `name=n&types=${encodeURIComponent('{"a":"number"}')}`);
+    expect([outcomeOf(misfit), misfit.json.error.message]).toEqual(['422 column_has_invalid_value', 'rows[1].a: "x" does not fit the column\'s type number']);
+    const other = await client().post(`${path}?onSchemaError=updateSchema&types=${encodeURIComponent('{"zip":"number"}')}`, 'zip\n1\n', csv);
+    expect([outcomeOf(other), other.json.error.message]).toEqual(
+      ['422 column_has_invalid_value', 'rows[0].zip: the request says that the column has the type number, but it has the type string']);
+    expect(outcomeOf(await client().post(`${path}?onSchemaError=updateSchema&types=${encodeURIComponent('{"new":"string"}')}`, 'new\n1\n', csv))).toBe('201');
+    expect(cellsOf(await client().rows(created.json.data.tableID))[1]).toEqual({ new: '1' });
+  });
+
+  test('of semicolons, a decimal comma and the day first', async () => {
+    const created = await create('Land;Betrag;Tag\nCH;1.234,50;31.12.2024\n', 'name=n&delimiter=;&decimal=,&dateFormat=d.m.y');
+    expect(await rowsOf(created)).toEqual([{ Land: 'CH', Betrag: 1234.5, Tag: '2024-12-31' }]);
+    expect(await typesOf(created)).toEqual({ Land: 'string', Betrag: 'number', Tag: 'date' });
+  });
+
+  // More rows than go into a tail are read from where they are stored as they came.
+  test.each([1, 600])('of numbers and dates in the forms of a file of %i rows, which every answer shows as the interface has them', async (count) => {
+    const land = (at: number): string => `L${String(at).padStart(4, '0')}`;
+    const lines = Array.from({ length: count }, (_, at) => `"${land(at)}","1.234,5${at}1","31.12.2024","1.2.2024 9:05","1.000"`);
+    const body = ['Land,Betrag,Tag,Zeit,Text', ...lines, `"${land(count)}","-0,5","1.1.2025","2024-02-03T10:00:00Z","x"`, ''].join('\n');
+    const created = await create(body, 'name=n&decimal=,&dateFormat=d.m.y');
+    const rows = await rowsOf(created);
+    const { tableID, rowIDs } = created.json.data;
+    const expected = [
+      ...Array.from({ length: count }, (_, at) => ({ Land: land(at), Betrag: Number(`1234.5${at}1`), Tag: '2024-12-31', Zeit: '2024-02-01T09:05', Text: '1.000' })),
+      { Land: land(count), Betrag: -0.5, Tag: '2025-01-01', Zeit: '2024-02-03T10:00:00Z', Text: 'x' },
+    ];
+    expect(rows).toEqual(expected);
+    expect(await typesOf(created)).toEqual({ Land: 'string', Betrag: 'number', Tag: 'date', Zeit: 'dateTime', Text: 'string' });
+    const path = `/tables/${tableID}`;
+    expect((await client().get(`${path}/rows/${rowIDs[0]}`)).json.data).toMatchObject(expected[0]!);
+    const asked = async (query: string): Promise<unknown> => cellsOf((await client().get(`${path}/rows?${query}`)).json.data);
+    expect(await asked(`filter=${encodeURIComponent('{"column":"Betrag","op":"lt","value":0}')}`)).toEqual(expected.slice(-1));
+    expect(await asked(`filter=${encodeURIComponent('{"column":"Tag","op":"gte","value":"2025-01-01"}')}`)).toEqual(expected.slice(-1));
+    expect(await asked('sort=Betrag&limit=1')).toEqual(expected.slice(-1));
+    expect(await asked('sort=-Tag&limit=1')).toEqual(expected.slice(-1));
+    const sql = `SELECT Betrag, Tag, Zeit, Text FROM "${tableID}" WHERE Betrag < 0 AND year(Tag) = 2025`;
+    expect((await client().post('/query', { sql })).json.data).toMatchObject([{ Betrag: -0.5, Tag: '2025-01-01', Text: 'x' }]);
+    const header = 'Land,Betrag,Tag,Zeit,Text';
+    const cells = expected.map(({ Land, Betrag, Tag, Zeit, Text }) => [Land, Betrag, Tag, Zeit, Text]);
+    const exported = (await client().get(`${path}/export?format=csv`)).text;
+    expect(exported.split('\n').map((line) => line.slice(line.indexOf(',') + 1))).toEqual([header, ...cells.map(String), '']);
+    expect(await parquetOf(tableID)).toMatchObject(cells.map(([name, betrag, tag]) => [name, betrag, tag]));
+
+    const patched = await client().patch(`${path}/rows/${rowIDs[0]}`, { Text: 'patched' });
+    expect(outcomeOf(patched)).toBe('200');
+    expect((await client().get(`${path}/rows/${rowIDs[0]}`)).json.data).toMatchObject({ ...expected[0]!, Text: 'patched' });
+    // A column that becomes text later has the texts of its values, as other columns have.
+    expect(outcomeOf(await client().post(`${path}/rows?onSchemaError=updateSchema`, [{ Betrag: 'x', Tag: 'y' }]))).toBe('201');
+    expect((await client().get(`${path}/rows/${rowIDs[count]}`)).json.data).toMatchObject({ Betrag: '-0.5', Tag: '2025-01-01' });
+  });
+
+  test('of a stash whose chunks are written differently', async () => {
+    const put = async (serial: number, query: string, body: string): Promise<void> => expect(outcomeOf(await client().put(`/stashes/mixed/${serial}?${query}`, body, csv))).toBe('200');
+    await put(1, 'decimal=,&dateFormat=d.m.y', 'n,d,t\n"1.234,5",1.2.2024,1.2.2024\n');
+    await put(2, 'dateFormat=m/d/y', 'n,d,t\n.5,1/2/2024,x\n');
+    const created = await client().post('/tables', { name: 'n', rows: { $stashID: 'mixed' } });
+    expect(await rowsOf(created)).toEqual([{ n: 1234.5, d: '2024-02-01', t: '1.2.2024' }, { n: 0.5, d: '2024-01-02', t: 'x' }]);
   });
 
   test('what was made of it is noted, also of a chunk', async () => {

@@ -12,7 +12,7 @@ const { client } = useApi();
 test.each<[file: string, mediaType: string, types: Record<string, string>]>([
   ['zipcodes.csv', 'text/csv', { zip_code: 'string', latitude: 'number', city: 'string' }],
   ['airports.csv', 'text/csv', { iata: 'string', name: 'string', latitude: 'number' }],
-  ['unemployment.tsv', 'text/tab-separated-values', { id: 'number', rate: 'string' }],
+  ['unemployment.tsv', 'text/tab-separated-values', { id: 'number', rate: 'number' }],
   ['birdstrikes.csv', 'text/csv', { 'Flight Date': 'date', 'Cost Total $': 'number' }],
   ['us-employment.csv', 'text/csv', { month: 'date', nonfarm: 'number' }],
   ['species.csv', 'text/csv', { item_id: 'string' }],

@@ -77,12 +77,14 @@ describe('a creation', () => {
 });
 
 describe('bytes', () => {
-  test.each<[string, Readonly<Record<string, string>>, string]>([
-    ['of the type in another spelling', { 'content-type': 'IMAGE/PNG' }, '200'],
-    ['that are a part', { 'content-type': 'image/png', 'content-range': 'bytes 2-4/5' }, '400 request_validation_error'],
-    ['that are compressed', { 'content-type': 'image/png', 'content-encoding': 'gzip' }, '400 request_validation_error'],
-  ])('%s', async (_what, headers, outcome) => {
-    expect(await sendBytes(await createUpload(client()), 'bytes', headers)).toBe(outcome);
+  test.each<[what: string, headers: Readonly<Record<string, string>>, outcome: string, contentType: string]>([
+    ['of the type in another spelling', { 'content-type': 'IMAGE/PNG' }, '200', 'image/png'],
+    ['of a charset in another spelling', { 'content-type': 'text/plain; b="1"; charset=utf-8' }, '200', 'text/plain;charset=UTF-8;b=1'],
+    ['with another parameter', { 'content-type': 'text/plain;b=X' }, '400 request_validation_error', 'text/plain;b=x'],
+    ['that are a part', { 'content-type': 'image/png', 'content-range': 'bytes 2-4/5' }, '400 request_validation_error', 'image/png'],
+    ['that are compressed', { 'content-type': 'image/png', 'content-encoding': 'gzip' }, '400 request_validation_error', 'image/png'],
+  ])('%s', async (_what, headers, outcome, contentType) => {
+    expect(await sendBytes(await createUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
   });
 
   test('for a URL that was changed are refused', async () => {

@@ -13,6 +13,11 @@ import { runTablog, type RunningTablog, type TablogResult } from '../support/tab
 
 const { folder, relay, client, tablog, output, imported, fileOf, stateOfStash } = useCommandLine();
 
+/** On a busy machine an import may take longer than the first line of progress. */
+function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^\d+ rows, .* a second.*\n/gm, '');
+}
+
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('files of each format go in and come out', () => {
@@ -69,7 +74,7 @@ describe('files of each format go in and come out', () => {
     const source = join(folder(), 'umsatz.csv');
     await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
     const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
-    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n' });
+    expect(created).toMatchObject({ code: 0, stderr: 'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\nPreis: text because of 1 of 2 cells: 1,50 in line 2. --decimal=, would help.\n' });
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding')]);
@@ -120,13 +125,11 @@ describe('files of each format go in and come out', () => {
 
   test('files as people have them', async () => {
     const cases: readonly (readonly [string, string, readonly string[], readonly object[], string])[] = [
-      ['trailing', 'a,b,c,\n1,2,3,\n', [], [{ a: 1, b: 2, c: 3 }], 'column_4: had no name and no values, and was left out.\n'],
       ['duplicates', 'id,name,name\n1,a,b\n', ['--rename-duplicates'], [{ id: 1, name: 'a', name_2: 'b' }], ''],
       ['preis', 'Preis, netto;Menge, Stk\n1,50;5\n2,75;6\n', [], [{ 'Preis, netto': '1,50', 'Menge, Stk': 5 }, { 'Preis, netto': '2,75', 'Menge, Stk': 6 }],
         'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n'],
       ['report', 'Station report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', ['--skip-lines', '3'], [{ year: 1959, mean: 315.98 }], ''],
       ['inches', 'name,size\nblue,6 x 5"\n', ['--lenient'], [{ name: 'blue', size: '6 x 5"' }], ''],
-      ['blanks', '"Index", "Item"\n1, "Sunscreen, 8 oz"\n', [], [{ Index: 1, Item: 'Sunscreen, 8 oz' }], 'blanks around quoted cells: were left out.\n'],
       ['empty', 'x\n""\n"a"\n', ['--delimiter', ';'], [{}, { x: 'a' }], ''],
       ['marks', "#\n'a'|b\n'x\\'|\n'|2\n", ['--delimiter', '|', '--quote', "'", '--escape', '\\', '--comment', '#'], [{ a: "x'|\n", b: 2 }], ''],
       ['headless', '1,\n2,x\n', ['--no-header', '--column', 'column_2=name'], [{ column_1: 1 }, { column_1: 2, name: 'x' }], ''],
@@ -135,7 +138,7 @@ describe('files of each format go in and come out', () => {
     await Promise.all(cases.map(async ([name, text, flags, rows, told]) => {
       const source = await writeContent(join(folder(), `people-${name}.csv`), text);
       const { code, stdout, stderr } = await tablog(['import', source, '--table', `people-${name}`, '--json', ...flags]);
-      expect([name, code, stderr]).toEqual([name, 0, told]);
+      expect([name, code, withoutProgress(stderr)]).toEqual([name, 0, told]);
       const { tableID, rows: count } = JSON.parse(stdout) as Imported;
       expect([name, count, cellsOf(await client().rows(tableID))]).toEqual([name, rows.length, rows]);
     }));
@@ -145,9 +148,11 @@ describe('files of each format go in and come out', () => {
     const schema = { columns: [{ id: 'name', displayName: 'Full name', type: 'string' }, { id: 'e\u0301', type: 'number' }, { id: 'n', displayName: 'N', type: 'number' }] };
     const { json } = await client().post('/tables', { name: 'shown', schema, rows: [] });
     const source = await writeContent(join(folder(), 'shown.csv'), 'Full name,e\u0301,n\nx,1,2\n');
-    expect(await tablog(['import', source, '--table', 'shown'])).toMatchObject({ code: 0, stderr: 'By their display names: "Full name" is name. If that is wrong, give --column.\n' });
+    const first = await tablog(['import', source, '--table', 'shown']);
+    expect([first.code, withoutProgress(first.stderr)]).toEqual([0, 'By their display names: "Full name" is name. If that is wrong, give --column.\n']);
     const other = await writeContent(join(folder(), 'other.csv'), 'who=what,N\ny,3\n');
-    expect(await tablog(['import', other, '--table', 'shown', '--column', 'who=what=name', '--column', 'N=n'])).toMatchObject({ code: 0, stderr: '' });
+    const second = await tablog(['import', other, '--table', 'shown', '--column', 'who=what=name', '--column', 'N=n']);
+    expect([second.code, withoutProgress(second.stderr)]).toEqual([0, '']);
     expect(cellsOf(await client().rows(json.data.tableID))).toEqual([{ 'name': 'x', 'e\u0301': 1, 'n': 2 }, { name: 'y', n: 3 }]);
   });
 
@@ -160,6 +165,27 @@ describe('files of each format go in and come out', () => {
       [1, '--quote: it must not be the delimiter too.'], [1, '--no-header is for CSV and TSV.'],
       [1, 'error: option \'--column <name=id>\' argument \'a\' is invalid. It must be a name in the file and the ID of a column, such as "Full name=name".'],
     ]);
+  });
+
+  test('what cells mean can be named, and what came to be text is said', async () => {
+    const german = await fileOf('betrag.csv', ['Land;Betrag;Tag;zip', 'CH;1.234,50;31.12.2024;8001', 'DE;NA;1.1.2025;8002', '']);
+    const named = await imported(german, '--table', 'betrag', '--decimal', ',', '--date-format', 'd.m.y', '--null', 'NA', '--type', 'zip=string', '--type', 'Land=array<string>');
+    expect(cellsOf(await client().rows(named.tableID))).toEqual([
+      { Land: ['CH'], Betrag: 1234.5, Tag: '2024-12-31', zip: '8001' }, { Land: ['DE'], Tag: '2025-01-01', zip: '8002' },
+    ]);
+    const file = await fileOf('ages.csv', ['id,age,score', '1,NA,NULL', '2,35,4.5', '']);
+    expect((await tablog(['import', file, '--table', 'ages'])).stderr).toContain(
+      'age: text because of 1 of 2 cells: NA in line 2. --null=NA would help.\nscore: text because of 1 of 2 cells: NULL in line 2. --null=NULL would help.\n');
+    const stdin = await tablog(['import', '-', '--format', 'csv', '--table', 'ages from stdin'], Readable.from('id,age\n1,NA\n2,35\n'));
+    expect(stdin.stderr).toContain('Because of some of their cells these came to be text: age.');
+    const before = (await client().get('/tables')).json.data.length;
+    expect(await output('import', file, '--show-types')).toBe(
+      'id: number\nage: string; 1 of 2 cells is a number; NA in line 2. --null=NA would help.\nscore: string; 1 of 2 cells is a number; NULL in line 2. --null=NULL would help.\n');
+    expect(JSON.parse(await output('import', file, '--show-types', '--json', '--null', 'NA'))).toMatchObject({
+      rows: 2, columns: [{ id: 'id', type: 'number' }, { id: 'age', type: 'number' }, { id: 'score', type: 'string' }],
+      texts: [{ id: 'score', kind: 'number', filled: 2, misfits: 1, first: [{ line: 2, text: 'NULL' }], help: { null: ['NULL'] }, helped: 1 }],
+    });
+    expect((await client().get('/tables')).json.data).toHaveLength(before);
   });
 
   test('short lines are counted, and said to be there', async () => {

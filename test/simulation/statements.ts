@@ -205,6 +205,10 @@ const unnamed: readonly (readonly [start: string, locks: Handler['locks'], run: 
   ['update progress set halted = case when contradicted then halted else $3', locksProgress, (view, [partition, epoch, halted]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), (row) => ({ halted: row['contradicted'] ? row['halted'] : halted }));
   }],
+  ['update progress set failed_at = next', locksProgress, (view, [partition, offset, failure]) => {
+    return change(view, partition, ({ next }) => next === BigInt(offset), () => ({ failedAt: BigInt(offset), failure }));
+  }],
+  ['select partition, failure from progress', () => [], (view) => inOrder(view, 'progress').filter(({ failedAt, next }) => failedAt === next)],
   ['update progress set caught_up = true', locksProgress, (view, [partition, epoch]) => {
     return change(view, partition, (row) => row['epoch'] === BigInt(epoch), () => ({ caughtUp: true }));
   }],

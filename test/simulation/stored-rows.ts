@@ -40,7 +40,7 @@ export function rowsOfPartitions(row: (partition: number) => Row): Map<string, R
 /** The tables of a read model that has just been created. */
 export function emptyReadModel(): Tables {
   return new Map([['progress', rowsOfPartitions((partition) => ({
-    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, held: '{}',
+    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, failedAt: null, failure: null, held: '{}',
   }))]]);
 }
 

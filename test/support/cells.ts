@@ -1,14 +1,16 @@
 /** A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare the service with. */
 import { boundOf, naturalType, type Json } from './column-types.ts';
 
-const number = /^[ \t\n\r]*-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;
-const digitsMax = 15;
+const number = /^[ \t\n\r]*([-+]?)(0|[1-9][0-9]*)?(?:\.([0-9]*))?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;
+/** Without a plus, and with one. */
+const digitsMax = [15, 6] as const;
 
 /** The natural type of a text that is not empty. */
 export function naturalTypeOfCell(text: string): string {
   if (/^(true|false)$/i.test(text)) return 'boolean';
-  const digits = number.exec(text)?.[1]?.length ?? Infinity;
-  return digits <= digitsMax && Number.isFinite(Number(text)) ? 'number' : naturalType(text)!;
+  const [, sign, whole = '', fraction = ''] = number.exec(text) ?? [];
+  const isNumber = whole + fraction !== '' && whole.length <= digitsMax[sign === '+' ? 1 : 0];
+  return isNumber && Number.isFinite(Number(text)) ? 'number' : naturalType(text)!;
 }
 
 /** The type inferred for a column of these texts. */

@@ -64,7 +64,7 @@ function isOtherMoment(text: string): boolean {
 export function naturalType(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'boolean' || typeof value === 'number') return typeof value;
-  if (typeof value === 'string') return isDay(value) ? 'date' : isMoment(value) ? 'dateTime' : 'string';
+  if (typeof value === 'string') return isDay(value) ? 'date' : isMoment(value) || (value.includes(' ') && isOtherMoment(value)) ? 'dateTime' : 'string';
   if (!Array.isArray(value)) return 'json';
   if (value.some((element: Json) => typeof element === 'object')) return 'json';
   const naturals = value.map((element: Json) => naturalType(element)!);

@@ -6,7 +6,7 @@ export type {
   MadeOperatorToken, MadeToken, NewOperatorToken, NewToken, Operator, OperatorToken, Partition, PlanChange, Quarantine, Release, Team, TeamSummary, Token,
 } from './operator.ts';
 export type { Page, Pages } from './pages.ts';
-export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
+export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, SortKey, StoredRow } from './rows.ts';
 export { describeRowTypes, type TypedTable } from './row-types.ts';
 export { Stash, type ChunkOptions, type ChunkRemarks, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
 export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';

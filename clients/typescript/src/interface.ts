@@ -1019,6 +1019,11 @@ export interface components {
         } | {
             not: components["schemas"]["Condition"];
         };
+        /** @description A column that rows are sorted by, also one whose ID begins with a minus. */
+        SortKey: {
+            column: string;
+            descending?: boolean;
+        };
         ListedUpload: {
             /** @description The ID of the upload. */
             id: string;
@@ -2481,6 +2486,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -2652,6 +2671,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -3002,6 +3035,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
@@ -3345,7 +3392,7 @@ export interface operations {
                 "application/json": {
                     filter?: components["schemas"]["Condition"];
                     /** @description The columns that the rows are sorted by; a minus before one sorts downwards. */
-                    sort?: string[];
+                    sort?: (string | components["schemas"]["SortKey"])[];
                     /** @description The columns that are asked for. `$version` is the version of a row. */
                     fields?: string[];
                     /**
@@ -3590,6 +3637,20 @@ export interface operations {
                 comment?: string;
                 /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
+                /**
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @example [
+                 *       "NA",
+                 *       "NULL"
+                 *     ]
+                 */
+                null?: string[];
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                decimal?: "." | ",";
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                types?: string;
                 /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };

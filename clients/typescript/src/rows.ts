@@ -25,10 +25,13 @@ export type Condition<Row> =
   | { readonly not: Condition<Row> };
 type ComparisonOp = Extract<components['schemas']['Condition'], { readonly op: unknown }>['op'];
 
+/** A column that is sorted by, also one whose ID begins with a minus. */
+export type SortKey<Column extends string> = Column extends string ? { readonly column: Column; readonly descending?: boolean } : never;
+
 export interface RowsQuery<Row> {
   readonly filter?: Condition<Row>;
-  /** Columns; a minus before one sorts downwards. */
-  readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}`)[];
+  /** Columns; a minus before one sorts downwards. One whose ID begins with a minus is a `SortKey`. */
+  readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}` | SortKey<ColumnOf<Row>>)[];
   readonly fields?: readonly (ColumnOf<Row> | '$version')[];
   /** Whether pages say how many rows meet the filter. */
   readonly count?: 'exact';
@@ -41,5 +44,5 @@ export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort'
   readonly groupBy?: readonly ColumnOf<Row>[];
   readonly aggregate: readonly { readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max'; readonly column?: ColumnOf<Row>; readonly as?: string }[];
   /** Columns of the groups, and names of aggregates. */
-  readonly sort?: readonly string[];
+  readonly sort?: readonly (string | SortKey<string>)[];
 }

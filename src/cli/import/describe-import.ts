@@ -1,9 +1,12 @@
 /** What the user is told while a file is imported, in terms of the flags. */
 import { OutcomeUnknown, RefusedRow } from '../../../clients/file-import/import-errors.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
+import type { PreviewedColumn } from '../../../clients/file-import/preview.ts';
+import { becauseOfCells, type TextColumn } from '../../formats/text-cells.ts';
 import { describeServerError } from '../client/server-error.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
+import { flagOfForm } from './import-flags.ts';
 
 const delimiterNames: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
 
@@ -20,6 +23,45 @@ export function describeShortLines(count: number): string {
 export function describeMatches(columns: Readonly<Record<string, string>>, byDisplayName: readonly string[]): string {
   const pairs = byDisplayName.map((name) => `${JSON.stringify(name)} is ${columns[name]}`);
   return `By their display names: ${pairs.join(', ')}. If that is wrong, give --column.`;
+}
+
+const others: Readonly<Record<TextColumn['kind'], readonly [one: string, many: string]>> = {
+  number: ['is a number', 'are numbers'], boolean: ['is true or false', 'are true or false'], date: ['is a date', 'are dates'], dateTime: ['is a date or a moment', 'are dates or moments'],
+};
+
+/** What the user is told of a column that came to be text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA would help.` */
+export function describeText(column: TextColumn): string {
+  return `${column.id}: ${becauseOfCells}${showNumber(column.misfits)} of ${showNumber(column.filled)} cells: ${describeCells(column)}.${describeHelp(column)}`;
+}
+
+/** The same of a file that is not imported: `age: string; 2 of 3 cells are numbers; NA in line 2. --null=NA would help.` */
+export function describeType({ id, type }: PreviewedColumn, column: TextColumn | undefined): string {
+  if (column === undefined) return `${id}: ${type}`;
+  const fitting = column.filled - column.misfits;
+  const howMany = `${showNumber(fitting)} of ${showNumber(column.filled)} cells ${others[column.kind][fitting === 1 ? 0 : 1]}`;
+  return `${id}: ${type}; ${howMany}; ${describeCells(column)}.${describeHelp(column)}`;
+}
+
+/** What the user is told if the cells are not known, because the file cannot be read again. `names`: of the columns. */
+export function describeTexts(names: readonly string[]): string {
+  return `Because of some of their cells these came to be text: ${names.join(', ')}. Which cells, "tablog import FILE --show-types" says of a file.`;
+}
+
+/** The first cells that are in the way, with their lines. Texts are as JSON if they are not plain. */
+function describeCells({ first, misfits }: TextColumn): string {
+  const shown = first.map(({ text, place }) => `${/^[\w.,:/+%$#?()-]+$/.test(text) ? text : JSON.stringify(text)} in line ${showNumber(place)}`);
+  return `${shown.join(', ')}${misfits > first.length ? ' and others' : ''}`;
+}
+
+function describeHelp({ help, helped, misfits }: TextColumn): string {
+  const flags = Object.entries(help).map(([name, value]) => `${flagOfForm({ [name]: value })}=${quoted([value].flat().join(','))}`);
+  if (flags.length === 0) return '';
+  return ` ${flags.join(' ')} would help${helped < misfits ? ` with ${showNumber(helped)} of them` : ''}.`;
+}
+
+/** As a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w.,/-]+$/.test(text) ? text : `'${text}'`;
 }
 
 /** What the user is told of a note of the service. */

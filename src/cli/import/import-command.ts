@@ -1,9 +1,11 @@
 /** `tablog import`. */
 import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
 import { matchColumns, type NamedColumn } from '../../../clients/file-import/match-columns.ts';
+import { readTypes } from '../../../clients/file-import/read-types.ts';
 import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
 import { withoutSheetForm } from '../../../clients/file-import/workbook/workbook-cutter.ts';
 import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
+import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
@@ -12,7 +14,7 @@ import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
-import { describeDeleted, describeDelimiter, describeLeftOver, describeMatches, describeNote, describeShortLines, importFailure } from './describe-import.ts';
+import { describeDeleted, describeDelimiter, describeLeftOver, describeMatches, describeNote, describeShortLines, describeText, describeTexts, describeType, importFailure } from './describe-import.ts';
 import { flagOfForm, formOfFlags, type FormFlags } from './import-flags.ts';
 import { parseVersion, type Target } from './import-request.ts';
 import { nameOf, openSource } from './source.ts';
@@ -28,6 +30,24 @@ export interface ImportFlags extends ClientFlags, FormFlags {
   readonly encoding: string;
   readonly parallel: number;
   readonly json?: boolean;
+  readonly showTypes?: boolean;
+}
+
+/** Writes what the service would infer from a file, and which cells are in the way. Asks no service. Throws UserError. */
+export async function runShowTypes(file: string, flags: ImportFlags): Promise<void> {
+  try {
+    const { format, compression, form } = readingOf(file, flags);
+    const say = (words: string): void => void process.stderr.write(`${words}\n`);
+    const read = await readTypes(await openSource(file, compression), {
+      format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal: interruption(), onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
+    });
+    for (const note of read.notes) say(describeNote(note));
+    const texts = new Map(read.texts.map((column) => [column.id, column]));
+    if (flags.json) writeOut(JSON.stringify({ rows: read.rows, columns: read.columns, texts: read.texts.map(({ first, ...column }) => ({ ...column, first: first.map(({ place, text }) => ({ line: place, text })) })) }));
+    else writeOut(read.columns.map((column) => describeType(column, texts.get(column.id))).join('\n'));
+  } catch (error) {
+    throw importFailure(error, nameOf(file));
+  }
 }
 
 /** Imports a file, and reports the result. Throws UserError. */
@@ -42,13 +62,7 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
 async function importAndReport(file: string, flags: ImportFlags): Promise<void> {
   const started = performance.now();
   const ifMatch = flags.ifMatch === undefined ? undefined : parseVersion(flags.ifMatch);
-  if (flags.format === undefined) refuseWorkbookName(file);
-  const { format, compression } = formatOf(file, flags.format);
-  const isDelimited = format === 'csv' || format === 'tsv';
-  const form = formOfFlags(flags, format === 'tsv' ? '\t' : ',');
-  const flag = flagOfForm(format === 'xlsx' ? withoutSheetForm(form) : form);
-  if (flag !== null && !isDelimited) throw new UserError(`${flag} is for CSV and TSV.`);
-  if (flags.sheet !== undefined && format !== 'xlsx') throw new UserError('--sheet is for workbooks (.xlsx).');
+  const { format, compression, form, isDelimited } = readingOf(file, flags);
   const signal = interruption();
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
@@ -75,10 +89,38 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
     for (const note of result.notes) say(describeNote(note));
+    // The types of a table that is there are not inferred.
+    if (target.kind === 'create') await sayTexts(file, result.texts, flags, signal, say);
     report(result, target, performance.now() - started, flags);
   } finally {
     progress.stop();
   }
+}
+
+interface FileReading extends ReturnType<typeof formatOf> {
+  readonly form: DelimitedForm;
+  readonly isDelimited: boolean;
+}
+
+/** How the file is read. Throws UserError. */
+function readingOf(file: string, flags: ImportFlags): FileReading {
+  if (flags.format === undefined) refuseWorkbookName(file);
+  const { format, compression } = formatOf(file, flags.format);
+  const isDelimited = format === 'csv' || format === 'tsv';
+  const form = formOfFlags(flags, format === 'tsv' ? '\t' : ',');
+  const flag = flagOfForm(format === 'xlsx' ? withoutSheetForm(form) : form);
+  if (flag !== null && !isDelimited) throw new UserError(`${flag} is for CSV and TSV.`);
+  if (flags.sheet !== undefined && format !== 'xlsx') throw new UserError('--sheet is for workbooks (.xlsx).');
+  return { format, compression, form, isDelimited };
+}
+
+/** Says which columns came to be text because of some of their cells: reads the file again, if it is one. */
+async function sayTexts(file: string, names: readonly string[], flags: ImportFlags, signal: AbortSignal, say: (words: string) => void): Promise<void> {
+  if (names.length === 0) return;
+  if (file === '-') return say(describeTexts(names));
+  const { format, compression, form } = readingOf(file, flags);
+  const { texts } = await readTypes(await openSource(file, compression), { format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal, onRecognised: () => undefined });
+  for (const column of texts) say(describeText(column));
 }
 
 /** The columns of the table that the rows go to; null for a new one. */

@@ -1,7 +1,8 @@
 /** The flags of `tablog import` that say how the text of a file is to be read. */
 import { InvalidArgumentError } from 'commander';
-import type { DelimitedForm } from '../../formats/delimited-form.ts';
+import type { DateFormat, DelimitedForm } from '../../formats/delimited-form.ts';
 import { conflictIn, delimiterOf, isMark, type FormConflict } from '../../formats/dialect.ts';
+import { columnTypes, scalarKinds, type ColumnType } from '../../values/column-type.ts';
 import { UserError } from '../user-error.ts';
 
 /** Flags that say how CSV or TSV is written. */
@@ -14,13 +15,18 @@ export interface FormFlags {
   readonly skipLines?: number;
   readonly comment?: string;
   readonly renameDuplicates?: boolean;
+  readonly null?: readonly string[];
+  readonly decimal?: '.' | ',';
+  readonly dateFormat?: DateFormat;
+  /** Pairs of the ID of a column and its type. */
+  readonly type?: readonly (readonly [id: string, type: ColumnType])[];
   /** Pairs of a name in the file and the ID of a column. */
   readonly column?: readonly (readonly [name: string, id: string])[];
 }
 
 /** The form that the flags say. Throws UserError for flags that cannot be beside each other. `usual`: the delimiter of the format. */
 export function formOfFlags(flags: FormFlags, usual: string): DelimitedForm {
-  const { header, delimiter, quote, escape, lenient, skipLines, comment, renameDuplicates, column } = flags;
+  const { header, delimiter, quote, escape, lenient, skipLines, comment, renameDuplicates, column, null: nulls, decimal, dateFormat, type } = flags;
   const form: DelimitedForm = {
     ...(!header && { header: 'absent' }),
     ...(delimiter !== undefined && { delimiter }),
@@ -30,6 +36,10 @@ export function formOfFlags(flags: FormFlags, usual: string): DelimitedForm {
     ...(skipLines !== undefined && { skipLines }),
     ...(comment !== undefined && { comment }),
     ...(renameDuplicates && { duplicateColumns: 'rename' }),
+    ...(nulls !== undefined && { null: nulls }),
+    ...(decimal !== undefined && { decimal }),
+    ...(dateFormat !== undefined && { dateFormat }),
+    ...(type !== undefined && { types: Object.assign(Object.create(null) as object, Object.fromEntries(type)) }),
     ...(column !== undefined && { columns: Object.assign(Object.create(null) as object, Object.fromEntries(column)) }),
   };
   const conflict = conflictIn(form, usual);
@@ -72,6 +82,21 @@ export function addColumn(text: string, before: readonly (readonly [name: string
   const at = text.lastIndexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must be a name in the file and the ID of a column, such as "Full name=name".');
   return [...before, [text.slice(0, at), text.slice(at + 1)]];
+}
+
+/** Parses `--null`. */
+export function parseNulls(text: string): readonly string[] {
+  const nulls = text.split(',').filter((one) => one !== '');
+  if (nulls.length === 0) throw new InvalidArgumentError('It must be at least one text, such as NA.');
+  return nulls;
+}
+
+/** Parses one more `--type`: what is behind the last equals sign is the type. */
+export function addType(text: string, before: readonly (readonly [id: string, type: ColumnType])[] = []): readonly (readonly [id: string, type: ColumnType])[] {
+  const at = text.lastIndexOf('=');
+  const type = columnTypes.find((one) => one === (text.slice(at + 1) === 'url' ? 'uri' : text.slice(at + 1)));
+  if (at < 1 || type === undefined) throw new InvalidArgumentError(`It must be the ID of a column and a type, such as zip=string or tags=array<string>. Types are ${scalarKinds.join(', ')}.`);
+  return [...before, [text.slice(0, at), type]];
 }
 
 /** Parses `--encoding`: a name that the Encoding Standard has. */

@@ -29,10 +29,12 @@ export function headerParameter(request: FastifyRequest): 'present' | 'absent' |
   throw refusal('header must be present or absent.');
 }
 
-/** The canonical form of a media type; null for a text that is none. */
+/** One text for all spellings of a media type: its parameters in any order, a charset in any case. Null for a text that is none. */
 export function normalMediaType(text: string): string | null {
   try {
-    return String(new MIMEType(text));
+    const { essence, params } = new MIMEType(text);
+    const parameters = [...params].map(([name, value]) => [name, name === 'charset' ? value.toLowerCase() : value]).toSorted(([a], [b]) => (a! < b! ? -1 : 1));
+    return JSON.stringify([essence, parameters]);
   } catch {
     // As below.
     return null;

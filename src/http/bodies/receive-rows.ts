@@ -4,7 +4,8 @@ import type { RowSource } from '../../events/row-source.ts';
 import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { DelimitedRowReader } from '../../formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../formats/json-row-reader.ts';
-import type { Remarks, RowReader } from '../../formats/row-reader.ts';
+import { notesMax, type Remarks, type RowReader } from '../../formats/row-reader.ts';
+import { TextCells, noteText } from '../../formats/text-cells.ts';
 import { refuseConflict, refuseForm } from '../requests/delimited-query.ts';
 import { headerParameter, readMediaType } from './media-type.ts';
 import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
@@ -66,6 +67,8 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Whether the types of columns are inferred that are not among `columns`, so that the client is told which of them came to be text. */
+  readonly infersTypes: boolean;
   /** What the client said of a body of CSV or TSV. */
   readonly delimited: DelimitedForm;
   /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
@@ -82,7 +85,8 @@ export async function receiveRows(
   identity: RequestIdentity,
   options: ReceiveRowsOptions,
 ): Promise<ReceivedRows> {
-  const reader = readerOf(request, options);
+  const texts = options.infersTypes ? new TextCells() : undefined;
+  const reader = readerOf(request, options, texts);
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
@@ -109,7 +113,7 @@ export async function receiveRows(
     if (reader.refusal !== null) body.refuse(reader.refusal);
     for (const block of blocks) await body.add(block);
     return {
-      ...end, members: envelope, rowCount: body.rowCount, droppedCells: body.droppedCells,
+      ...end, remarks: withNotes(end.remarks, texts?.take().map(noteText) ?? []), members: envelope, rowCount: body.rowCount, droppedCells: body.droppedCells,
       store: (judge) => body.store(judge), [Symbol.asyncDispose]: close,
     };
   } catch (error) {
@@ -118,8 +122,12 @@ export async function receiveRows(
   }
 }
 
+function withNotes(remarks: Remarks, notes: readonly string[]): Remarks {
+  return { ...remarks, notes: [...remarks.notes, ...notes].slice(0, notesMax) };
+}
+
 function readerOf(
-  request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp'>,
+  request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>, texts: TextCells | undefined,
 ): RowReader {
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
@@ -129,5 +137,5 @@ function readerOf(
   const header = delimited.header ?? headerParameter(request);
   const delimiter = type === 'text/csv' ? ',' : '\t';
   refuseConflict(delimited, delimiter);
-  return new DelimitedRowReader({ delimiter, form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells });
+  return new DelimitedRowReader({ delimiter, form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells, texts });
 }

@@ -18,8 +18,15 @@ export class ClientGone extends HttpError {
   }
 }
 
-/** How long the rest of a refused body is read and dropped, so that the client receives the answer. */
-const lingerMs = 1_000;
+/** How far the rest of a refused body is read and dropped: many clients read the answer only once they have sent all of it. */
+const linger = {
+  /** Without a byte from the client, in milliseconds. */
+  idleMs: 2_000,
+  /** In all, in milliseconds. */
+  totalMs: 30_000,
+  bytes: 256 * 1024 * 1024,
+  checkMs: 250,
+} as const;
 
 /** Zstandard allows windows of gigabytes; HTTP allows 8 MiB (RFC 9659). */
 const zstdWindowLogMax = 23;
@@ -98,19 +105,43 @@ function writeContinueInTurn(response: ServerResponse): void {
   });
 }
 
+/** A response of Node's HTTP server. Node closes the connection as soon as the last one is sent. */
+type HttpResponse = ServerResponse & { _last?: boolean };
+
 /**
- * After a request has been answered, reads and drops the rest of its body for a short while; then cuts the connection. Closing it
+ * After a request has been answered, reads and drops the rest of its body, within bounds; then cuts the connection. Closing it
  * at once would reset it, and the client might never see the answer.
+ * @param isTooSlow whether the body was given up because of its pace: such a client is not waited for any longer
  */
-export function discardBody(raw: IncomingMessage, response: ServerResponse): void {
+export function discardBody(raw: IncomingMessage, response: HttpResponse, isTooSlow: boolean): void {
   // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
   if (raw.complete !== false || !hasBody(raw)) return;
-  response.once('finish', () => {
+  const closesAtOnce = isTooSlow || awaitingContinue.has(raw);
+  response.prependOnceListener('finish', () => {
+    // Whoever was not asked for the body need not send it.
+    const closes = response._last === true && !closesAtOnce;
+    if (closes) response._last = false;
     // A reader that was given up in the middle of a wait would keep the rest from flowing.
     if (raw.listenerCount('readable') > 0) raw.removeAllListeners('readable');
     raw.resume();
-    const timer = setTimeout(() => raw.destroy(), lingerMs).unref();
-    raw.once('close', () => clearTimeout(timer));
+    drop(raw, closes);
+  });
+}
+
+/** Waits until the rest of a body has come, or enough of it. `closes`: whether the connection is closed then in any case. */
+function drop(raw: IncomingMessage, closes: boolean): void {
+  const { socket } = raw;
+  const [since, before] = [performance.now(), socket.bytesRead];
+  let [lastAt, last] = [since, before];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const read = socket.bytesRead;
+    if (read > last) [lastAt, last] = [now, read];
+    if (now - lastAt >= linger.idleMs || now - since >= linger.totalMs || read - before > linger.bytes) raw.destroy();
+  }, linger.checkMs).unref();
+  raw.once('close', () => {
+    clearInterval(timer);
+    if (closes) socket.destroySoon();
   });
 }
 

@@ -1,7 +1,7 @@
 /** The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
 import { z } from 'zod';
-import { text, columnIdBytesMax, wholeText } from '../../../commands/inputs.ts';
-import { skipLinesMax, type DelimitedForm } from '../../formats/delimited-form.ts';
+import { columnType, text, columnIdBytesMax, wholeText } from '../../../commands/inputs.ts';
+import { dateFormats, skipLinesMax, type DelimitedForm } from '../../formats/delimited-form.ts';
 import { conflictIn, delimiterOf, isMark } from '../../formats/dialect.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { parseStrictly } from './json-parameter.ts';
@@ -22,6 +22,10 @@ function record<S extends z.ZodType>(value: S, jsonSchema: object, description: 
     jsonSchema: { type: 'string', contentMediaType: 'application/json', contentSchema: { type: 'object', ...jsonSchema }, examples: [example] },
   });
 }
+
+/** The longest text that means an empty cell, in bytes, and how many of them there may be. */
+const nullBytesMax = 256;
+const nullsMax = 100;
 
 /** The characters that a mark can be, as a part of a regular expression. */
 const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff\\ufffd]';
@@ -55,6 +59,20 @@ export const delimitedQuery = {
   comment: mark('Of CSV and TSV. The one character that lines begin with which are no rows.'),
   columns: record(text(columnIdBytesMax), { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
     'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.', { 'Full name': 'name' }),
+  null: z.union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat().flatMap((part) => part.split(',')).filter((part) => part !== ''))
+    .pipe(z.array(text(nullBytesMax)).min(1, 'must not be empty').max(nullsMax))
+    .optional()
+    .meta({
+      description: 'Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.',
+      jsonSchema: { type: 'array', items: { type: 'string', minLength: 1, maxLength: nullBytesMax, pattern: '^[^,\\u0000]*$' }, minItems: 1, maxItems: nullsMax, examples: [['NA', 'NULL']] },
+    }),
+  decimal: z.enum(['.', ',']).optional()
+    .describe('Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark.'),
+  dateFormat: z.enum(dateFormats).optional()
+    .describe('Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow.'),
+  types: record(columnType, { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
+    'Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over.', { zip: 'string' }),
   duplicateColumns: z.literal('rename', 'must be "rename"').optional()
     .meta({ description: 'Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`.', jsonSchema: { type: 'string', enum: ['rename'] } }),
 };

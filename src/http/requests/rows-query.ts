@@ -45,7 +45,7 @@ const whichRows = {
   sort: columnIds.optional()
     .meta({
       description: 'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: sortKeyPattern.source }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
+      jsonSchema: inJson({ type: 'array', items: { anyOf: [{ type: 'string', pattern: sortKeyPattern.source }, { $ref: '#/components/schemas/SortKey' }] }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
     }),
   fields: columnIds.optional()
     .meta({

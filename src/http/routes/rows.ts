@@ -101,7 +101,7 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
+      schema, lookUp: async () => () => refusal, infersTypes: request.query.onSchemaError === 'updateSchema', dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
     });
   });

@@ -40,7 +40,7 @@ export function addStashRoutes(app: App, { submitter, receiver, stashes, log, st
       return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
     };
     const dropsCells = request.query.onSchemaError === 'dropColumns';
-    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, dropsCells, delimited: formOf(request.query) });
+    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, infersTypes: true, dropsCells, delimited: formOf(request.query) });
     const stored = await received.store(() => null);
     const event = 'refusal' in stored
       ? refusing(teamId, stored.refusal)

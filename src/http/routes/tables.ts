@@ -55,7 +55,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
         const refusal = await tables.refusalOfNew(teamId, tableLimits);
         return () => refusal;
       },
-      schema: null, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
+      schema: null, infersTypes: true, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, rows) => {
         const event = createTable({ ...target, members, rows });
         return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
@@ -73,7 +73,7 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
     const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
     const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
     return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, retainIds: true, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
+      schema, lookUp: async () => () => refusal, retainIds: true, infersTypes: request.query.onSchemaError === 'updateSchema', dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
       command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
     });
   });

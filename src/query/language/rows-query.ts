@@ -86,15 +86,32 @@ function readIds(given: unknown, place: string, max: number): string[] {
   return given as string[];
 }
 
-/** `["-amount","name"]`: a minus sorts downwards. */
+/** `["-amount","name"]`: a minus sorts downwards. `[{"column":"-5"}]`: an ID that begins with one. */
 function readSort(given: unknown, place: string): SortKey[] {
   if (given === undefined) return [];
-  return readIds(given, place, sortKeysMax).map((text, at) => {
-    const descending = text.startsWith('-');
-    const column = descending ? text.slice(1) : text;
-    if (!sortKeyPattern.test(text)) throw malformed(`${place}[${at}]`, 'must be the ID of a column');
-    return { column, descending };
+  if (!Array.isArray(given)) throw malformed(place, 'must be an array of column IDs');
+  if (given.length > sortKeysMax) throw malformed(place, `must have at most ${sortKeysMax} columns`);
+  const keys = given.map((key: unknown, at) => (typeof key === 'string' ? readSortText(key, `${place}[${at}]`) : readSortKey(key, `${place}[${at}]`)));
+  keys.forEach(({ column, descending }, at) => {
+    if (keys.findIndex((other) => other.column === column && other.descending === descending) !== at) throw malformed(`${place}[${at}]`, 'is named twice');
   });
+  return keys;
+}
+
+function readSortText(text: string, place: string): SortKey {
+  if (!sortKeyPattern.test(text)) throw malformed(place, 'must be the ID of a column');
+  const descending = text.startsWith('-');
+  return { column: descending ? text.slice(1) : text, descending };
+}
+
+function readSortKey(key: unknown, place: string): SortKey {
+  if (typeof key !== 'object' || key === null || Array.isArray(key)) throw malformed(place, 'must be the ID of a column');
+  const { column, descending = false, ...others } = key as Readonly<Record<string, unknown>>;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw malformed(`${place}.${other}`, 'there is no such property');
+  if (typeof column !== 'string' || column === '') throw malformed(`${place}.column`, 'must be the ID of a column');
+  if (typeof descending !== 'boolean') throw malformed(`${place}.descending`, 'must be true or false');
+  return { column, descending };
 }
 
 function readCount(given: unknown, place: string): boolean {

@@ -220,14 +220,14 @@ export class Expressions {
   #lambdaCall(name: string, elements: SqlNode, lambda: SqlNode, scope: Scope): string {
     const [written, parts] = this.#budget.measure(() => this.#argument(elements, scope));
     const { alias, unnamed } = withoutAlias(elements);
-    const { mayGrow, copied } = growthOf(node(lambda['expr']), parametersOf(lambda), (relation) => scope.hasRelation(relation));
+    const { mayGrow, copied } = growthOf(node(lambda['expr']), parametersOf(lambda), (table, column) => scope.hasColumn(table, column));
     const isGuarded = alias === '' && this.#literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
     const { names, body } = isGuarded ? this.#budget.costly(() => this.#lambdaParts(lambda, scope, parts)) : this.#lambdaParts(lambda, scope, parts);
     const call = (place: string): string => `"${name}"(${place}, (lambda ${names.join(', ')}: ${body}))`;
     if (!isGuarded) return call(written);
     this.#budget.addParts(partsOfGuard);
     this.#budget.addText(2 * body.length);
-    const guard = lambdaGuard(name, { parameters: names, body, mayGrow: mayGrow && !filters.has(name), copied: copied.map((column) => this.textOf(column, scope)) });
+    const guard = lambdaGuard(name, { parameters: names, body, mayGrow: mayGrow && !filters.has(name), copied: copied.map(({ column, share }) => ({ column: this.textOf(column, scope), share })) });
     return guardedCall([{ text: written, isConstant: false }], guard, (place) => call(place!));
   }
 

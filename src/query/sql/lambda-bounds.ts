@@ -2,7 +2,7 @@
  * Bounds on functions with a lambda, such as `list_transform`. The lambda runs for each element, and what it takes from outside comes once for each: `list_transform(range(5000), x -> long)`
  * copies `long` 5,000 times for each row. A lambda that makes nothing but what is about as long as its element has no bound.
  */
-import { freeElementBytes, joinedTextMax, madeTextMax, type Guard } from './function-bounds.ts';
+import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax, type Guard } from './function-bounds.ts';
 import { lambdaFunctions } from './functions.ts';
 import { list, node, nodes, text, type SqlNode } from './node.ts';
 
@@ -10,6 +10,8 @@ import { list, node, nodes, text, type SqlNode } from './node.ts';
 const grownMax = madeTextMax;
 /** The most bytes of values from outside that a lambda copies for one list. They are copied for a chunk of lists at once, which cannot be interrupted. */
 const copiedMax = joinedTextMax;
+/** How much of this a value counts that only the guard of a function copies, such as that of `contains`: the copies last for 2,048 elements, and no result is made of them. */
+const passedShare = 1 / 64;
 /** The most bytes of a literal that counts as short, and the most names and literals of a lambda whose result counts as one of them. */
 const shortLiteralMax = 100;
 const leavesMax = 8;
@@ -38,19 +40,26 @@ const conditions: ReadonlySet<string> = new Set(words('OPERATOR_NOT OPERATOR_IS_
 const pickingOperators: ReadonlySet<string> = new Set(words('OPERATOR_COALESCE OPERATOR_TRY ARRAY_EXTRACT STRUCT_EXTRACT'));
 const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR ARRAY_SLICE'));
 
+type IsColumn = (table: string, column: string) => boolean | null;
+
 /** What is known of a lambda before it runs. */
 export interface LambdaGrowth {
   /** Whether a result may be much longer than its element. */
   readonly mayGrow: boolean;
-  /** What is outside and is copied for each element: each as often as it is copied. */
-  readonly copied: readonly SqlNode[];
+  readonly copied: readonly Copied[];
 }
 
-/** `parameters`: the names that the lambda gives. `isRelation`: whether a name is one of a table, which may stand before that of a column. */
-export function growthOf(body: SqlNode, parameters: readonly string[], isRelation: (name: string) => boolean): LambdaGrowth {
-  const search = new Search(isRelation);
+/** A name of something outside that is copied for each element, and how much of `copiedMax` it counts. It may stand several times. */
+interface Copied {
+  readonly column: SqlNode;
+  readonly share: number;
+}
+
+/** `parameters`: the names that the lambda gives. `isColumn`: whether two names are those of a table and its column, which come before a member of a parameter; null: perhaps. */
+export function growthOf(body: SqlNode, parameters: readonly string[], isColumn: IsColumn): LambdaGrowth {
+  const search = new Search(isColumn);
   const mayGrow = search.mayGrow(body, new Set(parameters));
-  search.findCopied(body, new Set(parameters), false);
+  search.findCopied(body, new Set(parameters), 0);
   return { mayGrow: mayGrow || search.leaves > leavesMax, copied: search.copied };
 }
 
@@ -61,12 +70,12 @@ export function parametersOf(lambda: SqlNode): readonly string[] {
 }
 
 class Search {
-  readonly #isRelation: (name: string) => boolean;
-  readonly copied: SqlNode[] = [];
+  readonly #isColumn: IsColumn;
+  readonly copied: Copied[] = [];
   leaves = 0;
 
-  constructor(isRelation: (name: string) => boolean) {
-    this.#isRelation = isRelation;
+  constructor(isColumn: IsColumn) {
+    this.#isColumn = isColumn;
   }
 
   mayGrow(given: SqlNode, own: ReadonlySet<string>): boolean {
@@ -74,7 +83,7 @@ class Search {
       case 'COMPARISON': case 'BETWEEN': case 'CONJUNCTION': return false;
       case 'COLUMN_REF':
         this.leaves += 1;
-        return !this.#isOwn(given, own);
+        return this.#isOwn(given, own) !== true;
       case 'CONSTANT': case 'PARAMETER': {
         this.leaves += 1;
         return given['class'] === 'PARAMETER' || Buffer.byteLength(String(node(given['value'])['value'])) > shortLiteralMax;
@@ -98,33 +107,37 @@ class Search {
     return resultsOf(given).filter((part) => this.mayGrow(part, withParameters(part, given, own))).length > 0;
   }
 
-  /** `isCopied`: whether what is around copies the value. */
-  findCopied(given: SqlNode, own: ReadonlySet<string>, isCopied: boolean): void {
+  /** `share`: how much the value counts if it is from outside; 0: what is around does not copy it. */
+  findCopied(given: SqlNode, own: ReadonlySet<string>, share: number): void {
     if (given['class'] === 'COLUMN_REF') {
-      if (isCopied && !this.#isOwn(given, own)) this.copied.push(withoutAlias(given));
+      if (share > 0 && this.#isOwn(given, own) === false) this.copied.push({ column: withoutAlias(given), share });
       return;
     }
-    const copies = copiesParts(given) ?? isCopied;
-    for (const part of partsOf(given)) this.findCopied(part, withParameters(part, given, own), copies);
+    const shareOfParts = shareOf(given) ?? share;
+    for (const part of partsOf(given)) this.findCopied(part, withParameters(part, given, own), shareOfParts);
   }
 
-  #isOwn(column: SqlNode, own: ReadonlySet<string>): boolean {
-    const [name, ...members] = list(column['column_names']).map(text);
-    return own.has(name!) && (members.length === 0 || !this.#isRelation(name!));
+  /** Null if it may be one or the other. Then it is measured as if it came from outside, but the engine alone knows what it is. */
+  #isOwn(column: SqlNode, own: ReadonlySet<string>): boolean | null {
+    const [name, member] = list(column['column_names']).map(text);
+    if (!own.has(name!)) return false;
+    const isColumn = member === undefined ? false : this.#isColumn(name!, member);
+    return isColumn === null ? null : !isColumn;
   }
 }
 
-/** Whether an expression copies the values of its parts; null if its own is one of them. */
-function copiesParts(given: SqlNode): boolean | null {
+/** How much the values of the parts of an expression count that it copies; null if its own value is one of them. */
+function shareOf(given: SqlNode): number | null {
   switch (given['class']) {
     case 'FUNCTION': {
       const name = text(given['function_name']).toLowerCase();
-      return picking.has(name) ? null : !fixed.has(name);
+      if (picking.has(name)) return null;
+      return fixed.has(name) ? (functionBounds.has(name) ? passedShare : 0) : 1;
     }
-    case 'OPERATOR': return pickingOperators.has(text(given['type'])) ? null : copyingOperators.has(text(given['type']));
+    case 'OPERATOR': return pickingOperators.has(text(given['type'])) ? null : Number(copyingOperators.has(text(given['type'])));
     case 'CASE': return null;
-    case 'COMPARISON': case 'BETWEEN': case 'CONJUNCTION': return false;
-    default: return true;
+    case 'COMPARISON': case 'BETWEEN': case 'CONJUNCTION': return 0;
+    default: return 1;
   }
 }
 
@@ -161,13 +174,13 @@ export interface LambdaText {
   readonly body: string;
   /** Null if the results are no longer than the elements. */
   readonly mayGrow: boolean;
-  readonly copied: readonly string[];
+  readonly copied: readonly { readonly column: string; readonly share: number }[];
 }
 
 /** The guard of a list, which is the first place. */
 export function lambdaGuard(name: string, { parameters, body, mayGrow, copied }: LambdaText): Guard {
   const bytesOf = (value: string): string => `coalesce(strlen(CAST(${value} AS VARCHAR)), 0)`;
-  const isCopiedBeyond = (elements: string): string => `len(${elements}) * CAST(${copied.map(bytesOf).join(' + ')} AS DOUBLE) > ${copiedMax}`;
+  const isCopiedBeyond = (elements: string): string => `len(${elements}) * CAST(${copied.map(({ column, share }) => `${bytesOf(column)} * ${share}`).join(' + ')} AS DOUBLE) > ${copiedMax}`;
   const isGrownBeyond = (elements: string): string => {
     const grown = `greatest(${bytesOf(body)} - 2 * ${bytesOf(parameters[0]!)} - ${freeElementBytes}, 0)`;
     return `list_sum(list_transform(${elements}, (lambda ${parameters.join(', ')}: ${grown}))) > ${grownMax}`;

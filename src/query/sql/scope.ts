@@ -144,6 +144,13 @@ export class Scope {
     return this.#relation(alias) !== undefined;
   }
 
+  /** Whether a name after that of what FROM reads is one of its columns; null if it may be, because not all of its columns are known. */
+  hasColumn(alias: string, column: string): boolean | null {
+    const relation = this.#relation(alias);
+    if (relation === undefined) return false;
+    return relation.has(column) || (relation.has('*') ? null : false);
+  }
+
   /** The columns that `*` stands for, or `alias.*`. */
   columnsOf(alias: string): Columns {
     const named = alias === '' ? undefined : this.#relation(alias);

@@ -27,7 +27,7 @@ export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
     const hash = (r.uuid() + r.uuid()).replaceAll('-', '');
     sender.send({
       type: 'TokenCreated', teamId, tokenId, name: `token ${r.below(9)}`, hash, expiresAt: r.pick([null, 1_900_000_000_000]),
-      readOnly: r.chance(0.5), appId: r.pick([null, 'app-1']), endsIn: r.pick([null, '9c41f0']),
+      readOnly: r.chance(0.5), appId: r.pick([null, 'app-1']), ...(r.chance(0.5) && { endsIn: '9c41f0' }),
     });
     tokens.push(tokenId);
   }

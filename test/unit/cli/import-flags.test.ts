@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { InvalidArgumentError } from 'commander';
-import { addColumn, flagOfForm, formOfFlags, parseDelimiter, parseEncoding, parseMark, parseQuote, type FormFlags } from '../../../src/cli/import/import-flags.ts';
+import { addColumn, addType, flagOfForm, formOfFlags, parseDelimiter, parseEncoding, parseMark, parseNulls, parseQuote, type FormFlags } from '../../../src/cli/import/import-flags.ts';
 import { UserError } from '../../../src/cli/user-error.ts';
 
 test.each([[',', ','], [';', ';'], ['|', '|'], ['tab', '\t'], ['TAB', '\t'], ['\\t', '\t'], ['\t', '\t'], [':', ':'], ['^', '^']])('--delimiter %j is %j', (text, delimiter) => {
@@ -30,4 +30,11 @@ test('flags that are the same mark are refused', () => {
 
 test.each([[{}, null], [{ header: 'absent' }, '--no-header'], [{ skipLines: 1 }, '--skip-lines'], [{ duplicateColumns: 'rename' }, '--rename-duplicates'], [{ dateFormat: 'd.m.y' }, '--date-format']] as const)('of %j the first flag is %s', (form, flag) => {
   expect(flagOfForm(form)).toBe(flag);
+});
+
+test('--null and --type', () => {
+  expect(parseNulls('NA,,-')).toEqual(['NA', '-']);
+  expect(addType('a=b=array<string>', addType('zip=url'))).toEqual([['zip', 'uri'], ['a=b', 'array<string>']]);
+  for (const wrong of ['zip', '=string', 'zip=', 'zip=text']) expect(() => addType(wrong)).toThrow(InvalidArgumentError);
+  for (const wrong of ['', ',']) expect(() => parseNulls(wrong)).toThrow(InvalidArgumentError);
 });

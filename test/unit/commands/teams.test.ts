@@ -11,7 +11,7 @@ describe('what the command line asks becomes a fact', () => {
     [
       createToken('team', 'token', 'CI', hash),
       {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null, endsIn: null,
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
       },
     ],
     [

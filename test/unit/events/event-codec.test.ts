@@ -64,7 +64,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     logBytesPerDayMax: fc.option(count),
   },
   TokenCreated: {
-    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id), endsIn: fc.option(id),
+    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id), endsIn: id,
   },
   TokenRevoked: { teamId: id, tokenId: id },
   RequestRefused: { teamId: id, refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }) },
@@ -283,7 +283,7 @@ describe('a record of the first format is read', () => {
     expect(decoded(bytes.toString('base64'))).toEqual({
       ...envelope, body: '', cost: 8000 + bytes.length,
       data: {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null, endsIn: null,
+        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
       },
     });
   });

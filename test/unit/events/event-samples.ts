@@ -45,8 +45,9 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
   TeamResumed: [{ type: 'TeamResumed', teamId }],
   TeamPlanSet: [{ type: 'TeamPlanSet', teamId, rowsMax: 5, tablesMax: null }, { type: 'TeamPlanSet', teamId }],
   TokenCreated: [
-    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: 1_700_000_000_000, readOnly: true, appId: 'shop', endsIn: 'wxyz' },
-    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: null, readOnly: false, appId: null, endsIn: null },
+    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: 1_700_000_000_000, readOnly: true, appId: 'shop' },
+    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: null, readOnly: false, appId: null },
+    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: null, readOnly: false, appId: null, endsIn: '9c41f0' },
   ],
   TokenRevoked: [{ type: 'TokenRevoked', teamId, tokenId }],
   RequestRefused: [{ type: 'RequestRefused', teamId, refusal: { type: 'table_not_found', message: 'there is no such table' } }],

@@ -19,7 +19,7 @@ async function mistakeOf(format: Format, content: string | Uint8Array<ArrayBuffe
 }
 
 const people = {
-  delimiter: ',', notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
+  delimiter: ',', texts: [], notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
   rows: [['Ann', '36', '1988-03-01'], ['Bo', null, '2001-12-31']],
 };
 
@@ -29,6 +29,12 @@ describe('columns, types and rows', () => {
     ['a recognised delimiter', 'csv', 'name;age;born\nAnn;36;1988-03-01\nBo;;2001-12-31\n', {}, { ...people, delimiter: ';' }],
     ['a delimiter that was told', 'csv', 'a;b,c\n1;2\n', { form: { delimiter: ',' } }, { delimiter: ',', columns: [{ id: 'a;b', type: 'string' }, { id: 'c', type: 'string' }], rows: [['1;2', null]] }],
     ['TSV', 'tsv', 'name\tage\tborn\nAnn\t36\t1988-03-01\nBo\t\t2001-12-31\n', {}, { ...people, delimiter: '\t' }],
+    ['cells in the way', 'csv', 'n\n1\n\n"NA"\n', {}, {
+      columns: [{ id: 'n', type: 'string' }], texts: [{ id: 'n', kind: 'number', filled: 2, misfits: 1, first: [{ place: 4, text: 'NA' }], help: { null: ['NA'] }, helped: 1 }],
+    }],
+    ['what cells mean', 'csv', 'n;d\n1.234,5;31.12.2024\nNA;\n', { form: { decimal: ',', dateFormat: 'd.m.y', null: ['NA'] } }, {
+      columns: [{ id: 'n', type: 'number' }, { id: 'd', type: 'date' }], rows: [['1234.5', '2024-12-31'], [null, null]], texts: [],
+    }],
     ['another encoding', 'csv', new Uint8Array([0x61, 0x0a, 0xe4, 0x0a]), { encoding: 'windows-1252' }, { rows: [['ä']] }],
     ['texts that are no numbers', 'csv', 'zip\n01234\n90210\n', {}, { columns: [{ id: 'zip', type: 'string' }], rows: [['01234'], ['90210']] }],
     ['a header alone', 'csv', 'a,b\n', {}, { columns: [{ id: 'a', type: 'string' }, { id: 'b', type: 'string' }], rows: [], rowsRead: 0 }],

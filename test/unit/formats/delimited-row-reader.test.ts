@@ -174,6 +174,29 @@ test('the columns of a body are those with a name, and those with a value, in th
   expect(block!.profile.columns.map(({ id }) => id)).toEqual(['column_1', 'b', 'column_4']);
 });
 
+test.each<[text: string, form: DelimitedForm, bodies: string[]]>([
+  ['a,b\nNA,NULL\n', { null: ['NA', 'NULL'] }, ['{}']],
+  ['a,b\n"NA",NA\n', { null: ['NA'] }, ['{"a":"NA"}']],
+  ['a,b\nNA,"NA"\n', { null: ['NA'] }, ['{"b":"NA"}']],
+  ['a,b,c\n"x,NA","N""A",NA\n', { null: ['NA', 'N"A'] }, ['{"a":"x,NA","b":"N\\"A"}']],
+  ['a,b\nna, NA\n', { null: ['NA'] }, ['{"a":"na","b":" NA"}']],
+  ['NA\nNA\n1\n', { null: ['NA'] }, ['{}', '{"NA":1}']],
+  ['$rowID,a\nNA,-\n', { null: ['NA', '-'] }, ['{}']],
+  ['a\n.5\n"1.234,5"\n', { decimal: ',' }, ['{"a":".5"}', '{"a":"1.234,5"}']],
+  ['a\n1\n1.5\n', { decimal: ',' }, ['{"a":"1"}', '{"a":"1.5"}']],
+  ['a\n1\n1e5\n', { decimal: ',' }, ['{"a":1}', '{"a":1e5}']],
+])('%j of the form %j has the bodies %j', (text, form, bodies) => expect(rowsOf(text, { form })).toEqual(bodies));
+
+test.each<[text: string, types: NonNullable<DelimitedForm['types']>, columns: unknown]>([
+  ['zip,n\n1,2\n', { zip: 'string' }, [['zip', 'string', true], ['n', 'number', false]]],
+  ['zip\n', { zip: 'date' }, [['zip', 'date', true]]],
+  ['zip\nx\n', { zip: 'number' }, [['zip', 'number', true]]],
+  ['zip\n1\n', { other: 'string', __proto__: 'string' as never }, [['zip', 'number', false]]],
+])('%j whose columns have the types %j is profiled by them', (text, types, columns) => {
+  const { blocks } = readCells([text], { form: { types } });
+  expect(blocks[0]!.profile.columns.map(({ id, natural, stored }) => [id, natural, (stored & storedAs.givenType) !== 0])).toEqual(columns);
+});
+
 describe('refused', () => {
   test.each<[string, string]>([
     ['', 'the body has no header: its first line must name the columns'],

@@ -62,6 +62,7 @@ describe('forms that a person names', () => {
     ['a delimiter of two bytes', 'a§b\n1§"§"\n', { delimiter: '§' }, ['{"a":1,"b":"§"}']],
     ['a delimiter of four bytes', 'a😀b\n😀 "x"""\n', { delimiter: '😀' }, ['{"b":"x\\""}']],
     ['a delimiter that is a control character', 'a\u0001b\n1\u0001x\n', { delimiter: '\u0001' }, ['{"a":1,"b":"x"}']],
+    ['a quoted delimiter that JSON escapes', 'a\u0001b\n,\u0001,\n', { delimiter: '\u0001', quote: ',' }, ['{"a":"\\u0001"}']],
     ['a delimiter that is usually the quote', 'a"b\n1"x\n', { delimiter: '"', quote: "'" }, ['{"a":1,"b":"x"}']],
     ['another quote', `a,b\n'x,''y\n"',6"\n`, { quote: "'" }, ['{"a":"x,\'y\\n\\"","b":"6\\""}']],
     ['a quote that means something in replacements', 'a\n$x$$y$\n', { quote: '$' }, ['{"a":"x$y"}']],

@@ -271,6 +271,38 @@ test('a refused request leaves the connection usable when its body has come', as
   expect(await client.ended()).toMatch(/404 Not Found[^]*"not_found"[^]*200 OK[^]*vwxyz$/);
 });
 
+describe('a client that reads only once it has sent all of a body that is too large receives the answer', () => {
+  const answered = /^HTTP\/1\.1 413 [^]*"payload_too_large"[^]*\}$/;
+
+  test.each<{ readonly headers: readonly string[] }>([{ headers: [] }, { headers: ['Connection: close'] }])('at once, with $headers', async ({ headers }) => {
+    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+    client.socket.pause();
+    const size = 60_000_000;
+    client.send(requestText('PUT /whole', [`Content-Length: ${size}`, ...headers]));
+    const failure = await new Promise((resolve) => { client.socket.once('error', resolve).write(Buffer.alloc(size), resolve); });
+    expect(failure ?? null).toBeNull();
+    client.socket.resume();
+    await client.see(answered);
+    if (headers.length === 0) {
+      client.send(requestText('GET /unread'));
+      await client.see(/413 [^]*\}HTTP\/1\.1 200 OK/);
+    } else await client.ended();
+  });
+
+  test('slowly', async () => {
+    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+    client.socket.pause();
+    client.send(requestText('PUT /whole', ['Content-Length: 5000000', 'Connection: close']));
+    for (let piece = 0; piece < 5; piece += 1) {
+      await sleep(400);
+      const failure = await new Promise((resolve) => { client.socket.once('error', resolve).write(Buffer.alloc(1_000_000), resolve); });
+      expect(failure ?? null).toBeNull();
+    }
+    client.socket.resume();
+    expect(await client.ended()).toMatch(answered);
+  });
+});
+
 describe('the media type', () => {
   test.each([
     ['application/json', 'application/json'], ['application/json; charset=utf-8', 'application/json'],

@@ -2,14 +2,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import type { RowBlock } from '../../../src/formats/block-writer.ts';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import { concatenateAll } from '../../../src/values/build-profile.ts';
 import { fitCell } from '../../../src/values/cell-value.ts';
 import { columnTypes } from '../../../src/values/column-type.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
+import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
 import { decideSchema } from '../../../src/values/decide-schema.ts';
 import { isAtMost } from '../../../src/values/lattice.ts';
+import type { Profile } from '../../../src/values/profile.ts';
 import { holdsCells, isPlain, presenterOf, widenToken } from '../../../src/values/presentation.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
-import { currentRule } from '../../../src/values/rule.ts';
+import { currentRule, plainCells } from '../../../src/values/rule.ts';
 import { currentType, findColumn, schemaOf } from '../../../src/values/table-schema.ts';
 import type { TableSchema } from '../../../src/values/table-schema.ts';
 import { readCells } from '../formats/read-cells.ts';
@@ -55,7 +59,7 @@ test('each cell reads as it fits the type, and then as that was widened', () => 
   fc.assert(fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
     const present = presenterOf(schemaFrom(decided!, ...later), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule });
     expect(bodiesOf(blockOf(cells)).map(present)).toEqual(cells.map((cell) => {
-      const fitted = fitCell(cell, decided!, wrap);
+      const fitted = fitCell(cell, decided!, wrap, plainCells);
       if (fitted === undefined) return '{}';
       const [widened] = later.reduce(([token, from], to) => [widenToken(token, from, to), to], [fitted, decided!] as [string, ColumnType]);
       return `{"c":${widened}}`;
@@ -99,6 +103,21 @@ describe('bodies are plain', () => {
     expect(isPlain(profile, schemaFrom(...types), 1n)).toBe(plain);
   });
 
+  test.each<[form: DelimitedForm, cells: string[], type: ColumnType, plain: boolean]>([
+    [{ dateFormat: 'd.m.y' }, ['31.12.2024'], 'date', false],
+    [{ dateFormat: 'd.m.y' }, ['31.12.2024 10:00'], 'dateTime', false],
+    [{ dateFormat: 'd.m.y' }, ['31.12.2024'], 'string', true],
+    [{ dateFormat: 'd.m.y', decimal: ',' }, ['1'], 'number', true],
+    [{ decimal: ',' }, ['1.234'], 'number', false],
+    [{ decimal: ',' }, ['2024-12-31'], 'date', true],
+    [{ types: { c: 'string' } }, ['1'], 'string', false],
+    [{ types: { c: 'number' } }, ['1'], 'number', true],
+    [{ types: { c: 'number' } }, [''], 'number', true],
+  ])('of the form %j, %j under %s: %s', (form, cells, type, plain) => {
+    const { profile } = readCells([`c\n${cells.map((cell) => `"${cell}"\n`).join('')}`], { form }).blocks[0]!;
+    expect(isPlain(profile, schemaFrom(type), 1n)).toBe(plain);
+  });
+
   test('a column that is empty stands in no body', () => {
     const { profile } = readCells(['c,d\n1,\n2,\n']).blocks[0]!;
     expect(isPlain(profile, schemaFrom('number'), 1n)).toBe(true);
@@ -123,7 +142,7 @@ test('where columns follow their cells, what is taken fits, and what is refused 
   fc.assert(fc.property(texts, before, (cells, schema) => {
     const { profile } = blockOf(cells);
     const decision = decideSchema({ schema, profile, mode: 'updateSchema', version: 2n, columnsMax: 9, place: ({ row }) => `${row}` });
-    const presents = (cell: string, type: ColumnType): boolean => fitCell(cell, type, true) !== undefined || cell.trim() === 'null';
+    const presents = (cell: string, type: ColumnType): boolean => fitCell(cell, type, true, plainCells) !== undefined || cell.trim() === 'null';
     if ('refusal' in decision) {
       counts.refused += 1;
       expect(currentType(schema!.columns[0]!)).toMatch(/json/);
@@ -133,9 +152,51 @@ test('where columns follow their cells, what is taken fits, and what is refused 
     }
     counts.taken += 1;
     const type = currentType(findColumn(decision.schema, 'c')!);
-    for (const cell of cells) expect([cell, type, fitCell(cell, type, true) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
+    for (const cell of cells) expect([cell, type, fitCell(cell, type, true, plainCells) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
     const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: currentRule });
-    expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true) === undefined ? 0 : 1)));
+    expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true, plainCells) === undefined ? 0 : 1)));
   }), { numRuns: 10_000, examples: [[['a'], schemaOf([{ id: 'c', type: 'json' }], 1n)], [['1'], null]] });
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);
+});
+
+test('cells of parts that are written differently read by what was said of each part', () => {
+  const parts = ([{ decimal: ',', dateFormat: 'd.m.y' }, { decimal: '.', dateFormat: 'm/d/y' }, {}] as const)
+    .map((form, at) => readCells([['n;d\n1.234;1.2.2024\n', 'n;d\n1,234.5;1/2/2024\n', 'n;d\n.5;2024-01-02\n'][at]!], { form, delimiter: ';' }).blocks[0]!);
+  const profile = concatenateAll(parts.map((part) => part.profile));
+  const request = { schema: null, profile, mode: 'abort', version: 1n, columnsMax: 9, place: () => '' } as const;
+  const decision = decideSchema(request);
+  if ('refusal' in decision) throw new Error(decision.refusal.message);
+  const read = (schema: TableSchema): string[] => parts.flatMap((part) => bodiesOf(part).map(presenterOf(schema, { stored: 'cells', decidedAt: 1n, wrap: true, rule: part.profile.rule })));
+  expect(read(decision.schema)).toEqual(['{"n":1234,"d":"2024-02-01"}', '{"n":1234.5,"d":"2024-01-02"}', '{"n":0.5,"d":"2024-01-02"}']);
+  expect(read(schemaOf([{ id: 'n', type: 'string' }, { id: 'd', type: 'string' }], 1n)))
+    .toEqual(['{"n":"1.234","d":"1.2.2024"}', '{"n":"1,234.5","d":"1/2/2024"}', '{"n":".5","d":"2024-01-02"}']);
+});
+
+test.each<[types: NonNullable<DelimitedForm['types']>, before: ColumnType | null, mode: SchemaErrorMode, cells: string[], decided: string]>([
+  [{ c: 'string' }, null, 'abort', ['1'], 'string'],
+  [{ c: 'uri' }, null, 'abort', ['a:b'], 'uri'],
+  [{ c: 'date' }, null, 'abort', [''], 'date'],
+  [{ c: 'number' }, null, 'abort', ['1', 'x', 'y'], '1: "x" does not fit the column\'s type number'],
+  [{ c: 'number' }, null, 'dropColumns', ['1', 'x'], 'number'],
+  [{ c: 'array<number>' }, null, 'abort', ['[1]', '2'], 'array<number>'],
+  [{ c: 'array<number>' }, null, 'abort', ['[1]', 'x'], '1: "x" does not fit the column\'s type array<number>'],
+  [{ c: 'string' }, 'string', 'updateSchema', ['1'], 'string'],
+  [{ c: 'number' }, 'number', 'updateSchema', ['x'], '0: "x" does not fit the column\'s type number'],
+  [{ c: 'string' }, 'number', 'updateSchema', ['1'], '0: the request says that the column has the type string, but it has the type number'],
+  [{ c: 'string' }, 'number', 'abort', ['1'], '0: the request says that the column has the type string, but it has the type number'],
+  [{ c: 'string' }, 'number', 'dropColumns', ['1'], '0: the request says that the column has the type string, but it has the type number'],
+])('with the types %j a column of %s comes, under %s, with %j to %s', (types, before, mode, cells, decided) => {
+  const { profile } = readCells([`c\n${cells.map((cell) => `"${cell}"\n`).join('')}`], { form: { types } }).blocks[0]!;
+  const schema = before === null ? null : schemaOf([{ id: 'c', type: before }], 1n);
+  const decision = decideSchema({ schema, profile, mode, version: 2n, columnsMax: 9, place: ({ row }) => `${row}` });
+  expect('refusal' in decision ? decision.refusal.message : currentType(findColumn(decision.schema, 'c')!)).toBe(decided);
+});
+
+test('a type that one part says counts for the others', () => {
+  const partsOf = (cells: string, form: DelimitedForm): Profile => readCells([`c\n${cells}\n`], { form }).blocks[0]!.profile;
+  const said = partsOf('1', { types: { c: 'string' } });
+  for (const parts of [[said, partsOf('2', {})], [partsOf('2', {}), said]]) {
+    const decision = decideSchema({ schema: null, profile: concatenateAll(parts), mode: 'abort', version: 1n, columnsMax: 9, place: () => '' });
+    expect('refusal' in decision || currentType(decision.schema.columns[0]!)).toBe('string');
+  }
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { applyPatch, presenterOf } from '../../../src/values/presentation.ts';
 import { parseRow } from '../../../src/values/row-text.ts';
-import { fitsBy, type Rule } from '../../../src/values/rule.ts';
+import { cellFormOf, currentRule, fitsBy, joinedRule, ruleOfCells, type Rule } from '../../../src/values/rule.ts';
 import { schemaOf } from '../../../src/values/table-schema.ts';
 
 const rules: readonly Rule[] = [1, 2, 3];
@@ -46,6 +46,27 @@ test('a scalar that is wrapped fits by the rule too', () => {
   expect([read(1), read(2)]).toEqual(['{}', `{"c":[${blank}]}`]);
   const patched = (rule: Rule): string => applyPatch('{}', parseRow(`{"c":${basic}}`), column, true, rule).body;
   expect([patched(1), patched(2)]).toEqual(['{}', `{"c":[${basic}]}`]);
+});
+
+test.each([
+  [1, '{}', '{}'], [2, '{}', '{}'], [3, '{"c":0.5}', '{"c":[0.5]}'],
+])('by rule %i a cell .5 reads %s in a column of numbers, and %s in one of arrays', (rule, read, wrapped) => {
+  const readAs = (type: ColumnType): string => presenterOf(schemaOf([{ id: 'c', type }], 1n), { stored: 'cells', decidedAt: 1n, wrap: true, rule })('{"c":".5"}');
+  expect([readAs('number'), readAs('array<number>'), readAs('string')]).toEqual([read, wrapped, '{"c":".5"}']);
+});
+
+test('the number of a rule says how cells are written', () => {
+  const all = ([undefined, '.', ','] as const).flatMap((decimal) => ([undefined, 'd.m.y', 'd/m/y', 'm/d/y'] as const).map((dateFormat) => {
+    return { ...(decimal && { decimal }), ...(dateFormat && { dateFormat }) };
+  }));
+  const formed = all.map(ruleOfCells);
+  expect(formed.map(cellFormOf)).toEqual(all.map(({ decimal = 'plain', dateFormat = null }) => ({ numbers: decimal, dateFormat })));
+  expect(new Set(formed).size).toBe(12);
+  expect(ruleOfCells({})).toBe(currentRule);
+  // Events hold these numbers: they must not change.
+  expect([ruleOfCells({ decimal: '.' }), ruleOfCells({ decimal: ',', dateFormat: 'd.m.y' }), ruleOfCells({ dateFormat: 'm/d/y' })]).toEqual([19, 99, 195]);
+  for (const rule of [1, 2, ...formed]) expect([joinedRule(rule, currentRule), joinedRule(currentRule, rule)]).toEqual([rule, rule]);
+  for (const a of formed) for (const b of formed) expect(joinedRule(a, b)).toBe(joinedRule(b, a));
 });
 
 const big = '9007199254740993';

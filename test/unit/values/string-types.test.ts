@@ -76,7 +76,7 @@ describe('the types of a string', () => {
   test.each([
     ['2024-02-29', 'date'],
     ['2024-02-29T10:00Z', 'dateTime'],
-    ['2024-02-29 10:00Z', 'string'],
+    ['2024-02-29 10:00Z', 'dateTime'],
     ['20240229T100000Z', 'string'],
     ['2023-02-29', 'string'],
     ['10:00', 'string'],

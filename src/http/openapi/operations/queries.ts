@@ -29,7 +29,8 @@ const condition: z.ZodType = z.lazy(() => z.union([
 ])).meta({ id: 'Condition', description: 'Which rows are asked for.' });
 
 const columnIds = (max: number) => z.array(text).max(max).meta({ uniqueItems: true });
-const sort = z.array(z.string().regex(sortKeyPattern)).max(sortKeysMax).meta({ uniqueItems: true });
+const sortKey = z.strictObject({ column: text.min(1), descending: z.boolean().optional() }).meta({ id: 'SortKey', description: 'A column that rows are sorted by, also one whose ID begins with a minus.' });
+const sort = z.array(z.union([z.string().regex(sortKeyPattern), sortKey])).max(sortKeysMax).meta({ uniqueItems: true });
 
 const as = text.min(1).max(nameLengthMax).optional().meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
 
