@@ -1,4 +1,5 @@
-/** CSV and TSV text as records. */
+/** CSV and TSV text as records. Papa Parse cuts texts without quotes, in which nothing can be a mistake; all others are split by our own scanner (docs/decisions/0069). */
+import Papa from 'papaparse';
 import type { Dialect } from './dialect.ts';
 import { RecordSplitter } from './record-splitter.ts';
 
@@ -45,6 +46,10 @@ export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMa
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
   const allClean = areClean(bytes, special);
+  // A clean text has no quotes of the usual kind, and its line ends are line feeds.
+  if (allClean && dialect.comment === null && (dialect.quote === '"' || dialect.quote === null)) {
+    return { rest: readPlainRecords(text, isAscii, dialect.delimiter, isLast, visit), sawBlanks: false };
+  }
   const splitter = new RecordSplitter(text, dialect);
   let position = 0;
   while (position < text.length && splitter.read(position, allowsZero())) {
@@ -58,6 +63,29 @@ export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMa
     if (splitter.isRecord) visit({ text: record, bytes: recordBytes, cells, quoted, clean: allClean || isClean(record, special) });
   }
   return { rest: text.slice(position), sawBlanks: splitter.sawBlanks };
+}
+
+/** Calls `visit` for each record of a clean text. Returns what is behind the last one that was read. */
+function readPlainRecords(text: string, isAscii: boolean, delimiter: string, isLast: boolean, visit: (record: DelimitedRecord) => void): string {
+  let position = 0;
+  const step = ({ data: [cells], meta }: Papa.ParseStepResult<[string[]]>): void => {
+    const start = position;
+    position = meta.cursor;
+    let end = position;
+    if (end > start && text.charCodeAt(end - 1) === lineFeed) {
+      end -= 1;
+      if (end > start && text.charCodeAt(end - 1) === carriageReturn) {
+        end -= 1;
+        // The parser splits at line feeds, and leaves the carriage return before one in the last cell.
+        cells[cells.length - 1] = cells.at(-1)!.slice(0, -1);
+      }
+    }
+    if (end === start) return;
+    const record = text.slice(start, end);
+    visit({ text: record, bytes: isAscii ? record.length : Buffer.byteLength(record), cells, quoted: null, clean: true });
+  };
+  new Papa.Parser({ delimiter, newline: '\n', step }).parse(text, 0, !isLast);
+  return text.slice(position);
 }
 
 const specialBytesKnown = new Map<string, Uint8Array>();
