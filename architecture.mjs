@@ -47,7 +47,7 @@ export default {
     rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
       { path: '^clients/typescript/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
     rule('file-import-runs-in-browsers', 'It knows of the service how rows are read and which values fit, of Node its buffers, and is told the rest.',
-      { path: '^clients/file-import/' }, { path: ['^(commands|projections)/', '^src/(?!(formats|values)/|each-in-parallel\\.ts$)', '^clients/(?!file-import/|typescript/src/)', modulesOfNode('buffer'), '^node_modules/(?!(@types/)?papaparse/|buffer/)'] }),
+      { path: '^clients/file-import/' }, { path: ['^(commands|projections)/', '^src/(?!(formats|values)/|each-in-parallel\\.ts$)', '^clients/(?!file-import/|typescript/src/)', modulesOfNode('buffer'), '^node_modules/(?!(@types/)?papaparse/|buffer/|@zip\\.js/|saxes/)'] }),
     rule('the-console-is-a-client', 'It knows the service by the client, and of its code what file-import knows.',
       { path: '^console/src/' }, { path: ['^(commands|projections)/', '^src/(?!(formats|values)/|(byte-size|each-in-parallel)\\.ts$)', '^clients/command-line/', modulesOfNode()] }),
     rule('only-the-command-line-is-a-client', 'The service asks itself nothing over HTTP.', { path: '^(src/(?!cli/)|commands/|projections/)' }, { path: '^clients/' }),

@@ -67,15 +67,15 @@ const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await c
 if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
 if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
 
-/** Files that cost much, and try in one more place or way what others try: they run only with TEST_SCALE=full. */
+/** Files that cost much or need Python, and try in one more place or way what others try: they run only with TEST_SCALE=full. */
 const onlyInFull = isFull ? [] : [
-  'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
+  'unit/formats/python-dialects\\.property', 'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
 ].map((files) => `/test/${files}\\.test\\.ts$`);
 
 /** What `npm test` (`core`) and `npm run test:processes`, `test:kafka` and `test:console` run; without TEST_ON, as for one project by its name, it is all. */
 const groups = {
   core: [
-    project('unit'),
+    { ...project('unit'), testPathIgnorePatterns: onlyInFull },
     project('simulation'),
     onServers('engine', 'engine', 'postgres'),
     onServers('log', 'log', 'postgres'),

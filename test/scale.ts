@@ -25,6 +25,8 @@ export const scale = {
   queriesMs: scaled(7000, 3_600_000),
   /** The rows of 1,000 columns that each of three teams exports at once. */
   wideRows: Number(process.env['WIDE_ROWS'] ?? scaled(100, 1500)),
+  /** The rows of a table that is exported as a workbook. In full, as many as a sheet holds. */
+  sheetRows: scaled(20_000, 1_048_575),
   /** How many forged values of each kind are sent. */
   forgedValues: scaled(20, 400),
   /** How many random bodies of texts are sent, as CSV and as TSV. */

@@ -1,5 +1,6 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
 import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+import type { Source } from './source.ts';
 
 /** Upper bounds of a chunk. */
 export interface ChunkLimits {
@@ -25,21 +26,33 @@ export interface Chunk {
   readonly lines: RowLines;
 }
 
-/** Cuts the bytes of a file into chunks, however they arrive. Every method throws MalformedFile. */
-export interface Cutter {
+/** What the chunks of a file are. */
+export interface ChunkForm {
   /** The media type of the chunks. */
   readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
   /** How CSV and TSV in the chunks are to be read. Complete once there is a chunk. */
   readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
-  /** What was made of forms that are not by the book, as far as the file was read. */
+  /** What a person should know of how the file is read, once it has been. */
   readonly notes?: readonly string[];
+}
+
+/** Cuts the bytes of a file into chunks, however they arrive. Every method throws MalformedFile. */
+export interface Cutter extends ChunkForm {
   /** Takes the next bytes, without keeping them, and returns the chunks that are full. */
   push(bytes: Uint8Array): Iterable<Chunk>;
   /** Returns the remaining chunks. A file yields at least one chunk, even without rows. */
   end(): Iterable<Chunk>;
 }
+
+/** Cuts a file into chunks that cannot be read from its begin to its end. */
+export interface WholeFileCutter extends ChunkForm {
+  /** At least one chunk, even without rows. Throws MalformedFile, and the reason of the signal. */
+  cut(source: Source, signal: AbortSignal): AsyncIterable<Chunk>;
+}
+
+export type FileCutter = Cutter | WholeFileCutter;
 
 /** The line in which a row of a chunk begins. */
 export function lineOfRow({ first, each }: RowLines, row: number): number {

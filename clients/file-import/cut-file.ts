@@ -1,12 +1,13 @@
 import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
 import { conflictIn } from '../../src/formats/dialect.ts';
-import type { Chunk, ChunkLimits, Cutter } from './chunk.ts';
+import type { Chunk, ChunkLimits, Cutter, FileCutter } from './chunk.ts';
 import { DelimitedCutter, type DelimitedCutterOptions } from './delimited-cutter.ts';
-import type { Format } from './file-format.ts';
+import type { Format, TextFormat } from './file-format.ts';
 import { JsonCutter } from './json-cutter.ts';
 import { MalformedFile } from './malformed-file.ts';
 import type { Source } from './source.ts';
 import { toUtf8 } from './text.ts';
+import { WorkbookCutter } from './workbook/workbook-cutter.ts';
 
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
@@ -16,16 +17,21 @@ export interface CutterOptions {
   readonly onRecognised?: DelimitedCutterOptions['onRecognised'];
   /** Called with the names in the header of CSV or TSV: which columns of a table they mean, where a name does not mean itself. */
   readonly columnsOf?: DelimitedCutterOptions['columnsOf'];
+  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  readonly sheet?: string | undefined;
 }
 
 /** Throws MalformedFile for marks that cannot be beside each other. */
-export function cutterFor(format: Format, { form = {}, ...options }: CutterOptions = {}): Cutter {
+export function cutterFor(format: TextFormat, options?: CutterOptions): Cutter;
+export function cutterFor(format: Format, options?: CutterOptions): FileCutter;
+export function cutterFor(format: Format, { form = {}, sheet, ...options }: CutterOptions = {}): FileCutter {
   const { limits } = options;
   switch (format) {
     case 'csv': return new DelimitedCutter({ ...options, form: withoutConflict(form, ','), usual: ',' });
     case 'tsv': return new DelimitedCutter({ ...options, form: withoutConflict(form, '\t'), usual: '\t' });
     case 'json':
     case 'ndjson': return new JsonCutter(format, limits);
+    case 'xlsx': return new WorkbookCutter({ ...options, form, sheet: sheet ?? null });
   }
 }
 
@@ -36,7 +42,11 @@ function withoutConflict(form: DelimitedForm, usual: string): DelimitedForm {
 }
 
 /** The chunks of a file, in order, read on demand. Throws MalformedFile, and the reason of the signal. */
-export async function* cutFile(source: Source, encoding: string, cutter: Cutter, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+export async function* cutFile(source: Source, encoding: string, cutter: FileCutter, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+  if ('cut' in cutter) {
+    yield* cutter.cut(source, signal);
+    return;
+  }
   for await (const piece of toUtf8(source.pieces(signal), source.name, encoding)) yield* cutter.push(piece);
   yield* cutter.end();
 }

@@ -1,12 +1,17 @@
 /** File formats of import and export, and how a file name's extension determines them. */
 
-export const formats = ['csv', 'tsv', 'json', 'ndjson'] as const;
+/** Texts, which export writes too. */
+export const textFormats = ['csv', 'tsv', 'json', 'ndjson'] as const;
+export type TextFormat = (typeof textFormats)[number];
+
+/** `xlsx` is a workbook of Excel, also one with macros. */
+export const formats = [...textFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 
 export type Compression = 'gzip' | 'zstd';
 
 const formatsByEnding: Readonly<Record<string, Format>> = {
-  csv: 'csv', tsv: 'tsv', tab: 'tsv', json: 'json', ndjson: 'ndjson', jsonl: 'ndjson',
+  csv: 'csv', tsv: 'tsv', tab: 'tsv', json: 'json', ndjson: 'ndjson', jsonl: 'ndjson', xlsx: 'xlsx', xlsm: 'xlsx',
 };
 const compressionsByEnding: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: 'zstd' };
 

@@ -5,7 +5,7 @@ import { eachInParallel } from '../../src/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
 import { TablogError, Unreachable, type ChunkRemarks, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
-import type { Chunk, Cutter } from './chunk.ts';
+import type { Chunk, FileCutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { OutcomeUnknown, RefusedRow } from './import-errors.ts';
@@ -27,6 +27,8 @@ export interface FileImport {
   readonly encoding: string;
   /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
   readonly form?: DelimitedForm | undefined;
+  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  readonly sheet?: string | undefined;
   readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded concurrently. */
@@ -55,8 +57,8 @@ export interface ImportResult extends Imported, ChunkRemarks {
  * source throws; the reason of the signal.
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
-  const { client, source, format, form, signal, onRecognised, columnsOf, onLeftOver } = options;
-  const cutter = cutterFor(format, { form, onRecognised, columnsOf });
+  const { client, source, format, form, sheet, signal, onRecognised, columnsOf, onLeftOver } = options;
+  const cutter = cutterFor(format, { form, sheet, onRecognised, columnsOf });
   const places = new Places();
   const stash = client.stash(`import-${randomID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
   const work: Work = { source, cutter, places, stash };
@@ -97,7 +99,7 @@ function leftBehindBy(error: unknown): Error {
 
 interface Work {
   readonly source: Source;
-  readonly cutter: Cutter;
+  readonly cutter: FileCutter;
   readonly places: Places;
   readonly stash: Stash;
 }

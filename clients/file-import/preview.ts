@@ -11,7 +11,7 @@ import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-sche
 import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
 import { parseRow } from '../../src/values/row-text.ts';
 import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
-import { lineOfRow, type Chunk, type Cutter } from './chunk.ts';
+import { lineOfRow, type Chunk, type ChunkForm } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { malformedRow, readingRows } from './malformed-row.ts';
@@ -28,6 +28,8 @@ export interface PreviewOptions {
   readonly encoding: string;
   /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
   readonly form?: DelimitedForm | undefined;
+  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  readonly sheet?: string | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
 }
@@ -54,20 +56,20 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, form, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
-  const cutter = cutterFor(format, { limits, form });
+export async function preview(source: Source, { format, encoding, form, sheet, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+  const cutter = cutterFor(format, { limits, form, sheet });
   const chunks = cutFile(source, encoding, cutter, signal);
   const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
   const read = readTable(chunk, cutter, onSchemaError);
   return {
-    delimiter: cutter.mediaType === 'application/json' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
+    delimiter: cutter.mediaType === 'application/json' || format === 'xlsx' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
     ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
 
-function readTable(chunk: Chunk, cutter: Cutter, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
+function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
   const places = new Places();
   const serial = places.add(chunk);
   const lineOf = (message: string): number | null => places.find(message, serial, cutter.headerLine)?.line ?? null;

@@ -3,12 +3,12 @@ import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../src/formats/malformed-body.ts';
 import type { TextCells } from '../../src/formats/text-cells.ts';
 import type { RowsEnd } from '../../src/formats/row-reader.ts';
-import type { Chunk, Cutter } from './chunk.ts';
+import type { Chunk, ChunkForm } from './chunk.ts';
 
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /** The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes. `dropsCells`: whether cells that no row may hold are left out; `texts`: watches the columns of CSV and TSV. */
-export function readChunk({ body }: Chunk, { mediaType, form }: Cutter, dropsCells: boolean, texts?: TextCells): ChunkRows {
+export function readChunk({ body }: Chunk, { mediaType, form }: ChunkForm, dropsCells: boolean, texts?: TextCells): ChunkRows {
   const reader = mediaType === 'application/json'
     ? new JsonRowReader({ form: 'rows', dropsCells })
     : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', form, dropsCells, texts });

@@ -29,8 +29,8 @@ export interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
 }
 
 /** Reads a file to its end, in bounded memory. Throws MalformedFile, also if no table could be made of the rows; the reason of the signal. */
-export async function readTypes(source: Source, { format, encoding, form, onSchemaError, signal, onRecognised }: TypesOptions): Promise<FileTypes> {
-  const cutter = cutterFor(format, { form, onRecognised });
+export async function readTypes(source: Source, { format, encoding, form, sheet, onSchemaError, signal, onRecognised }: TypesOptions): Promise<FileTypes> {
+  const cutter = cutterFor(format, { form, sheet, onRecognised });
   const texts = new TextCells();
   const profiles = new ProfileChain();
   const places = new Places();

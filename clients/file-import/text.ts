@@ -9,16 +9,27 @@ const byteOrderMarks: readonly (readonly [bytes: Buffer, encoding: string])[] = 
   [Buffer.from([0xef, 0xbb, 0xbf]), utf8], [Buffer.from([0xff, 0xfe]), 'utf-16le'], [Buffer.from([0xfe, 0xff]), 'utf-16be'],
 ];
 
-/** Of the older format of Excel, and of a zip archive, which the newer one is. */
+/** Of the older format of Excel, which a newer workbook has too if it is protected with a password; and of a zip archive, which the newer one is. */
 const oleSignature = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 
-const isWorkbook = 'this is a workbook of Excel, not text: open it there, save it as "CSV UTF-8", and import that';
+const isWorkbook = 'this is a workbook of Excel, not text: its format is xlsx';
+const isOldWorkbook = 'this is a workbook of an older form of Excel, or one that is protected with a password: open it there, save it as .xlsx without a password, and import that';
+const isNoWorkbook = 'this is no workbook (.xlsx), which is a zip archive';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
-/** Throws MalformedFile for the name of a workbook of Excel, which has no format that could be told instead. */
+/** Throws MalformedFile for the name of a workbook of an older form of Excel, which has no format that could be told instead. */
 export function refuseWorkbookName(file: string): void {
-  if (hasWorkbookName(file)) throw new MalformedFile(null, isWorkbook);
+  if (/\.xlsb?$/i.test(file)) throw new MalformedFile(null, isOldWorkbook);
+}
+
+/** What is wrong with the first bytes of a file; null: nothing. `format`: what it is to be. */
+export function signatureProblem(beginning: Uint8Array, format: 'text' | 'xlsx', file = ''): string | null {
+  if (startsWith(beginning, oleSignature)) return isOldWorkbook;
+  const isZip = startsWith(beginning, zipSignature);
+  if (format === 'xlsx') return isZip ? null : isNoWorkbook;
+  if (!isZip) return null;
+  return /\.xls[xm]$/i.test(file) ? isWorkbook : isArchive;
 }
 
 /**
@@ -29,7 +40,8 @@ export async function* toUtf8(pieces: AsyncIterable<Uint8Array>, file: string, e
   let decoder: Decoder | null | undefined;
   for await (const piece of withWholeBeginning(pieces)) {
     if (decoder === undefined) {
-      refuseSignature(piece, file);
+      const problem = signatureProblem(piece, 'text', file);
+      if (problem !== null) throw new MalformedFile(null, problem);
       const found = byteOrderMarks.find(([bytes]) => startsWith(piece, bytes))?.[1] ?? encoding;
       decoder = found === utf8 ? null : new TextDecoder(found, { fatal: true });
     }
@@ -54,17 +66,8 @@ async function* withWholeBeginning(pieces: AsyncIterable<Uint8Array>): AsyncGene
   if (beginning !== null && beginning.length > 0) yield beginning;
 }
 
-function refuseSignature(beginning: Uint8Array, file: string): void {
-  if (startsWith(beginning, oleSignature)) throw new MalformedFile(null, isWorkbook);
-  if (startsWith(beginning, zipSignature)) throw new MalformedFile(null, hasWorkbookName(file) ? isWorkbook : isArchive);
-}
-
 function startsWith(bytes: Uint8Array, beginning: Buffer): boolean {
   return beginning.every((byte, at) => bytes[at] === byte);
-}
-
-function hasWorkbookName(file: string): boolean {
-  return /\.xls[xmb]?$/i.test(file);
 }
 
 /** Without a piece: what is left at the end. */

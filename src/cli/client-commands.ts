@@ -1,11 +1,11 @@
 /** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
-import { formats } from '../../clients/file-import/file-format.ts';
+import { textFormats } from '../../clients/file-import/file-format.ts';
 import { dateFormats, skipLinesMax } from '../formats/delimited-form.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
-import { parseExportFormat, parseFormat } from './file-format.ts';
+import { parseExportDelimiter, parseExportFormat, parseFormat } from './file-format.ts';
 import { addColumn, addType, parseDelimiter, parseEncoding, parseMark, parseNulls, parseQuote } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
@@ -22,14 +22,14 @@ const parallelMax = 64;
 export function addClientCommands(program: Command): void {
   const importing = withClientOptions(program.command('import'))
     .description('import a file of rows into a table: all of it at once, or nothing')
-    .argument('<file>', 'CSV, TSV, JSON (an array of objects) or NDJSON, as its name says, also .gz and .zst; - is stdin');
+    .argument('<file>', 'CSV, TSV, JSON (an array of objects), NDJSON or a workbook of Excel, as its name says, also .gz and .zst; - is stdin');
   withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name', ({ showTypes }) => showTypes === undefined)
     .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
     .option('--overwrite', 'put the rows in the place of all that the table has')
     .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)
       .default('abort'))
     .option('--if-match <version>', 'only if the table has not changed since this version')
-    .option('--format <format>', 'csv, tsv, json or ndjson, also with .gz or .zst behind it, whatever the name says', parseFormat)
+    .option('--format <format>', 'csv, tsv, json, ndjson or xlsx, also with .gz or .zst behind it, whatever the name says', parseFormat)
     .option('--no-header', 'the first line of CSV or TSV is a row: columns are column_1, column_2 and so on')
     .option('--delimiter <character>', 'what is between the cells of CSV or TSV, such as ; or | or tab; else as the first lines of CSV say', parseDelimiter)
     .option('--quote <character>', 'what is around cells in the place of ", or none', parseQuote)
@@ -44,6 +44,7 @@ export function addClientCommands(program: Command): void {
     .addOption(new Option('--date-format <order>', 'how dates are written, besides YYYY-MM-DD; a time may follow').choices(dateFormats))
     .option('--type <id=type>', 'the type of a column, such as zip=string; for each of them; else it is inferred', addType)
     .option('--show-types', 'write what would be inferred from the file, and which cells are in the way; import nothing')
+    .option('--sheet <name>', 'the sheet of a workbook; else the first that is not hidden')
     .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')
@@ -54,9 +55,11 @@ export function addClientCommands(program: Command): void {
   withClientOptions(program.command('export'))
     .description('write the rows of a table to stdout or into a file')
     .argument('<table>', 'its name or ID')
-    .option('--format <format>', 'csv, tsv, json, ndjson or parquet; else as the name of the file says, and csv on stdout', parseExportFormat)
+    .option('--format <format>', 'csv, tsv, json, ndjson, parquet or xlsx; else as the name of the file says, and csv on stdout', parseExportFormat)
     .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
-    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet always has them')
+    .option('--delimiter <character>', 'what is between the cells of CSV: , or ; or | or tab', parseExportDelimiter)
+    .option('--excel', 'CSV for people who open it in Excel: texts that it would run as formulas get an apostrophe')
+    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet and workbooks always have them')
     .action(async (table: string, flags: ExportFlags) => {
       const { runExport } = await import('./export/export-command.ts');
       await runExport(table, flags);
@@ -118,5 +121,5 @@ function addTablesCommands(program: Command): void {
 function withRowsOptions(command: Command): Command {
   return command
     .option('--limit <n>', 'how many rows are written at most; else 100 on a terminal and in a table, and all elsewhere', wholeNumber(1))
-    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...formats]));
+    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...textFormats]));
 }

@@ -1,6 +1,7 @@
 /** The format of a file as the command line is told it. */
 import { InvalidArgumentError } from 'commander';
-import { formatOfName, formats, type Compression, type Format } from '../../clients/file-import/file-format.ts';
+import { formatOfName, formats, textFormats, type Compression, type Format, type TextFormat } from '../../clients/file-import/file-format.ts';
+import { csvDelimiters, type CsvForm } from '../query/language/export-format.ts';
 import { UserError } from './user-error.ts';
 
 export interface FileFormat {
@@ -18,19 +19,44 @@ export function parseFormat(text: string): FileFormat {
   return { format, compression };
 }
 
-/** Parses `--format` of an export: also `parquet`, which the service makes, and which has a compression of its own. */
-export function parseExportFormat(text: string): FileFormat | 'parquet' {
-  if (text.toLowerCase() === 'parquet') return 'parquet';
+/** What the service makes as a whole, compressed already. */
+export const wholeFormats = ['parquet', 'xlsx'] as const;
+export type WholeFormat = (typeof wholeFormats)[number];
+
+/** A text that an export writes page by page. */
+export interface TextFileFormat extends FileFormat {
+  readonly format: TextFormat;
+}
+
+/** Parses `--format` of an export. */
+export function parseExportFormat(text: string): TextFileFormat | WholeFormat {
+  const whole = wholeFormats.find((name) => name === text.toLowerCase());
+  if (whole !== undefined) return whole;
   const { format, compression } = formatOfName(`.${text}`);
-  if (format === null || /[/\\]/.test(text)) throw new InvalidArgumentError(`It must be ${formats.join(', ')}, or parquet, the first four with .gz or .zst behind them if the file is to be compressed so.`);
+  if (format === null || format === 'xlsx' || /[/\\]/.test(text)) {
+    throw new InvalidArgumentError(`It must be ${textFormats.join(', ')}, parquet or xlsx, the first four with .gz or .zst behind them if the file is to be compressed so.`);
+  }
   return { format, compression };
 }
 
-/** Whether a file is to be Parquet: as the given format says, else as its name does. Throws UserError if its name adds a compression. */
-export function isParquet(file: string | null, given: FileFormat | 'parquet' | undefined): given is 'parquet' | undefined {
-  if (given !== undefined) return given === 'parquet';
-  if (file !== null && /\.parquet\.(gz|zst)$/i.test(file)) throw new UserError(`Parquet is compressed already: leave ${file.slice(file.lastIndexOf('.'))} away.`);
-  return file !== null && /\.parquet$/i.test(file);
+/** Parses `--delimiter` of an export. */
+export function parseExportDelimiter(text: string): CsvForm['delimiter'] {
+  const found = csvDelimiters.find((delimiter) => delimiter === (/^(tab|\\t)$/i.test(text) ? '\t' : text));
+  if (found === undefined) throw new InvalidArgumentError('It must be , or ; or | or tab.');
+  return found;
+}
+
+/** The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws UserError. */
+export function exportFormatOf(file: string | null, given: TextFileFormat | WholeFormat | undefined): TextFileFormat | WholeFormat {
+  if (typeof given === 'string') return given;
+  if (file === null) return given ?? { format: 'csv', compression: null };
+  const [, named, compression] = given === undefined ? /\.(parquet|xlsx)(\.gz|\.zst)?$/i.exec(file) ?? [] : [];
+  if (compression !== undefined) throw new UserError(`${named!.toLowerCase() === 'xlsx' ? 'A workbook' : 'Parquet'} is compressed already: leave ${compression} away.`);
+  if (named !== undefined) return named.toLowerCase() as WholeFormat;
+  const { format, compression: textCompression } = formatOf(file, given);
+  // Only with macros, which an export has not.
+  if (format === 'xlsx') throw new UserError('A workbook that is exported has the ending .xlsx.');
+  return { format, compression: textCompression };
 }
 
 /** The format of a file: the given one, else that of the file's name. Throws UserError if neither has one. */

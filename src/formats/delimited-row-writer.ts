@@ -17,8 +17,8 @@ const byteOrderMark = Buffer.from('\uFEFF');
 const special = 1;
 const stops = 2;
 
-const marksOfCsv = marksFor(comma);
-const marksOfTsv = marksFor(tab);
+/** By delimiter: each takes 64 KiB. */
+const marksByDelimiter = new Map([comma, tab].map((delimiter) => [delimiter, marksFor(delimiter)]));
 
 export interface WrittenColumn {
   readonly id: string;
@@ -54,7 +54,7 @@ export class DelimitedRowWriter {
   /** `columns`: at least one, in the order of their cells. */
   constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
     this.#delimiter = delimiter.charCodeAt(0);
-    this.#marks = delimiter === ',' ? marksOfCsv : marksOfTsv;
+    this.#marks = marksByDelimiter.get(this.#delimiter) ?? marksFor(this.#delimiter);
     this.#columns = columns;
     this.#starts = new Int32Array(columns.length);
     this.#ends = new Int32Array(columns.length);

@@ -7,10 +7,10 @@ import {
 } from './json-scanner.ts';
 import { requireUtf8 } from './malformed-body.ts';
 import { RowColumn } from './row-column.ts';
+import { rowIdKey } from './row-id-key.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** The reserved key of a row ID. It is not a column, but counts as a position in its row. */
-export const rowIdKey = '$rowID';
+export { rowIdKey } from './row-id-key.ts';
 
 /** Longer leads (much white space, long keys) are not remembered. */
 const leadBytesMax = 600;

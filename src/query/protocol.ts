@@ -1,6 +1,6 @@
 /** What services and query engines, which are processes of their own, say to each other over HTTP. */
 import type { RowsFormat } from '../../projections/tables/pages.queries.ts';
-import type { ExportFormat } from './language/export-format.ts';
+import type { CsvForm, ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
 import type { SqlParameter } from './sql/literals.ts';
 
@@ -93,6 +93,8 @@ export interface QueryRequest extends TableRequest {
 /** The body of `POST /export`. The answer is the file. */
 export interface ExportRequest extends TableRequest {
   readonly format: ExportFormat;
+  /** If that is the format. */
+  readonly csv: CsvForm;
 }
 
 /** The body of `POST /sql`. */

@@ -196,3 +196,14 @@ test('a column whose cells are all empty differs from every value', async () => 
   const filter = { or: [{ column: 'none', op: 'ne', value: 'x' }, { column: 'none', op: 'lt', value: 'a' }] };
   expect((await team.client.post(`/tables/${id}/query`, { filter, count: 'exact' })).headers.get('tablog-count')).toBe('2');
 });
+
+test('names of columns never meet those that the engine has for its own', async () => {
+  const names = ['n', 'N', 'c0', 'c1', 'C1', 'o0', 'o1', 'row_id', 'row_version', 'body', 'since', 'until', 'version', 'ordinal', 'index', 'rows', 'cells', 't', 'w0', '_p0', 'select', 'a"b', 'ä', 'Ä', '__6e_'];
+  // Each column has another order.
+  const cell = (row: number, column: number): number => (row * 5 + column * 3) % 29;
+  const made = Array.from({ length: 5 }, (_, row) => Object.fromEntries(names.map((name, column) => [name, cell(row, column)])));
+  await named(await createTable(team.client, made, Object.fromEntries(names.map((name) => [name, 'number']))), 'internal');
+  const quoted = names.map((name) => `"${name.replaceAll('"', '""')}"`);
+  const { data } = (await ask(`SELECT ${quoted.join(', ')} FROM internal WHERE ${quoted.map((name) => `${name} >= 0`).join(' AND ')} ORDER BY "c1"`)).json;
+  expect(data).toEqual(made.toSorted((a, b) => a['c1']! - b['c1']!));
+});

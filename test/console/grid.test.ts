@@ -227,6 +227,37 @@ test('a block of cells is copied, and pasted over others and below them; rows ar
   expect(await rows()).toEqual([['a\tb', 1], ['a\tb', 1]]);
 });
 
+test('a paste is checked whole before anything changes, and numbers that cannot be exact are refused', async () => {
+  const rows = Array.from({ length: 4 }, (_, n) => ({ name: `name ${n}`, other: `other ${n}`, day: '2024-01-01', n: 1 }));
+  const { table } = await tablog().createTable({ name: 'checked', rows });
+  const now = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, other, day, n }) => ({ name, other, day, n }));
+  const page = await signedIn(null);
+  await openTable(page, 'checked');
+  const paste = async (row: number, column: string, text: string): Promise<void> => {
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+    await cell(page, row, column).click();
+    await page.keyboard.press('Control+V');
+  };
+  await paste(0, 'day', '2024-02-01\n01.02.2024\n2024-02-03\n');
+  await page.locator('.notice').getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.').waitFor();
+  await paste(2, 'day', '2024-02-01\t1\n2024-02-02\t9007199254740993\n');
+  await page.locator('.notice').getByText('Line 2, column n: 9007199254740993 is not kept exactly').waitFor();
+  expect(await now()).toEqual(rows);
+
+  await paste(1, 'name', '"quoted start\tx\nsecond\ty\n');
+  await page.getByText('2 rows changed, 0 rows added.').waitFor();
+  const pasted = [rows[0]!, { ...rows[1]!, name: '"quoted start', other: 'x' }, { ...rows[2]!, name: 'second', other: 'y' }, rows[3]!];
+  expect(await now()).toEqual(pasted);
+
+  await type(page, 0, 'n', '9007199254740993');
+  await page.getByRole('dialog').getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.').waitFor();
+  await page.getByRole('button', { name: 'Keep number' }).click();
+  await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-filter-button').click();
+  await page.locator('.ag-filter input[type=text]').first().fill('9007199254740993');
+  await page.getByRole('alert').getByText('n needs a number. 9007199254740993 is not kept exactly').waitFor();
+  expect(await now()).toEqual(pasted);
+});
+
 test('what somebody else has written is not pasted over, cleared or deleted', async () => {
   const { table, rowIDs } = await tablog().createTable({ name: 'guarded', rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }, { name: 'c', n: 3 }, { name: 'd', n: 4 }, { name: 'e', n: 5 }] });
   const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);

@@ -90,6 +90,19 @@ describe('an export to Parquet', () => {
     expect(await readFile(target, 'utf8')).toBe('city,visits\nOslo,1\nRome,2\n');
   });
 
+  test('or to a workbook goes in again; CSV can be for Excel', async () => {
+    const source = await fileOf('towns of the world.csv', ['town,visits,on', '=Oslo,1,2024-02-29', 'Rome,-2,']);
+    await imported(source, '--table', 'towns');
+    const target = join(folder(), 'towns.xlsx');
+    expect(await tablog(['export', 'towns', '--output', target])).toMatchObject({ code: 0, stdout: '' });
+    expect(await tablog(['import', target, '--table', 'towns', '--overwrite'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await output('export', 'towns')).toBe('town,visits,on\n=Oslo,1,2024-02-29\nRome,-2,\n');
+    const forExcel = join(folder(), 'towns.csv');
+    await output('export', 'towns', '--excel', '--delimiter', ';', '--output', forExcel);
+    expect((await readFile(forExcel)).toString()).toBe('\ufefftown;visits;on\n"\'=Oslo";1;2024-02-29\nRome;-2;\n');
+    expect(await output('export', 'towns', '--delimiter', 'tab')).toBe('town\tvisits\ton\n=Oslo\t1\t2024-02-29\nRome\t-2\t\n');
+  });
+
   test('of a table without columns can be read', async () => {
     const { id } = await createTable(client(), []);
     const target = join(folder(), 'empty.parquet');
@@ -108,7 +121,9 @@ describe('an export to Parquet', () => {
   });
 
   test.each([
-    [['--format', 'parquet.gz'], /It must be csv, tsv, json, ndjson, or parquet/], [['--output', 'x.parquet.gz'], /Parquet is compressed already/],
+    [['--format', 'parquet.gz'], /It must be csv, tsv, json, ndjson, parquet or xlsx/], [['--output', 'x.parquet.gz'], /Parquet is compressed already/],
+    [['--output', 'x.xlsx.zst'], /A workbook is compressed already: leave \.zst away/], [['--format', 'xlsx.gz'], /It must be csv/],
+    [['--format', 'json', '--excel'], /--excel is for CSV/], [['--output', 'x.xlsx', '--delimiter', ';'], /--delimiter is for CSV/], [['--delimiter', 'x'], /It must be , or ; or \| or tab/],
   ])('with %j is refused', async (flags, message) => {
     const { code, stdout, stderr } = await tablog(['export', 'cities', ...flags]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -3539,7 +3539,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The format of the file. Without it, `Accept` says which. */
-                format?: "csv" | "tsv" | "ndjson" | "json" | "parquet";
+                format?: "csv" | "tsv" | "ndjson" | "json" | "parquet" | "xlsx";
+                /** @description What stands between the cells of CSV; a comma if it is absent. */
+                delimiter?: "," | ";" | "\t" | "|" | "tab";
+                /** @description Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula. */
+                excel?: "true" | "false";
                 /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
                 /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
@@ -3584,6 +3588,7 @@ export interface operations {
                         [key: string]: unknown;
                     })[];
                     "application/vnd.apache.parquet": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             /** @description The client has the current version. */

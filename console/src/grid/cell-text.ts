@@ -1,4 +1,9 @@
 /** Cells as text: what is shown, copied and typed. */
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { fitToken } from '../../../src/values/fit-value.ts';
+import { elementsOf } from '../../../src/values/json-text.ts';
+import { formOfType } from '../tables/type-forms.ts';
+import { numberOfText, shorten } from '../ui/number-of-text.ts';
 
 /** A value as text. Empty cells are the empty text. */
 export function textOfCell(value: unknown): string {
@@ -6,34 +11,60 @@ export function textOfCell(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What was typed, or pasted, as a value of a column of this type; null empties the cell. Throws an error that says what is wrong. */
+/**
+ * What was typed, or pasted, as a value of a column of this type; null empties the cell. Throws an Error that says what is wrong, also for a value that the
+ * service would refuse.
+ */
 export function cellOfText(type: string, text: string): unknown {
   if (text === '') return null;
+  const value = valueOfText(type, text);
+  if (fitToken(JSON.stringify(value), type as ColumnType, false) === undefined) throw new Error(misfitOf(type, text));
+  return value;
+}
+
+function valueOfText(type: string, text: string): unknown {
   if (type.startsWith('array<')) {
-    const value = parse(text);
-    if (!Array.isArray(value)) throw new Error(`${text} is not a list. Write it in square brackets, such as ["a", "b"].`);
+    const value = type === 'array<string>' || type === 'array<markdown>' ? listOfTexts(text) : exactJson(text);
+    if (!Array.isArray(value)) throw new Error(`${shorten(text)} is not a list. Write it in square brackets, such as ["a", "b"].`);
     return value;
   }
   switch (type) {
-    case 'number': {
-      const value = Number(text.replaceAll(/[\s_]/g, ''));
-      if (!Number.isFinite(value)) throw new Error(`${text} is not a number.`);
-      return value;
-    }
+    case 'number': return numberOfText(text);
     case 'boolean': {
-      if (!/^(true|false)$/i.test(text)) throw new Error(`${text} is neither true nor false.`);
+      if (!/^(true|false)$/i.test(text)) throw new Error(`${shorten(text)} is neither true nor false.`);
       return text.toLowerCase() === 'true';
     }
-    case 'json': return parse(text);
+    case 'json': return exactJson(text);
     default: return text;
   }
+}
+
+/** The value of a JSON text. Throws an Error if it is none, or if one of its numbers would become another one. */
+export function exactJson(text: string): unknown {
+  const value = parse(text);
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g)) if (!token.startsWith('"')) numberOfText(token);
+  return value;
+}
+
+/** A list in which numbers are texts as they are written, as in a column of texts. */
+function listOfTexts(text: string): unknown {
+  const value = parse(text);
+  if (!Array.isArray(value) || !value.some((item) => typeof item === 'number')) return exactJson(text);
+  const tokens = elementsOf(text.trim());
+  return value.map((item: unknown, at) => (typeof item === 'number' ? tokens[at] : item));
+}
+
+function misfitOf(type: string, text: string): string {
+  const form = formOfType(type);
+  if (form === null) return `${shorten(text)} does not fit the type ${type}.`;
+  return `${shorten(text)} is no ${form.name}.${form.example === null ? '' : ` Write it as in ${form.example}.`}`;
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${text} is not valid JSON.`, { cause: error });
+    throw new Error(`${shorten(text)} is not valid JSON.`, { cause: error });
   }
 }
 

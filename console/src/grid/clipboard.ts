@@ -1,10 +1,11 @@
 /** Cells on their way to and from other programs: as lines with tabs. */
-import Papa from 'papaparse';
-import type { AnyRow, Table } from '../../../clients/typescript/src/index.ts';
-import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
-import { cellOfText, textOfCell } from './cell-text.ts';
+import type { Table } from '../../../clients/typescript/src/index.ts';
+import type { Column } from '../tables/column-types.ts';
+import { textOfCell } from './cell-text.ts';
 import { writeRows, type RowsWritten, type SeenRow } from './guarded-rows.ts';
+import { rowsOfCells } from './pasted-rows.ts';
 import type { GridRow } from './rows-reader.ts';
+import { cellsOfText, textOfCells } from './tabbed-text.ts';
 
 interface CopyEvent {
   readonly clipboardData: DataTransfer;
@@ -16,14 +17,13 @@ const rowsMax = 10_000;
 
 export function writeClipboard(event: CopyEvent, rows: readonly GridRow[], columns: readonly string[]): void {
   event.preventDefault();
-  event.clipboardData.setData('text/plain', Papa.unparse(rows.map((row) => columns.map((id) => textOfCell(row[id]))), { delimiter: '\t', newline: '\n' }));
+  event.clipboardData.setData('text/plain', textOfCells(rows.map((row) => columns.map((id) => textOfCell(row[id])))));
 }
 
-/** The cells by line. */
+/** The cells by line; none if the clipboard has no text. */
 export function readClipboard(event: CopyEvent): string[][] {
   event.preventDefault();
-  const text = event.clipboardData.getData('text/plain').replace(/\r?\n$/, '');
-  return Papa.parse<string[]>(text, { delimiter: '\t' }).data;
+  return cellsOfText(event.clipboardData.getData('text/plain'));
 }
 
 /**
@@ -34,7 +34,7 @@ export async function pasteRows(
   table: Table, columns: readonly Column[], seen: readonly (SeenRow | null)[], cells: readonly (readonly string[])[],
 ): Promise<RowsWritten & { readonly added: number }> {
   if (cells.length > rowsMax) throw new Error(`These are ${cells.length} rows: paste ${rowsMax} at most, or import them as a file.`);
-  const rows = cells.map((line, index) => rowOf(columns, line, index));
+  const rows = rowsOfCells(columns, cells);
   const changes = rows.flatMap((after, index) => (seen[index] ? [{ seen: seen[index], after }] : []));
   const added = rows.filter((_, index) => !seen[index]).map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
   const result = await writeRows(table, changes);
@@ -45,14 +45,4 @@ export async function pasteRows(
   } catch (failure) {
     return { ...result, added: 0, failure };
   }
-}
-
-function rowOf(columns: readonly Column[], cells: readonly string[], line: number): AnyRow {
-  return Object.fromEntries(columns.slice(0, cells.length).map((column, index) => {
-    try {
-      return [column.id, cellOfText(textOfType(column.type), cells[index]!)];
-    } catch (error) {
-      throw new Error(`Line ${line + 1}, column ${titleOf(column)}: ${(error as Error).message} Nothing was changed.`, { cause: error });
-    }
-  }));
 }

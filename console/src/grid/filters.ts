@@ -1,6 +1,9 @@
 /** What the grid's filters and sorts mean to the service. */
 import type { AnyRow, Condition } from '../../../clients/typescript/src/index.ts';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { formOfType, needOfType } from '../tables/type-forms.ts';
+import { exactJson } from './cell-text.ts';
+import { numberOfText } from '../ui/number-of-text.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 import type { View } from './rows-reader.ts';
 
@@ -90,11 +93,6 @@ function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFil
   }
 }
 
-const needs: Readonly<Record<string, string>> = {
-  number: 'a number', boolean: 'true or false', date: 'a date, such as 2024-03-01', time: 'a time, such as 10:30', dateTime: 'a date with a time, such as 2024-03-01T10:30:00Z',
-  duration: 'a duration, such as P1D', uri: 'an address, such as https://example.org', emailAddress: 'an e-mail address', phoneNumber: 'a phone number', emoji: 'an emoji', json: 'JSON, such as {"a":1} or "text"',
-};
-
 /** What a person can do about a filter that the service refused, because the value does not fit the column; null for any other error. */
 export function describeMisfit(error: unknown, columns: readonly Column[]): string | null {
   if (!isErrorOfType(error, 'column_has_invalid_value')) return null;
@@ -102,21 +100,65 @@ export function describeMisfit(error: unknown, columns: readonly Column[]): stri
   const column = id === undefined ? undefined : columns.find((each) => each.id === JSON.parse(id));
   if (column === undefined) return null;
   const type = textOfType(column.type);
-  return `${titleOf(column)} needs ${needs[scalarOf(type)] ?? `a value of the type ${type}`}.`;
+  return `${titleOf(column)} needs ${needOf(type)}.`;
+}
+
+function needOf(type: string): string {
+  const scalar = scalarOf(type);
+  return needOfType(formOfType(scalar) === null ? type : scalar);
 }
 
 function scalarOf(type: string): string {
   return /^array<(.*)>$/.exec(type)?.[1] ?? type;
 }
 
-/** What was typed, as a value of the column. What is none goes to the service as it is, which says why it is none. */
-function valueOf(type: string, text: string): unknown {
-  const scalar = scalarOf(type);
-  if (scalar !== 'number' && scalar !== 'json' && scalar !== 'boolean') return text;
+/** Why a filter has no exact value; null if all have one, and for texts that the service refuses with a reason. */
+export function describeInexact(columns: readonly Column[], filters: Readonly<Record<string, ColumnFilter>>): string | null {
+  for (const column of columns) {
+    const filter = filters[column.id];
+    const type = textOfType(column.type);
+    for (const { filter: text } of filter === undefined ? [] : 'operator' in filter ? filter.conditions : [filter]) {
+      const reason = reasonOf(scalarOf(type), text ?? '');
+      if (reason !== null) return `${titleOf(column)} needs ${needOf(type)}. ${reason}`;
+    }
+  }
+  return null;
+}
+
+function reasonOf(scalar: string, text: string): string | null {
   try {
-    // Digits may stand in groups, as in a cell.
-    return JSON.parse(scalar === 'number' ? text.replaceAll(/[\s_]/g, '') : text);
+    exactValueOf(scalar, text);
+    return null;
+  } catch (error) {
+    const { message } = error as Error;
+    return message === `${text} is not a number.` ? null : message;
+  }
+}
+
+/** What was typed, as a value of the column. What is none is a text: the service says why it is none. */
+function valueOf(type: string, text: string): unknown {
+  try {
+    return exactValueOf(scalarOf(type), text);
   } catch {
     return text;
+  }
+}
+
+/** Throws an Error for a text that is no number, and for numbers that would become others. */
+function exactValueOf(scalar: string, text: string): unknown {
+  switch (scalar) {
+    case 'number': return text === '' ? text : numberOfText(text);
+    case 'boolean':
+    case 'json': return isJson(text) ? exactJson(text) : text;
+    default: return text;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -11,7 +11,7 @@ import { cellOfText, textOfCell } from './cell-text.ts';
 import { describeColumn } from './columns.tsx';
 import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
-import { describeMisfit, viewOf, type ColumnFilter } from './filters.ts';
+import { describeInexact, describeMisfit, viewOf, type ColumnFilter } from './filters.ts';
 import { initialStateOf, keepState } from './kept-layout.ts';
 import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
 import { writeRows, type RowConflict, type SeenRow } from './guarded-rows.ts';
@@ -88,6 +88,12 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       const view = viewOf(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>, sortModel);
       const current = reader.current.isOf(view) ? reader.current : (reader.current = new RowsReader(table, view));
       now.current.onStatus({ view });
+      const inexact = describeInexact(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>);
+      if (inexact !== null) {
+        successCallback([], 0);
+        now.current.onStatus({ rows: 0, step: null, problem: inexact });
+        return;
+      }
       const rowsOf = (read: readonly GridRow[]): number | undefined => {
         if (read.length < endRow - startRow) return startRow + read.length;
         return current.count ?? (current.isQuery ? undefined : Math.max(now.current.description.rows, endRow));
@@ -256,6 +262,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     const block = chosen();
     if (block === null || !canWrite || isTyping(event.target)) return;
     const cells = readClipboard(event);
+    if (cells.length === 0) return;
     const shown = shownColumns();
     const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
     const over = loaded(block.top, Math.min(block.top + cells.length, api.current!.getDisplayedRowCount()));

@@ -3,7 +3,7 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import type { ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportTarget, OnSchemaError, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { useSession } from '../session/service.ts';
 import { textOfType } from '../tables/column-types.ts';
@@ -11,7 +11,10 @@ import { describeError } from '../ui/describe-error.ts';
 import { showBytes, showCount } from '../ui/format.ts';
 import type { Failure, ImportRequest } from './messages.ts';
 import { PreviewTable } from './preview-table.tsx';
-import { encodings, formatTitles, guessFormat, delimiterTitles, tableNameOf } from './reading-choices.ts';
+import { columnsOfTargets, problemOfTargets, targetsOf, type Targets } from './column-targets.ts';
+import { MainFormControls, MoreFormControls } from './form-controls.tsx';
+import { formOfDraft, plainDraft, withForm, type FormDraft } from './form-draft.ts';
+import { encodings, formatTitles, guessFormat, tableNameOf } from './reading-choices.ts';
 import { usePreview } from './use-preview.ts';
 
 /** What is asked for: how the file is read, and the table with its name. */
@@ -39,28 +42,38 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const [name, setName] = useState(() => tableNameOf(file.name));
   const [chosen, setChosen] = useState(tableID ?? '');
   const [format, setFormat] = useState(() => guessFormat(file.name));
-  const [delimiter, setDelimiter] = useState<Delimiter | null>(null);
+  const [draft, setDraft] = useState(plainDraft);
+  const [chosenTargets, setChosenTargets] = useState<Targets>({});
   const [encoding, setEncoding] = useState<string>(encodings[0][0]);
   const [onSchemaError, setOnSchemaError] = useState<OnSchemaError>('abort');
-  const reading = { format, delimiter: format === 'csv' || format === 'tsv' ? delimiter : null, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
-  const preview = usePreview(file, reading);
+  const isDelimited = format === 'csv' || format === 'tsv';
+  const said = isDelimited ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }, format === 'tsv' ? '\t' : ',') : { form: {}, problem: null };
+  const reading = { format, form: said.form, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
+  const preview = usePreview(file, said.problem === null ? reading : null);
   const target = useTarget(kind === 'create' ? '' : chosen);
   /** The table that the last attempt was to write into. */
   const [tried, setTried] = useState<string | null>(null);
   const isConflict = kind === 'overwrite' && failure?.isConflict === true && tried === chosen;
   const problem = preview.failure ?? (failure?.isConflict === true && !isConflict ? null : failure);
-  const isDelimited = format === 'csv' || format === 'tsv';
+  const columnsOfTable = kind === 'create' || !isDelimited ? [] : target.data?.schema.columns ?? [];
+  const targets = targetsOf(preview.data?.columns.map(({ id }) => id) ?? [], columnsOfTable, columnsOfTable.length === 0 ? {} : chosenTargets);
+  const problemOfForm = said.problem ?? problemOfTargets(targets, columnsOfTable);
+  const isReady = preview.data !== null && !preview.isStale && problemOfForm === null && (kind === 'create' || target.data !== undefined);
+  const isNamed = (id: string): boolean => preview.data?.notes.includes(`${id}: had no name`) === false && !(draft.renamesDuplicates && /_\d+$/.test(id));
+  const change = (changes: Partial<FormDraft>): void => setDraft((before) => ({ ...before, ...changes }));
 
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    const columns = preview.data!.columns.map((column): ExpectedColumn => ({ ...column, isOfTable: false }));
+    if (!isReady) return;
+    const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({ id: targets[id] ?? id, type, isOfTable: false }));
     if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns });
     if (kind === 'create' || target.data === undefined) return;
     const seen = target.data;
     setTried(seen.id);
     // Where others write all the time, the second click replaces whatever is there.
     const ifMatch = kind === 'overwrite' && !isConflict ? `"${seen.version}"` as Version : undefined;
-    onImport({ ...reading, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [] });
+    const form = { ...said.form, ...(columnsOfTargets(targets) !== undefined && { columns: columnsOfTargets(targets)! }) };
+    onImport({ ...reading, form, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [] });
   }
 
   return (
@@ -86,14 +99,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         <label>Format
           <select value={format} onChange={(event) => setFormat(event.target.value as Format)}>{formatTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
         </label>
-        {isDelimited && (
-          <label>Separator
-            <select value={delimiter ?? ''} onChange={(event) => setDelimiter((event.target.value || null) as Delimiter | null)}>
-              <option value="">{preview.data?.delimiter ? `as recognised: ${titleOf(preview.data.delimiter)}` : 'as recognised'}</option>
-              {delimiterTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}
-            </select>
-          </label>
-        )}
+        {isDelimited && <MainFormControls draft={draft} onChange={change} recognised={preview.data?.delimiter ?? null} />}
         <label>Encoding
           <select value={encoding} onChange={(event) => setEncoding(event.target.value)}>{encodings.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
         </label>
@@ -107,21 +113,43 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
           </label>
         )}
       </div>
+      {isDelimited && <MoreFormControls draft={draft} onChange={change} />}
+      {problemOfForm !== null && <p className="problem" role="alert">{problemOfForm}</p>}
       {problem !== null && <p className="problem" role="alert">{problem.line === null ? '' : `Line ${problem.line}: `}{problem.text}</p>}
       {target.error !== null && <p className="problem" role="alert">{describeError(target.error)}</p>}
       {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
-      {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : <PreviewTable preview={preview.data} isNew={kind === 'create'} />}
+      {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : (
+        <PreviewTable
+          preview={preview.data} isStale={preview.isStale} isNew={kind === 'create'}
+          types={kind === 'create' && isDelimited ? { chosen: draft.types, onChoose: (id, type) => change({ types: withType(draft.types, id, type) }) } : null}
+          targets={columnsOfTable.length === 0 ? null : {
+            columns: columnsOfTable, isNamed, ofFile: targets, onChoose: (column, id) => setChosenTargets({ ...chosenTargets, [column]: id }),
+          }}
+          onRemedy={(form) => setDraft(withForm(draft, form))}
+        />
+      )}
       <footer>
         <span className="size">{showBytes(file.size)}{preview.data?.isWhole && `, ${showCount(preview.data.rowsRead, 'row')}`}</span>
         <button type="button" onClick={onClose}>Cancel</button>
-        <button className="primary" disabled={preview.data === null || (kind !== 'create' && target.data === undefined)}>{isConflict ? 'Replace them as they are now' : 'Import'}</button>
+        <button className="primary" disabled={!isReady}>{isConflict ? 'Replace them as they are now' : 'Import'}</button>
       </footer>
     </form>
   );
 }
 
-function titleOf(delimiter: string): string {
-  return delimiterTitles.find(([value]) => value === delimiter)?.[1] ?? delimiter;
+/** What the controls say, or which of them has a text that it does not take. */
+function readDraft(draft: FormDraft, usual: ',' | '\t'): { readonly form: DelimitedForm; readonly problem: string | null } {
+  try {
+    return { form: formOfDraft(draft, usual), problem: null };
+  } catch (error) {
+    return { form: {}, problem: describeError(error) };
+  }
+}
+
+/** The types with another one for this column; null: it is inferred. */
+function withType(types: FormDraft['types'], id: string, type: ColumnType | null): FormDraft['types'] {
+  const others = Object.entries(types).filter(([each]) => each !== id);
+  return Object.fromEntries(type === null ? others : [...others, [id, type]]);
 }
 
 /** A table as it is when somebody chooses it. Nothing for the empty ID. */

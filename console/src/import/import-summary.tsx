@@ -1,9 +1,11 @@
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
+import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
 import type { ImportOutcome } from './messages.ts';
+import { CellList, RemedyHint, TextColumns } from './text-columns.tsx';
 
 interface ImportSummaryProps {
   readonly outcome: ImportOutcome;
@@ -14,7 +16,7 @@ interface ImportSummaryProps {
 }
 
 /** What has come of an import. */
-export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
+export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, texts, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
   return (
     <div className="running">
       <p role="status">
@@ -23,17 +25,21 @@ export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, 
       {shortLines > 0 && <p>{showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing cells are empty.</p>}
       {notes.map((note) => <p key={note}>{note}.</p>)}
       {droppedCells > 0 && <p>{showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.</p>}
-      {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} />)}</ul>}
+      <TextColumns columns={texts.filter(({ id }) => !widened.some((column) => column.id === id))} onRemedy={null} />
+      {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} text={texts.find(({ id }) => id === column.id)} />)}</ul>}
       {problem !== null && <p className="problem" role="alert">The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}</p>}
       <footer><Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>Show the table</Link><button type="button" onClick={onClose}>Close</button></footer>
     </div>
   );
 }
 
-function WidenedLine({ column: { id, expected, type, cells, first } }: { readonly column: WidenedColumn }): ReactElement {
+/** `text`: the same column, if it became text because of some cells. */
+function WidenedLine({ column: { id, expected, type, cells, first }, text }: { readonly column: WidenedColumn; readonly text: TextColumn | undefined }): ReactElement {
   return (
     <li>
       <b>{id}</b> became {nameOfType(type)}, not {nameOfType(expected)}: {showCount(cells, 'cell does', 'cells do')} not fit {nameOfType(expected)}. The first is <q>{first.text}</q>, in line {showNumber(first.line)}.
+      {text !== undefined && text.first.length > 1 && <> Then <CellList cells={text.first.slice(1)} />{text.misfits > text.first.length && ' and others'}.</>}
+      {text !== undefined && <RemedyHint column={text} />}
     </li>
   );
 }

@@ -4,14 +4,15 @@ import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import type { ExpectedColumn, WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { TextColumn } from '../../../src/formats/text-cells.ts';
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
 
 /** How a file is read. */
 export interface Reading {
   readonly file: File;
   readonly format: Format;
-  /** Null: as the first line of CSV says. */
-  readonly delimiter: Delimiter | null;
+  /** What the person said of a CSV or TSV file; nothing of another one. */
+  readonly form: DelimitedForm;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   readonly onSchemaError: OnSchemaError;
@@ -30,6 +31,8 @@ export interface ImportOutcome {
   readonly result: ImportResult;
   /** Columns that the file gave another type than expected. */
   readonly widened: readonly WidenedColumn[];
+  /** Columns of a new table that came to be text because of some cells of the file; the places of these are its lines. */
+  readonly texts: readonly TextColumn[];
   /** Why it is unknown whether there are more of them; null if it is known. */
   readonly problem: Failure | null;
 }

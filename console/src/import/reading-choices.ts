@@ -2,7 +2,7 @@
 import { formatOfName, type Format } from '../../../clients/file-import/file-format.ts';
 import type { Delimiter } from '../../../src/formats/delimited-records.ts';
 
-export const formatTitles: readonly (readonly [value: Format, title: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON (JSON lines)']];
+export const formatTitles: readonly (readonly [value: Format, title: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON (JSON lines)'], ['xlsx', 'Excel workbook (.xlsx)']];
 
 export const delimiterTitles: readonly (readonly [value: Delimiter, title: string])[] = [[',', 'commas'], [';', 'semicolons'], ['\t', 'tabs'], ['|', 'vertical bars']];
 

@@ -1,30 +1,45 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { ImportFailed, previewFile } from './import-worker.ts';
 import type { Failure, Reading } from './messages.ts';
 
 interface Previewed {
+  /** What the file holds; null while nothing is known. */
   readonly data: Preview | null;
+  /** Why the file cannot be read so. */
   readonly failure: Failure | null;
+  /** Whether `data` is of what was said before. */
+  readonly isStale: boolean;
 }
 
-const nothing: Previewed = { data: null, failure: null };
+/** Somebody who types says more at once. */
+const pauseMs = 150;
 
-/** What a file holds if it is read so; nothing until that is known. */
-export function usePreview(file: File, { format, delimiter, encoding, onSchemaError }: Omit<Reading, 'file'>): Previewed {
-  const [previewed, setPreviewed] = useState(nothing);
+/** What a file holds if it is read so. While that is not known, what it held before stays, so that the choice that led there can be taken back. Null: it cannot be read so. */
+export function usePreview(file: File, reading: Omit<Reading, 'file'> | null): Previewed {
+  const [previewed, setPreviewed] = useState<Previewed>({ data: null, failure: null, isStale: true });
+  const isFirst = useRef(true);
+  const key = JSON.stringify(reading);
   useEffect(() => {
     const leaving = new AbortController();
-    setPreviewed(nothing);
-    const show = (shown: Previewed): void => {
-      if (!leaving.signal.aborted) setPreviewed(shown);
+    const { signal } = leaving;
+    setPreviewed(({ data }) => ({ data, failure: null, isStale: true }));
+    if (reading === null) return;
+    const show = (change: (before: Previewed) => Previewed): void => {
+      if (!signal.aborted) setPreviewed(change);
     };
-    previewFile({ file, format, delimiter, encoding, onSchemaError }, leaving.signal).then(
-      (data) => show({ data, failure: null }),
-      (error: unknown) => show({ data: null, failure: error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false } }),
-    );
-    return () => leaving.abort();
-  }, [file, format, delimiter, encoding, onSchemaError]);
+    const timer = setTimeout(() => {
+      isFirst.current = false;
+      previewFile({ file, ...reading }, signal).then(
+        (data) => show(() => ({ data, failure: null, isStale: false })),
+        (error: unknown) => show(({ data }) => ({ data, failure: error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false }, isStale: true })),
+      );
+    }, isFirst.current ? 0 : pauseMs);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [file, key]);
   return previewed;
 }

@@ -1,9 +1,11 @@
 /** A worker that reads a file, so that the page stays quick: for a preview, or to import it. */
-import { importFile } from '../../../clients/file-import/import-file.ts';
+import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
 import { preview } from '../../../clients/file-import/preview.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
-import { findWidened } from '../../../clients/file-import/widened-columns.ts';
+import { readTypes } from '../../../clients/file-import/read-types.ts';
+import { findWidened, type WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { Tablog, Unreachable, type Table } from '../../../clients/typescript/src/index.ts';
+import type { TextColumn } from '../../../src/formats/text-cells.ts';
 import type { ColumnType } from '../../../src/values/column-type.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
@@ -36,12 +38,12 @@ async function run(task: Exclude<ToWorker, { readonly kind: 'cancel' }>): Promis
   }
 }
 
-function previewOf({ file, format, delimiter, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
-  return preview(sourceOfBlob(file), { format, form: delimiter === null ? {} : { delimiter }, encoding, onSchemaError, signal });
+function previewOf({ file, format, form, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
+  return preview(sourceOfBlob(file), { format, form, encoding, onSchemaError, signal });
 }
 
 async function runImport(request: ImportRequest): Promise<void> {
-  const { file, format, delimiter, encoding, onSchemaError, url, token, target } = request;
+  const { file, format, form, encoding, onSchemaError, url, token, target } = request;
   const client = new Tablog({
     url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
     onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
@@ -53,7 +55,7 @@ async function runImport(request: ImportRequest): Promise<void> {
     tell({ kind: 'progress', progress: last });
   };
   const result = await importFile({
-    client, source: sourceOfBlob(file), format, form: delimiter === null ? {} : { delimiter }, encoding, target, onSchemaError, parallel, signal,
+    client, source: sourceOfBlob(file), format, form, encoding, target, onSchemaError, parallel, signal,
     onProgress: (rows, bytes) => {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
@@ -64,17 +66,25 @@ async function runImport(request: ImportRequest): Promise<void> {
     // It expires.
     onLeftOver: () => undefined,
   });
-  tell({ kind: 'imported', outcome: { result, ...await widenedBy(request, client.table(result.tableID)) } });
+  tell({ kind: 'imported', outcome: { result, ...await changedBy(request, result, client.table(result.tableID)) } });
 }
 
 /** The rows are in the table, whatever goes wrong here. */
-async function widenedBy({ file, format, delimiter, encoding, expected }: ImportRequest, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
-  if (expected.length === 0) return { widened: [], problem: null };
+async function changedBy(request: ImportRequest, { texts }: ImportResult, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
   try {
-    const { schema } = await table.describe();
-    const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
-    return { widened: await findWidened(() => sourceOfBlob(file), { format, form: delimiter === null ? {} : { delimiter }, encoding, signal }, expected, now), problem: null };
+    return { widened: await widenedBy(request, table), texts: request.target.kind === 'create' && texts.length > 0 ? await textsOf(request) : [], problem: null };
   } catch (error) {
-    return { widened: [], problem: describeFailure(error, signal.aborted) };
+    return { widened: [], texts: [], problem: describeFailure(error, signal.aborted) };
   }
+}
+
+async function widenedBy({ file, format, form, encoding, expected }: ImportRequest, table: Table): Promise<WidenedColumn[]> {
+  if (expected.length === 0) return [];
+  const { schema } = await table.describe();
+  const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
+  return findWidened(() => sourceOfBlob(file), { format, form, encoding, signal }, expected, now);
+}
+
+async function textsOf({ file, format, form, encoding, onSchemaError }: ImportRequest): Promise<readonly TextColumn[]> {
+  return (await readTypes(sourceOfBlob(file), { format, form, encoding, onSchemaError, signal, onRecognised: () => undefined })).texts;
 }

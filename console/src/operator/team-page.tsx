@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
+import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
@@ -66,22 +67,24 @@ function PlanDialog({ team: { id, quotas }, onClose, onChanged }: { readonly tea
   const { tablog: { operator } } = useSession();
   const [problem, setProblem] = useState<string | null>(null);
 
-  function save(event: FormEvent<HTMLFormElement>): void {
+  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const plan = Object.fromEntries(Object.keys(quotas).map((name) => {
-      const text = form.get(name) as string;
-      return [`${name}Max`, text === '' ? null : Number(text)];
-    })) as PlanChange;
-    operator.setPlan(id, plan).then(() => {
+    try {
+      await operator.setPlan(id, Object.fromEntries(Object.keys(quotas).map((name) => {
+        const text = form.get(name) as string;
+        return [`${name}Max`, text === '' ? null : numberOfText(text)];
+      })) as PlanChange);
       onChanged();
       onClose();
-    }, (error: unknown) => setProblem(describeError(error)));
+    } catch (error) {
+      setProblem(describeError(error));
+    }
   }
 
   return (
     <Dialog title="Plan" onClose={onClose}>
-      <form onSubmit={save}>
+      <form onSubmit={(event) => void save(event)}>
         <p>A limit that is empty is not set: then the limit of the service holds, if it has one.</p>
         {Object.entries(quotas).map(([name, { max, setBy }]) => (
           <label key={name}>{namesOfQuotas[name] ?? name} <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? max ?? '' : ''} /></label>

@@ -6,6 +6,7 @@ import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
+import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
@@ -116,17 +117,19 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
   const [secret, setSecret] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
-  function make(event: FormEvent<HTMLFormElement>): void {
+  async function make(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
-    const days = Number(textOf('days'));
-    create({
-      name: textOf('name').trim(), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
-    }).then((made) => {
-      setSecret(made);
+    try {
+      const days = textOf('days') === '' ? 0 : numberOfText(textOf('days'));
+      setSecret(await create({
+        name: textOf('name').trim(), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
+      }));
       onCreated();
-    }, (error: unknown) => setProblem(describeError(error)));
+    } catch (error) {
+      setProblem(describeError(error));
+    }
   }
 
   return (
@@ -139,7 +142,7 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
           <footer><button type="button" className="primary" onClick={onClose}>Done</button></footer>
         </>
       ) : (
-        <form onSubmit={make}>
+        <form onSubmit={(event) => void make(event)}>
           <label>Name (optional) <input name="name" autoFocus /></label>
           <label>Valid for days (empty: for ever) <input name="days" type="number" min={1} step={1} /></label>
           {ofTeam && <label className="choice"><input name="readOnly" type="checkbox" /> For reading only</label>}

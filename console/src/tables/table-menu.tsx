@@ -46,7 +46,7 @@ export function TableMenu(props: TableMenuProps): ReactElement {
   );
 }
 
-const formats: readonly (readonly [format: ExportFormat, name: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON'], ['parquet', 'Parquet']];
+const formats: readonly (readonly [format: ExportFormat, name: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON'], ['parquet', 'Parquet'], ['xlsx', 'Excel workbook']];
 
 function ExportDialog({ table, description: { name, rows }, view, viewRows, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   const [problem, setProblem] = useState<string | null>(null);

@@ -1,22 +1,25 @@
 /** `tablog export`. */
 import { rowIdKey } from '../../formats/row-scanner.ts';
+import { plainCsv, type CsvForm } from '../../query/language/export-format.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
-import { formatOf, isParquet, type FileFormat } from '../file-format.ts';
+import { exportFormatOf, type TextFileFormat, type WholeFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
-import { exportParquet } from './parquet.ts';
 import { writerFor } from './row-writer.ts';
+import { exportWhole } from './service-file.ts';
 import { readPage, readTable } from './table-pages.ts';
 
 export interface ExportFlags extends ClientFlags {
-  readonly format?: FileFormat | 'parquet';
+  readonly format?: TextFileFormat | WholeFormat;
   readonly output?: string;
   readonly rowIds?: boolean;
+  readonly delimiter?: CsvForm['delimiter'];
+  readonly excel?: boolean;
 }
 
 /** Exports a table, and reports the result on stderr. Throws UserError. */
@@ -24,7 +27,8 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const started = performance.now();
   const { output, format: given } = flags;
   const isFile = output !== undefined && output !== '-';
-  const chosen = isParquet(isFile ? output : null, given) ? 'parquet' : isFile ? formatOf(output, given) : given ?? { format: 'csv', compression: null };
+  const chosen = exportFormatOf(isFile ? output : null, given);
+  const csv = csvFormOf(flags, chosen);
   const signal = interruption();
   let progress = showProgress('Writing', null, false);
   const ended = new AbortController();
@@ -32,15 +36,15 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
   const durationOf = (ms: number): string => `${Math.round(ms / 10) / 100} s`;
-  if (chosen === 'parquet') {
-    const written = await exportParquet({ client, table: found, file: isFile ? output : null, signal });
+  if (typeof chosen === 'string') {
+    const written = await exportWhole({ format: chosen, client, table: found, file: isFile ? output : null, signal });
     ended.abort();
     if (written !== null) progress.say(`${written}, in ${durationOf(performance.now() - started)}.`);
     return;
   }
   const { format, compression } = chosen;
   const table = await readTable(client, found.id);
-  const writer = writerFor(format, flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns);
+  const writer = writerFor(format, flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns, csv);
   const exported: Written = { rows: 0, hasMore: false, versions: [] };
   // Rows on the same terminal would garble a progress bar.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
@@ -60,6 +64,14 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   const into = isFile ? ` written to ${output}` : ' written';
   progress.say(`${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, `
     + `${describeVersions(exported.versions)}, in ${durationOf(ms)} (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
+}
+
+/** Throws UserError for flags that are for CSV where another format is chosen. */
+function csvFormOf({ delimiter, excel }: ExportFlags, chosen: TextFileFormat | WholeFormat): CsvForm {
+  if (typeof chosen !== 'string' && chosen.format === 'csv') return { delimiter: delimiter ?? plainCsv.delimiter, excel: excel ?? plainCsv.excel };
+  if (delimiter !== undefined) throw new UserError('--delimiter is for CSV.');
+  if (excel !== undefined) throw new UserError(`--excel is for CSV: ${chosen === 'xlsx' ? 'a workbook needs it not' : 'with --format xlsx an export is a workbook'}.`);
+  return plainCsv;
 }
 
 /** A page is one snapshot, but pages may be of different versions. */

@@ -1,8 +1,10 @@
 /** Formats rows of pages as the text of a file. */
 import type { Delimiter } from '../../formats/delimited-records.ts';
 import { DelimitedRowWriter, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
+import { ExcelCsvWriter } from '../../formats/excel-csv-writer.ts';
 import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { CsvForm } from '../../query/language/export-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 
@@ -17,11 +19,11 @@ export interface RowWriter {
   end(): string;
 }
 
-/** `columns`: $rowID among them if row IDs are written. Throws UserError if the format does not support them. */
-export function writerFor(format: Format, columns: readonly WrittenColumn[]): RowWriter {
+/** `columns`: $rowID among them if row IDs are written. `csv`: how CSV is written. Throws UserError if the format does not support them. */
+export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
-    case 'csv': return new DelimitedWriter(',', columns);
+    case 'csv': return csv.excel ? new ExcelWriter(csv.delimiter, columns) : new DelimitedWriter(csv.delimiter, columns);
     case 'tsv': return new DelimitedWriter('\t', columns);
     case 'json': return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
     case 'ndjson': return new JsonWriter({ begin: '', before: '', separator: '\n', end: '\n' }, withRowIds);
@@ -91,13 +93,11 @@ function withoutRowId(scanner: RowScanner): string {
 /** A header, and one line per row. */
 class DelimitedWriter implements RowWriter {
   readonly #writer: DelimitedRowWriter;
-  /** Those that rows may have. */
-  readonly #ids: ReadonlySet<string>;
+  readonly #columns: KnownColumns;
 
   constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
-    if (columns.length === 0) throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+    this.#columns = new KnownColumns(columns);
     this.#writer = new DelimitedRowWriter(delimiter, columns);
-    this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
   }
 
   /** The header. */
@@ -105,9 +105,9 @@ class DelimitedWriter implements RowWriter {
     return this.take();
   }
 
-  add({ row: { bytes, start, end, columns, count } }: RowScanner): void {
-    for (let cell = 0; cell < count; cell += 1) if (!this.#ids.has(columns[cell]!.id)) throw tableChanged();
-    this.#writer.add(bytes.subarray(start, end));
+  add({ row }: RowScanner): void {
+    this.#columns.check(row);
+    this.#writer.add(row.bytes.subarray(row.start, row.end));
   }
 
   take(): string {
@@ -116,5 +116,49 @@ class DelimitedWriter implements RowWriter {
 
   end(): string {
     return '';
+  }
+}
+
+/** The same for people who open it in Excel. */
+class ExcelWriter implements RowWriter {
+  readonly #writer: ExcelCsvWriter;
+  readonly #columns: KnownColumns;
+
+  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
+    this.#columns = new KnownColumns(columns);
+    this.#writer = new ExcelCsvWriter(delimiter, columns);
+  }
+
+  /** The header. */
+  begin(): string {
+    return this.take();
+  }
+
+  add(scanner: RowScanner): void {
+    this.#columns.check(scanner.row);
+    this.#writer.addRow(scanner.text(scanner.row.start, scanner.row.end));
+  }
+
+  take(): string {
+    return this.#writer.take().toString();
+  }
+
+  end(): string {
+    return '';
+  }
+}
+
+/** The columns that rows may have. */
+class KnownColumns {
+  readonly #ids: ReadonlySet<string>;
+
+  constructor(columns: readonly WrittenColumn[]) {
+    if (columns.length === 0) throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+    this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
+  }
+
+  /** Throws UserError if a row has others. */
+  check({ columns, count }: RowScanner['row']): void {
+    for (let cell = 0; cell < count; cell += 1) if (!this.#ids.has(columns[cell]!.id)) throw tableChanged();
   }
 }

@@ -3,6 +3,7 @@ import { importFile, type ImportResult } from '../../../clients/file-import/impo
 import { matchColumns, type NamedColumn } from '../../../clients/file-import/match-columns.ts';
 import { readTypes } from '../../../clients/file-import/read-types.ts';
 import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
+import { withoutSheetForm } from '../../../clients/file-import/workbook/workbook-cutter.ts';
 import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
 import type { DelimitedForm } from '../../formats/delimited-form.ts';
 import { findTable } from '../client/find-table.ts';
@@ -25,6 +26,7 @@ export interface ImportFlags extends ClientFlags, FormFlags {
   readonly onSchemaError: OnSchemaError;
   readonly ifMatch?: string;
   readonly format?: FileFormat;
+  readonly sheet?: string;
   readonly encoding: string;
   readonly parallel: number;
   readonly json?: boolean;
@@ -37,7 +39,7 @@ export async function runShowTypes(file: string, flags: ImportFlags): Promise<vo
     const { format, compression, form } = readingOf(file, flags);
     const say = (words: string): void => void process.stderr.write(`${words}\n`);
     const read = await readTypes(await openSource(file, compression), {
-      format, encoding: flags.encoding, form, onSchemaError: flags.onSchemaError, signal: interruption(), onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
+      format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal: interruption(), onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
     });
     for (const note of read.notes) say(describeNote(note));
     const texts = new Map(read.texts.map((column) => [column.id, column]));
@@ -66,12 +68,12 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   const say = (words: string): void => progress.say(words);
   const client = await openClient(flags, signal, say);
   const target = await findTarget(client, flags, ifMatch);
-  const columns = isDelimited && form.columns === undefined && form.header !== 'absent' ? await columnsOf(client, target) : null;
+  const columns = (isDelimited || format === 'xlsx') && form.columns === undefined && form.header !== 'absent' ? await columnsOf(client, target) : null;
   const source = await openSource(file, compression);
   try {
     progress = showProgress('Uploading', source.size, process.stderr.isTTY);
     const result = await importFile({
-      client, source, format, encoding: flags.encoding, form, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
+      client, source, format, encoding: flags.encoding, form, sheet: flags.sheet, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
       onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
       ...(columns !== null && {
         columnsOf: (names) => {
@@ -106,8 +108,9 @@ function readingOf(file: string, flags: ImportFlags): FileReading {
   const { format, compression } = formatOf(file, flags.format);
   const isDelimited = format === 'csv' || format === 'tsv';
   const form = formOfFlags(flags, format === 'tsv' ? '\t' : ',');
-  const flag = flagOfForm(form);
+  const flag = flagOfForm(format === 'xlsx' ? withoutSheetForm(form) : form);
   if (flag !== null && !isDelimited) throw new UserError(`${flag} is for CSV and TSV.`);
+  if (flags.sheet !== undefined && format !== 'xlsx') throw new UserError('--sheet is for workbooks (.xlsx).');
   return { format, compression, form, isDelimited };
 }
 
@@ -116,7 +119,7 @@ async function sayTexts(file: string, names: readonly string[], flags: ImportFla
   if (names.length === 0) return;
   if (file === '-') return say(describeTexts(names));
   const { format, compression, form } = readingOf(file, flags);
-  const { texts } = await readTypes(await openSource(file, compression), { format, encoding: flags.encoding, form, onSchemaError: flags.onSchemaError, signal, onRecognised: () => undefined });
+  const { texts } = await readTypes(await openSource(file, compression), { format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal, onRecognised: () => undefined });
   for (const column of texts) say(describeText(column));
 }
 

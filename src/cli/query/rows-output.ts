@@ -2,12 +2,13 @@
 import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
 import { writerFor, type RowWriter } from '../export/row-writer.ts';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import { plainCsv } from '../../query/language/export-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { TableWriter } from './table-writer.ts';
 
 export interface RowsOutputFlags {
-  readonly format?: 'table' | Format;
+  readonly format?: 'table' | TextFormat;
   readonly limit?: number;
 }
 
@@ -29,7 +30,7 @@ export function rowsOutput({ format, limit }: RowsOutputFlags, { isTTY, columns:
   const used = format ?? (isTTY ? 'table' : 'csv');
   return {
     limit: limit ?? (isTTY || used === 'table' ? limitForPeople : Infinity),
-    writerOf: (columns) => (used === 'table' ? new TableWriter(columns, isTTY ? width || widthDefault : Infinity) : writerFor(used, columns)),
+    writerOf: (columns) => (used === 'table' ? new TableWriter(columns, isTTY ? width || widthDefault : Infinity) : writerFor(used, columns, plainCsv)),
   };
 }
 

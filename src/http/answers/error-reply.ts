@@ -30,7 +30,7 @@ export function replyWithError(
   const wait = retryAfter[type];
   if (wait !== undefined) void reply.header('retry-after', wait);
   if (headers !== undefined) void reply.headers(headers);
-  discardBody(reply.request.raw, reply.raw);
+  discardBody(reply.request.raw, reply.raw, type === 'request_timeout');
   return reply
     .code(statusOf[type])
     .header('content-type', 'application/json; charset=utf-8')

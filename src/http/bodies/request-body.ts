@@ -111,14 +111,15 @@ type HttpResponse = ServerResponse & { _last?: boolean };
 /**
  * After a request has been answered, reads and drops the rest of its body, within bounds; then cuts the connection. Closing it
  * at once would reset it, and the client might never see the answer.
+ * @param isTooSlow whether the body was given up because of its pace: such a client is not waited for any longer
  */
-export function discardBody(raw: IncomingMessage, response: HttpResponse): void {
+export function discardBody(raw: IncomingMessage, response: HttpResponse, isTooSlow: boolean): void {
   // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
   if (raw.complete !== false || !hasBody(raw)) return;
-  const mayNotCome = awaitingContinue.has(raw);
+  const closesAtOnce = isTooSlow || awaitingContinue.has(raw);
   response.prependOnceListener('finish', () => {
     // Whoever was not asked for the body need not send it.
-    const closes = response._last === true && !mayNotCome;
+    const closes = response._last === true && !closesAtOnce;
     if (closes) response._last = false;
     // A reader that was given up in the middle of a wait would keep the rest from flowing.
     if (raw.listenerCount('readable') > 0) raw.removeAllListeners('readable');

@@ -14,7 +14,7 @@ import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 import { exportMediaTypes, exportOperations } from '../openapi/operations/exports.ts';
-import { exportQuery, queryOf } from '../requests/rows-query.ts';
+import { csvFormOf, exportQuery, queryOf } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
@@ -30,6 +30,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     const { teamId, appId } = request.principal;
     const has = readIfNoneMatch(request);
     const format = request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
+    const csv = csvFormOf(request.query, format);
     const tableId = tableIdOf(request);
     const query = queryOf(request.query);
     const table = await tables.table(teamId, tableId);
@@ -40,9 +41,9 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
     }
     const gone = await takeShares(shares, reply);
     try {
-      const exported = await engine.export({ teamId, appId, tableId, format, query: query ?? {}, prefix: 'query.' }, gone);
+      const exported = await engine.export({ teamId, appId, tableId, format, csv, query: query ?? {}, prefix: 'query.' }, gone);
       setVersion(varyBy(reply, 'Accept'), exported.version).headers({
-        'content-type': exportMediaTypes[format] + (format === 'parquet' ? '' : '; charset=utf-8'),
+        'content-type': exportMediaTypes[format] + (isPacked(format) ? '' : '; charset=utf-8'),
         'content-disposition': contentDisposition(`${table.name}.${format}`),
         'tablog-cache': exported.isCold ? 'cold' : 'warm',
       });
@@ -63,9 +64,14 @@ async function takeShares({ exports, outgoingBytes }: Pick<Shares, 'exports' | '
   return gone.signal;
 }
 
-/** The file, compressed if the client accepts it. Parquet is compressed already. */
+/** Whether a file is compressed already, and no text. */
+function isPacked(format: ExportFormat): boolean {
+  return format === 'parquet' || format === 'xlsx';
+}
+
+/** The file, compressed if the client accepts it. */
 function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: ExportedFile): Readable {
-  const encoding = format === 'parquet' ? null : chooseEncoding(request.raw.headers['accept-encoding']);
+  const encoding = isPacked(format) ? null : chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null) return file;
   void reply.header('content-encoding', encoding);
   // A failure of one ends the other, and with it the response.

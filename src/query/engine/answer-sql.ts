@@ -14,7 +14,7 @@ import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
-import type { QuerySource } from './compile.ts';
+import { compileShown, type QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
 import { inTime } from './in-time.ts';
 import { withParts } from './parts.ts';
@@ -133,7 +133,7 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
   return [...names];
 }
 
-/** A copy at a version as a query: columns by their IDs. */
+/** A copy at a version as a query: columns by their IDs, which come outside of all that is asked of the copy, so that nothing there can mean them. */
 function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   const items = [...columns].map(([id, { sql, type }]) => {
     switch (type) {
@@ -144,8 +144,11 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
       default: return [sql, id];
     }
   });
-  const texts = [...items, ['row_id', '$rowID'], ['row_version', '$version']].map(([text, id]) => `${text} AS "${encodeName(id!)}"`);
-  return { text: `(SELECT ${texts.join(', ')} FROM ${withParts(from, columns.values())} WHERE since <= ${version} AND until > ${version})`, columns: [...columns.keys(), '$rowID', '$version'] };
+  const all = [...items, ['row_id', '$rowID'], ['row_version', '$version']];
+  const read = all.map(([text], at) => `${text} AS o${at}`);
+  const named = all.map(([, id], at) => `o${at} AS "${encodeName(id!)}"`);
+  const shown = `SELECT ${read.join(', ')} FROM ${withParts(from, columns.values())} WHERE ${compileShown(version)}`;
+  return { text: `(SELECT ${named.join(', ')} FROM (${shown}))`, columns: [...columns.keys(), '$rowID', '$version'] };
 }
 
 /** Runs a compiled query: its columns, and its rows as JSON, or as CSV with a header. */

@@ -5,6 +5,7 @@ import { fitToken } from '../../values/fit-value.ts';
 import type { Comparison, Condition, Operator } from '../language/condition.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, type Aggregate, type RowsQuery } from '../language/rows-query.ts';
+import { extracted, pointerTo } from './extracted.ts';
 import { withParts, type Placed } from './parts.ts';
 import { storedType, type StoredType } from './stored-type.ts';
 
@@ -124,6 +125,13 @@ function objectWithId(isVersioned: boolean): string {
   return `'{"$rowID":"', row_id${version}, CASE WHEN body = '{}' THEN '"}' ELSE '",' END, ltrim(nullif(body, '{}'), '{')`;
 }
 
+/** The rows that a query asks for whose bodies are longer than so many bytes, as JSON with `$rowID`, each with a line feed behind it. Throws QueryError. */
+export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: number): Sql {
+  const builder = new Builder();
+  const where = compileWhere(query, source, builder);
+  return builder.build(`SELECT concat(${objectWithId(false)}, chr(10)) FROM ${builder.from(source)} WHERE strlen(body) > ${bytes} AND ${where}`);
+}
+
 /** How many bytes the bodies of the rows with some numbers have. */
 export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
   return new Builder().build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`);
@@ -147,16 +155,46 @@ export function compileSize(table: string): Sql {
   return new Builder().build(`SELECT count(*) FROM ${table}`);
 }
 
-/** Writes the rows that a query asks for to a file, with these columns. Throws QueryError. */
-export function compileParquet(query: RowsQuery, source: QuerySource, ids: readonly string[], file: string): Sql {
+/** A value that has a zone, or an array in JSON that has one, among texts that are `dateTime`. */
+const zonePattern = '[Tt ][0-9]{2}[^"]*(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)(?:"|$)';
+
+/** Which of these columns, which have moments, hold a value with a zone: one truth value for each. Whatever the rows are that a query asks for, the answer is that of all of them. */
+export function compileZones({ from, version }: QuerySource, ids: readonly string[]): Sql {
+  const found = ids.map((_, at) => `coalesce(bool_or(regexp_matches(cells[${at + 1}], '${zonePattern}')), false)`).join(', ');
+  return new Builder().build(`SELECT ${found} FROM (SELECT ${extracted('body', ids.map(pointerTo))} AS cells FROM ${from} WHERE ${compileShown(version)})`);
+}
+
+/** The columns of a file of Parquet whose types say nothing of zones, which their values may have. */
+export function momentsOf(ids: readonly string[], { columns }: QuerySource): string[] {
+  return ids.filter((id) => /^(?:dateTime|array<dateTime>)$/.test(columns.get(id)?.type ?? ''));
+}
+
+/** Writes the rows that a query asks for to a file, with these columns. `zoned`: those with zones (compileZones). Throws QueryError. */
+export function compileParquet(query: RowsQuery, source: QuerySource, ids: readonly string[], zoned: ReadonlySet<string>, file: string): Sql {
   checkColumns(query, source);
   const builder = new Builder();
-  const outputs = ids.map((id) => {
-    const sql = id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false));
-    return `${sql} AS "${id.replaceAll('"', '""')}"`;
-  });
+  const outputs = ids.map((id, at) => `${id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false), zoned.has(id))} AS o${at}`);
   const rows = compileSortedRows(query, source, builder, outputs.join(', '));
-  return builder.build(`COPY (${rows}) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`);
+  // The names of clients come outside of all that is asked of the copy: nothing there can mean them.
+  const named = namesInParquet(ids).map((name, at) => `o${at} AS "${name.replaceAll('"', '""')}"`);
+  return builder.build(`COPY (SELECT ${named.join(', ')} FROM (${rows})) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`);
+}
+
+/** The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column has. */
+export function namesInParquet(ids: readonly string[]): string[] {
+  const taken = new Set<string>();
+  const isFirst = ids.map((id) => !taken.has(id.toLowerCase()) && taken.add(id.toLowerCase()));
+  const numbers = new Map<string, number>();
+  return ids.map((id, at) => {
+    if (isFirst[at]) return id;
+    for (let number = (numbers.get(id.toLowerCase()) ?? 0) + 1; ; number += 1) {
+      const name = `${id}_${number}`;
+      if (taken.has(name.toLowerCase())) continue;
+      numbers.set(id.toLowerCase(), number);
+      taken.add(name.toLowerCase());
+      return name;
+    }
+  });
 }
 
 /** A group of rows is in memory until it is written: so the more columns it has, the fewer rows. */
@@ -164,10 +202,16 @@ function rowGroupRowsOf(columns: number): number {
   return Math.max(Math.floor(30 * Math.min(100 / columns, 1)), 1) * 2048;
 }
 
-/** A column as the type of Parquet that it has. */
-function inParquet({ sql, type }: QueryColumn): string {
-  if (type === 'time') return `make_timestamp(${sql})::TIME`;
-  return type === 'array<time>' ? `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)` : sql;
+/** A column as the type of Parquet that it has. `isZoned`: its moments are adjusted to UTC. */
+function inParquet({ sql, type }: QueryColumn, isZoned: boolean): string {
+  switch (type) {
+    case 'time': return `make_timestamp(${sql})::TIME`;
+    case 'array<time>': return `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)`;
+    // A cast would go by the zone of the process.
+    case 'dateTime': return isZoned ? `make_timestamptz(epoch_us(${sql}))` : sql;
+    case 'array<dateTime>': return isZoned ? `list_transform(${sql}, lambda t: make_timestamptz(epoch_us(t)))` : sql;
+    default: return sql;
+  }
 }
 
 /** What answers show of rows. */
@@ -247,8 +291,13 @@ function compileAggregate(
   return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show, isText: false };
 }
 
+/** Which rows are shown at a version. */
+export function compileShown(version: bigint): string {
+  return `since <= ${version} AND until > ${version}`;
+}
+
 function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {
-  const shown = `since <= ${source.version} AND until > ${source.version}`;
+  const shown = compileShown(source.version);
   return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
 }
 

@@ -8,6 +8,7 @@ import { decodeString } from '../../values/json-text.ts';
 import { eachCell } from '../../values/row-text.ts';
 import { TimeSlices } from '../../time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
+import { extracted, pointerTo } from './extracted.ts';
 import { tableOf, type Placed } from './parts.ts';
 import type { StoredType } from './stored-type.ts';
 
@@ -212,7 +213,7 @@ function insertRows(table: string, part: number, columns: readonly WrittenColumn
     return stored.read(!isPrepared(column) ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
   });
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
-  const paths = own.map(({ id }) => `/${id.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  const paths = own.map(({ id }) => pointerTo(id));
   const place = part === 0 ? [...places, since, forever, 'body'] : [places[0], since];
   return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
     FROM (
@@ -223,9 +224,4 @@ function insertRows(table: string, part: number, columns: readonly WrittenColumn
 
 function isPrepared({ stored }: WrittenColumn): boolean {
   return stored.prepare !== null;
-}
-
-/** What is at some places of a JSON text, as a list of texts. */
-function extracted(json: string, pointers: readonly string[]): string {
-  return pointers.length === 0 ? '[]' : `json_extract_string(${json}, [${pointers.map((pointer) => `'${pointer.replaceAll("'", "''")}'`).join(', ')}])`;
 }

@@ -21,7 +21,7 @@ describe('--format', () => {
   });
 
   test.each(['', 'xml', 'gz', 'csv.bz2', 'a/csv', 'constructor'])('%j is none', (text) => {
-    expect(() => parseFormat(text)).toThrow('It must be csv, tsv, json, or ndjson, with .gz or .zst behind it if it is compressed so.');
+    expect(() => parseFormat(text)).toThrow('It must be csv, tsv, json, ndjson, or xlsx, with .gz or .zst behind it if it is compressed so.');
   });
 
   test('it counts before the name, which still says how the file is compressed', () => {

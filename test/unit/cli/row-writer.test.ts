@@ -2,9 +2,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
+import { plainCsv } from '../../../src/query/language/export-format.ts';
 import type { WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';
 import { cellText } from '../values/cell-texts.ts';
 
@@ -16,8 +17,8 @@ interface Options {
 const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
 
 /** What is written of these pages. */
-function written(format: Format, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
-  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns);
+function written(format: TextFormat, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
+  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns, plainCsv);
   const rows = new PageRows();
   const before = writer.begin();
   const texts = pages.map((page) => {
@@ -30,7 +31,7 @@ function written(format: Format, pages: readonly string[], { columns = columnsOf
 const page = (...rows: readonly string[]): string => `{"data":[${rows.join(',')}]}`;
 
 describe('CSV and TSV', () => {
-  test.each<readonly [string, Format, readonly string[], Options, string]>([
+  test.each<readonly [string, TextFormat, readonly string[], Options, string]>([
     ['no rows', 'csv', [page()], {}, 'a,b\n'],
     ['columns in their order, whatever the order in a row', 'csv', [page('{"$rowID":"x","b":1,"a":2}', '{"$rowID":"y","b":3}')], {}, 'a,b\n2,1\n,3\n'],
     ['numbers with their digits', 'csv', [page('{"a":4.20,"b":123456789012345678901}')], {}, 'a,b\n4.20,123456789012345678901\n'],
@@ -67,7 +68,7 @@ describe('CSV and TSV', () => {
 describe('JSON and NDJSON', () => {
   const rows = ['{"$rowID":"x","a":4.20,"b":[1.0, "y"]}', '{"$rowID":"y"}'];
 
-  test.each<readonly [string, Format, readonly string[], Options, string]>([
+  test.each<readonly [string, TextFormat, readonly string[], Options, string]>([
     ['no rows', 'json', [page()], {}, '[]\n'],
     ['no lines', 'ndjson', [page()], {}, ''],
     ['an array', 'json', [page(...rows), page(...rows)], {}, '[\n{"a":4.20,"b":[1.0, "y"]},\n{},\n{"a":4.20,"b":[1.0, "y"]},\n{}\n]\n'],

@@ -7,14 +7,25 @@ import { chartOf } from '../../../console/src/query/chart-data.ts';
 test.each<[type: string, text: string, value: unknown]>([
   ['string', '', null], ['string', ' 7 ', ' 7 '], ['number', '1 000.5', 1000.5], ['number', '-1e3', -1000], ['boolean', 'TRUE', true], ['boolean', 'false', false],
   ['json', '{"a": 1}', { a: 1 }], ['array<string>', '["a", "b"]', ['a', 'b']], ['date', '2024-03-01', '2024-03-01'],
+  ['string', '4.20', '4.20'], ['string', '9007199254740993', '9007199254740993'], ['array<string>', '["a", "4.20"]', ['a', '4.20']],
 ])('in a column of %s, %j is %j', (type, text, value) => {
   expect(cellOfText(type, text)).toEqual(value);
   expect(cellOfText(type, textOfCell(value))).toEqual(value);
 });
 
+test('numbers in a list of texts keep their digits', () => {
+  expect(cellOfText('array<string>', '["a", 4.20, 9007199254740993]')).toEqual(['a', '4.20', '9007199254740993']);
+});
+
 test.each([
   ['number', 'many', 'many is not a number.'], ['number', 'Infinity', 'Infinity is not a number.'], ['boolean', 'yes', 'yes is neither true nor false.'],
   ['json', '{a}', '{a} is not valid JSON.'], ['array<number>', '{"a":1}', '{"a":1} is not a list. Write it in square brackets, such as ["a", "b"].'],
+  ['number', '9007199254740993', '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  ['json', '{"a": ["9007199254740993", {"b": 9007199254740993}]}', '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  ['array<number>', '[1, -9007199254740993]', '-9007199254740993 is not kept exactly as a number: it would become -9007199254740992.'],
+  ['array<number>', '["a"]', '["a"] does not fit the type array<number>.'],
+  ['date', '01.02.2024', '01.02.2024 is no date. Write it as in 2024-03-01.'], ['time', 'noon', 'noon is no time. Write it as in 10:30.'], ['emailAddress', 'a', 'a is no e-mail address.'],
+  ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is no date. Write it as in 2024-03-01.`],
 ])('a column of %s takes no %j', (type, text, message) => {
   expect(() => cellOfText(type, text)).toThrow(message);
 });

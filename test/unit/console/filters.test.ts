@@ -1,7 +1,7 @@
 /** What the grid's filters and sorts ask of the service (console/src/grid/filters.ts). */
 import { expect, test } from '@jest/globals';
 import { TablogError } from '../../../clients/typescript/src/index.ts';
-import { describeMisfit, filterOptionsOf, isSortable, viewOf, type ColumnFilter } from '../../../console/src/grid/filters.ts';
+import { describeInexact, describeMisfit, filterOptionsOf, isSortable, viewOf, type ColumnFilter } from '../../../console/src/grid/filters.ts';
 import { columnTypes, textOfType, typeOfText, type Column } from '../../../console/src/tables/column-types.ts';
 
 const columns: readonly Column[] = [
@@ -28,6 +28,19 @@ test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
   ],
 ])('%j', (filters, filter) => {
   expect(viewOf(columns, filters, [])).toEqual(filter === undefined ? {} : { filter });
+});
+
+test.each<[filters: Record<string, ColumnFilter>, problem: string | null]>([
+  [{ n: { type: 'eq', filter: '9007199254740993' } }, 'n needs a number. 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  [{ n: { operator: 'OR', conditions: [{ type: 'lt', filter: '1' }, { type: 'gt', filter: '1,5' }] } }, 'n needs a number. 1,5 is not a number. Write a point before the fraction, and no commas.'],
+  [{ tags: { type: 'has', filter: '9007199254740993' } }, 'tags needs a number. 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  [{ any: { type: 'eq', filter: '[9007199254740993]' } }, 'any needs JSON, such as {"a":1} or "text". 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  [{ name: { type: 'eq', filter: '9007199254740993' }, n: { type: 'isEmpty' } }, null],
+  // The service says that it is no number.
+  [{ n: { type: 'eq', filter: 'many' }, any: { type: 'eq', filter: '{a' } }, null],
+])('%j is refused as %j', (filters, problem) => {
+  expect(describeInexact(columns, filters)).toBe(problem);
+  if (problem !== null) expect(JSON.stringify(viewOf(columns, filters, []))).not.toContain('9007199254740992');
 });
 
 test.each<[message: string, text: string | null]>([

@@ -1,11 +1,11 @@
 /** A bundle for browsers: it holds no module of Node, and finds the same in a file. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { build, type BuildResult } from 'esbuild';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { Format, TextFormat } from '../../../clients/file-import/file-format.ts';
 import * as direct from '../../../clients/file-import/preview.ts';
 import * as directCutting from '../../../clients/file-import/cut-file.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
@@ -34,12 +34,12 @@ test('it needs nothing besides itself, and little of the service', () => {
   expect(Object.values(built.metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
   const folders = new Set(Object.keys(built.metafile.inputs).map((path) => /^(?:node_modules|clients|src)\/[^/]+/.exec(path.replace(/^(\.\.\/)+/, ''))?.[0] ?? path));
   expect([...folders].toSorted()).toEqual([
-    '<stdin>', 'clients/file-import', 'clients/typescript', 'node_modules/base64-js', 'node_modules/buffer', 'node_modules/ieee754', 'node_modules/is-network-error', 'node_modules/openapi-fetch',
-    'node_modules/p-retry', 'src/each-in-parallel.ts', 'src/events', 'src/formats', 'src/values',
+    '<stdin>', 'clients/file-import', 'clients/typescript', 'node_modules/@zip.js', 'node_modules/base64-js', 'node_modules/buffer', 'node_modules/ieee754', 'node_modules/is-network-error', 'node_modules/openapi-fetch',
+    'node_modules/p-retry', 'node_modules/saxes', 'node_modules/xmlchars', 'src/each-in-parallel.ts', 'src/events', 'src/formats', 'src/values',
   ]);
 });
 
-const files: readonly (readonly [Format, string])[] = [
+const files: readonly (readonly [TextFormat, string])[] = [
   ['csv', `\ufeffname,born,é\n${'"Ann ""é""\n😀",1988-03-01,1.50\nBo,,\n'.repeat(1200)}`],
   ['csv', `a;b\n${'1,5;"x;y"\n'.repeat(1500)}`],
   ['tsv', `a\tb\n${'true\t[1]\n'.repeat(30)}`],
@@ -58,6 +58,15 @@ test.each(files)('%s: %#', async (format, text) => {
     return [...chunks, ...cutter.end()].map(({ body, rows, lines }) => ({ text: new TextDecoder().decode(body), rows, lines }));
   };
   expect(cut(bundle)).toEqual(cut(directCutting));
+});
+
+test('a workbook', async () => {
+  const file = new File([await readFile(join(import.meta.dirname, '../../fixtures/workbooks/people.xlsx'))], 'people.xlsx');
+  const previewed = (from: typeof direct): Promise<direct.Preview> =>
+    from.preview(sourceOfBlob(file), { format: 'xlsx', encoding: 'utf-8', onSchemaError: 'abort', signal: new AbortController().signal });
+  const found = await previewed(bundle);
+  expect(found.rowsRead).toBe(4);
+  expect(found).toEqual(await previewed(direct));
 });
 
 test.each<readonly [Format, string | Uint8Array<ArrayBuffer>]>([

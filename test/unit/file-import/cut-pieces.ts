@@ -2,10 +2,10 @@
 import { lineOfRow, type Chunk, type ChunkLimits } from '../../../clients/file-import/chunk.ts';
 import { cutterFor, type CutterOptions } from '../../../clients/file-import/cut-file.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
-import type { Format } from '../../../clients/file-import/file-format.ts';
+import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 
 /** The chunks of a file whose bytes come in these pieces. */
-export function cutPieces(format: Format, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits, options: Omit<CutterOptions, 'limits'> = {}): Chunk[] {
+export function cutPieces(format: TextFormat, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits, options: Omit<CutterOptions, 'limits'> = {}): Chunk[] {
   const cutter = cutterFor(format, { limits, ...options });
   const chunks = pieces.flatMap((piece) => [...cutter.push(typeof piece === 'string' ? Buffer.from(piece) : piece)]);
   return [...chunks, ...cutter.end()];

@@ -30,8 +30,8 @@ describe('what is no text is refused with what to do', () => {
   const [ole, zip] = [bytes('d0cf11e0a1b11ae1 0000'), Buffer.from('PK\x03\x04....')];
 
   test.each<readonly [string, Uint8Array, string, string]>([
-    ['a workbook', zip, 'book.xlsx', 'a workbook of Excel, not text: open it there, save it as "CSV UTF-8"'],
-    ['an old workbook, whatever its name', ole, 'book.csv', 'a workbook of Excel'],
+    ['a workbook', zip, 'book.xlsx', 'a workbook of Excel, not text: its format is xlsx'],
+    ['an old workbook, whatever its name', ole, 'book.csv', 'a workbook of an older form of Excel'],
     ['an archive', zip, 'file.csv', 'a zip archive, not text: unpack it first'],
   ])('%s', async (_what, content, file, reason) => {
     for (const pieceBytes of [1, Infinity]) {
@@ -43,11 +43,11 @@ describe('what is no text is refused with what to do', () => {
     await expect(textOf(content, 'utf-16le')).rejects.toMatchObject({ reason: 'the text is not utf-16le', encoding: 'utf-16le' });
   });
 
-  test.each(['book.xlsx', 'BOOK.XLS', 'a/b.xlsm'])('%s is refused by its name', (file) => {
-    expect(() => refuseWorkbookName(file)).toThrow('this is a workbook of Excel');
+  test.each(['book.xlsb', 'BOOK.XLS', 'a/b.xls'])('%s is refused by its name', (file) => {
+    expect(() => refuseWorkbookName(file)).toThrow('this is a workbook of an older form of Excel');
   });
 
-  test.each(['book.csv', 'xlsx', 'book.xlsx.csv'])('%s is not', (file) => {
+  test.each(['book.csv', 'xls', 'book.xls.csv', 'book.xlsx', 'book.xlsm'])('%s is not', (file) => {
     expect(() => refuseWorkbookName(file)).not.toThrow();
   });
 });

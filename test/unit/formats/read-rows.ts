@@ -4,6 +4,7 @@ import { JsonRowReader } from '../../../src/formats/json-row-reader.ts';
 import type { JsonRowReaderOptions } from '../../../src/formats/json-row-reader.ts';
 import { MalformedBody } from '../../../src/formats/malformed-body.ts';
 import type { RowsEnd, RowsRefusal } from '../../../src/formats/row-reader.ts';
+import { parseRow } from '../../../src/values/row-text.ts';
 
 export interface RowsRead extends RowsEnd {
   readonly refusal: RowsRefusal | null;
@@ -21,6 +22,14 @@ export function readRows(
 /** The bodies of all rows. */
 export function bodiesOf({ blocks }: { readonly blocks: readonly RowBlock[] }): string[] {
   return blocks.flatMap(({ body }) => Buffer.from(body).toString().split('\n'));
+}
+
+/** The texts of the cells of rows of CSV that are not refused, by column. Columns that hold numbers or booleans only are stored as their tokens. */
+export function cellsRead({ blocks, refusal }: RowsRead): Record<string, string>[] {
+  if (refusal !== null) throw new Error(refusal.message);
+  if (!blocks.some(({ profile }) => profile.rows > 0)) return [];
+  return bodiesOf({ blocks }).map((body) => Object.fromEntries(parseRow(body).map(({ id, token }) =>
+    [id.normalize('NFC'), token.startsWith('"') ? JSON.parse(token) as string : token])));
 }
 
 export interface Refusal {

@@ -5,6 +5,7 @@ import type { Operation } from '../operation.ts';
 
 export const exportMediaTypes: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv', tsv: 'text/tab-separated-values', ndjson: 'application/x-ndjson', json: 'application/json', parquet: 'application/vnd.apache.parquet',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
 const text = z.string();
@@ -27,6 +28,7 @@ const exportTable: Operation = {
         [exportMediaTypes.ndjson]: { schema: text, examples: { ndjson: '{"$rowID":"AAAAAAAAAAEAAAAAAAAAAA","name":"Ada","born":"1815-12-10"}\n' } },
         [exportMediaTypes.json]: { schema: z.array(z.looseObject({ $rowID: z.string() })), examples: { json: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', name: 'Ada', born: '1815-12-10' }] } },
         [exportMediaTypes.parquet]: { schema: z.string().meta({ format: 'binary' }), examples: { parquet: 'PAR1...' } },
+        [exportMediaTypes.xlsx]: { schema: z.string().meta({ format: 'binary' }), examples: { xlsx: 'PK...' } },
       },
     },
   },

@@ -3,18 +3,23 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CsvForm } from '../../language/export-format.ts';
 import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileBytes, compileLength, compileParquet, compileRows, compileSize, compileSorted, compileText, type QuerySource, type TextRows } from '../compile.ts';
+import { compileBytes, compileCount, compileLength, compileLongRows, compileParquet, compileRows, compileSize, compileSorted, compileText, compileZones, momentsOf, type QuerySource, type TextRows } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
 import { inTime } from '../in-time.ts';
 import { partsBeside } from '../parts.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
-import { columnsOf, writerFor, type TextFormat, type TextWriter } from './text-writers.ts';
+import { cellTextMax, sheetRowsMax } from './sheet-cells.ts';
+import { LongTexts } from './sheet-writer.ts';
+import type { TextWriter } from './text-writer.ts';
+import { columnsOf, writerFor, type FileColumn, type TextFormat } from './text-writers.ts';
+import { workbookFile } from './workbook-file.ts';
 
 export interface ExporterOptions {
   readonly copies: Copies;
@@ -66,17 +71,19 @@ export class Exporter {
     const { version, isCold, copy } = held;
     try {
       const source = copy.at(version);
-      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, query, source, copy, gone);
+      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, request.csv, query, source, copy, gone);
       return { version, isCold, ...file };
     } finally {
       held.release();
     }
   }
 
-  async #text(format: TextFormat, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
-    const writer = writerFor(format, columnsOf(query, source), query.fields !== null);
+  async #text(format: TextFormat, csv: CsvForm, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
+    const columns = columnsOf(query, source);
+    const writer = writerFor(format, columns, query.fields !== null, csv);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
+    if (format === 'xlsx') await this.#checkSheet(query, source, copy, columns, gone);
     const { begin, before, behind, takesIdBefore: hasIdBefore, end } = writer;
     const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, isInOrder: () => copy.isInOrder, before, behind, hasIdBefore };
     const isSorted = query.sort.length > 0;
@@ -90,12 +97,28 @@ export class Exporter {
     // While nothing is read, the copy may make room for others, as it may for a continuation.
     const release = copy.hold(source.version, 'continuation');
     return {
-      parts: write(),
+      parts: format === 'xlsx' ? workbookFile(write()) : write(),
       release: async () => {
         taken(0);
         release();
       },
     };
+  }
+
+  /** Rejects with QueryError if a sheet cannot hold the rows. */
+  async #checkSheet(query: RowsQuery, source: QuerySource, copy: TableCopy, columns: readonly FileColumn[], gone: AbortSignal): Promise<void> {
+    const { columnar } = this.#options;
+    const instead = 'ask for other rows or columns, or for another format';
+    await this.#read(copy, source, gone, 1, async (signal) => {
+      const [[count]] = await columnar.rows(compileCount(query, source), signal) as [[bigint]];
+      if (count >= sheetRowsMax) throw new QueryError('limit_exceeded', `A sheet holds ${sheetRowsMax - 1} rows below its header, and these are ${count}: ${instead}.`);
+      if (copy.rowBytesMax <= cellTextMax) return;
+      const long = new LongTexts(columns);
+      await columnar.texts(compileLongRows(query, source, cellTextMax), signal, (some) => long.add(some));
+      if (long.found === null) return;
+      const { columnId, rowId } = long.found;
+      throw new QueryError('limit_exceeded', `A cell of a sheet holds ${cellTextMax} characters, and column ${JSON.stringify(columnId)} has more in the row ${rowId}: ${instead}.`);
+    });
   }
 
   /** Takes room for the rows that a query asks for, before they are written a second time. */
@@ -163,16 +186,17 @@ export class Exporter {
     const { columnar, room, folder, timeoutMs } = this.#options;
     const file = join(folder, `${randomUUID()}.parquet`);
     const ids = columnsOf(query, source).map(({ id }) => id);
-    const write = compileParquet(query, source, ids, file);
+    // Finds what is wrong with the query before rows are read for it.
+    compileParquet(query, source, ids, new Set(), file);
     const taken = await this.#takeRoom(query, source, copy, gone);
     const remove = async (): Promise<void> => {
       await rm(file, { force: true });
       taken(0);
     };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, (watched) => {
-        const work = async (): Promise<unknown> => columnar.rows(write, watched);
-        return this.#inTurn(source, copy, watched, work);
+      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, async (watched) => {
+        const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
+        return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
       }));
       taken((await stat(file)).size);
       return { parts: createReadStream(file), release: remove };
@@ -180,6 +204,14 @@ export class Exporter {
       await remove();
       throw error;
     }
+  }
+
+  /** The columns with moments of which any value of the table has a zone. */
+  async #zoned(ids: readonly string[], source: QuerySource, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const moments = momentsOf(ids, source);
+    if (moments.length === 0) return new Set();
+    const [found] = await this.#options.columnar.rows(compileZones(source, moments), signal) as [boolean[]];
+    return new Set(moments.filter((_, at) => found[at]));
   }
 
   /** Does what reads columns of a table when it may: of tables with several parts, one at a time. */

@@ -1,43 +1,44 @@
 /** Writes rows as the text of a file. */
 import { DelimitedRowWriter, type WrittenColumn } from '../../../formats/delimited-row-writer.ts';
+import { ExcelCsvWriter } from '../../../formats/excel-csv-writer.ts';
 import { eachCell } from '../../../values/row-text.ts';
 import { decodeString } from '../../../values/json-text.ts';
-import type { ExportFormat } from '../../language/export-format.ts';
+import type { CsvForm, ExportFormat } from '../../language/export-format.ts';
 import type { RowsQuery } from '../../language/rows-query.ts';
 import type { QuerySource } from '../compile.ts';
+import type { SheetColumn } from './sheet-cells.ts';
+import { SheetWriter } from './sheet-writer.ts';
+import type { TextWriter } from './text-writer.ts';
 
+/** What is written row by row, also the sheet of a workbook. */
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
-export interface TextWriter {
-  /** The text before all rows. */
-  readonly begin: string;
-  /** What stands before and behind each row that is given. */
-  readonly before: string;
-  readonly behind: string;
-  /** Whether `$rowID` may stand before the object of a row, instead of in it. */
-  readonly takesIdBefore: boolean;
-  /** Adds rows, as `GET .../rows` shows them, in UTF-8. */
-  add(rows: Buffer): void;
-  /** The text of the rows since the last call. It stays until the second call after this one; rows that are added then are written over it. */
-  take(): Buffer;
-  /** The text behind all rows. */
-  readonly end: string;
-}
+/** A column of a file. */
+export type FileColumn = WrittenColumn & SheetColumn;
 
-/** `columns`: those of the file. `isPart`: whether rows have more columns. */
-export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], isPart: boolean): TextWriter {
+/** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
+export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean, csv: CsvForm): TextWriter {
   switch (format) {
-    case 'csv': return delimited(',', columns);
+    case 'csv': return csv.excel ? forExcel(csv.delimiter, columns) : delimited(csv.delimiter, columns);
     case 'tsv': return delimited('\t', columns);
     case 'ndjson': return new JsonWriter('', '\n', isPart ? columns : null);
     case 'json': return new JsonWriter(',\n', '', isPart ? columns : null);
+    case 'xlsx': return new SheetWriter(columns);
   }
 }
 
-function delimited(delimiter: ',' | '\t', columns: readonly WrittenColumn[]): TextWriter {
+function delimited(delimiter: CsvForm['delimiter'], columns: readonly WrittenColumn[]): TextWriter {
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
     begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: true,
+    add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
+  };
+}
+
+function forExcel(delimiter: string, columns: readonly WrittenColumn[]): TextWriter {
+  const writer = new ExcelCsvWriter(delimiter, columns);
+  return {
+    begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: false,
     add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
   };
 }
@@ -112,7 +113,10 @@ export function selectFields(row: string, fields: ReadonlySet<string>): string {
 }
 
 /** The columns of a file, or of a page as CSV. `$rowID` always comes, and comes first. */
-export function columnsOf(query: RowsQuery, { columns }: QuerySource): WrittenColumn[] {
+export function columnsOf(query: RowsQuery, { columns }: QuerySource): FileColumn[] {
   const ids = query.fields ?? [...columns.keys()];
-  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => ({ id, isJson: columns.get(id)?.type === 'json' }));
+  return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => {
+    const type = columns.get(id)?.type ?? 'string';
+    return { id, type, isJson: type === 'json' };
+  });
 }

@@ -1,10 +1,12 @@
-/** An export to Parquet: the service makes the file, at one version of the table, with the IDs of the rows. */
+/** An export that the service makes as a whole, at one version of the table, with the IDs of the rows. */
 import type { Tablog, TableSummary } from '../../../clients/typescript/src/index.ts';
+import type { WholeFormat } from '../file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 
-export interface ParquetExport {
+export interface WholeExport {
+  readonly format: WholeFormat;
   readonly client: Tablog;
   readonly table: TableSummary;
   /** Null: stdout. */
@@ -13,9 +15,9 @@ export interface ParquetExport {
 }
 
 /** Resolves to what was written, in words; null: the reader of stdout wanted no more. Throws UserError. */
-export async function exportParquet({ client, table, file, signal }: ParquetExport): Promise<string | null> {
-  if (file === null && process.stdout.isTTY) throw new UserError('Parquet is no text for a terminal: give --output <file>.');
-  const { data, version } = await client.table(table.id).export('parquet');
+export async function exportWhole({ format, client, table, file, signal }: WholeExport): Promise<string | null> {
+  if (file === null && process.stdout.isTTY) throw new UserError(`${format === 'xlsx' ? 'A workbook' : 'Parquet'} is no text for a terminal: give --output <file>.`);
+  const { data, version } = await client.table(table.id).export(format);
   const written = { bytes: 0 };
   const bytes = bytesOf(data, written, signal);
   if (file !== null) await writeToFile(file, bytes, null, signal);

@@ -1,0 +1,82 @@
+/** The parts of a workbook, which is a zip archive of XML. Each is read as it is unpacked, and no further than a bound: what an archive says of its sizes may be a lie. */
+import { BlobReader, configure, ZipReader, type FileEntry } from '@zip.js/zip.js';
+import { MalformedFile } from '../malformed-file.ts';
+
+// The page for browsers allows no workers but its own, and Node unpacks in threads anyway.
+configure({ useWebWorkers: false });
+
+/** The most bytes that a part may have when it is unpacked, by what it is. */
+export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
+export type PartKind = keyof typeof partBytesMax;
+
+export class Archive {
+  readonly #reader: ZipReader<unknown>;
+  readonly #entries: ReadonlyMap<string, FileEntry>;
+
+  private constructor(reader: ZipReader<unknown>, entries: ReadonlyMap<string, FileEntry>) {
+    this.#reader = reader;
+    this.#entries = entries;
+  }
+
+  /** Throws MalformedFile. */
+  static async open(bytes: Blob): Promise<Archive> {
+    const reader = new ZipReader(new BlobReader(bytes), { checkSignature: true });
+    try {
+      const entries = await reader.getEntries();
+      return new Archive(reader, new Map(entries.flatMap((entry) => (entry.directory ? [] : [[keyOf(entry.filename), entry]]))));
+    } catch (error) {
+      await reader.close();
+      throw malformed(error);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(keyOf(name));
+  }
+
+  /** The text of a part, in pieces. Throws MalformedFile, and the reason of the signal. */
+  async *text(name: string, kind: PartKind, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
+    const entry = this.#entries.get(keyOf(name));
+    if (entry === undefined) throw new MalformedFile(null, `the workbook has no part ${name}`);
+    if (entry.encrypted) throw new MalformedFile(null, 'the workbook is protected with a password: save it without one');
+    const stop = new AbortController();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const unpacked = entry.getData(writable, { signal: AbortSignal.any([signal, stop.signal]) });
+    // It fails with what is read, too, or because nobody reads on.
+    unpacked.catch(() => undefined);
+    const reader = readable.getReader();
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    let bytes = 0;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        bytes += value.length;
+        if (bytes > partBytesMax[kind]) throw new MalformedFile(null, `the workbook is too large: its part ${name} has more than ${partBytesMax[kind]} bytes when it is unpacked`);
+        yield decoder.decode(value, { stream: true });
+      }
+      yield decoder.decode();
+      await unpacked;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw malformed(error);
+    } finally {
+      stop.abort();
+      // Both may have failed already, which is known by now.
+      await Promise.allSettled([reader.cancel(), unpacked]);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close();
+  }
+}
+
+/** Writers of workbooks do not agree on case and slashes. */
+function keyOf(name: string): string {
+  return name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
+}
+
+function malformed(error: unknown): MalformedFile {
+  return error instanceof MalformedFile ? error : new MalformedFile(null, `this is no workbook (.xlsx) as it should be: ${(error as Error).message}`);
+}

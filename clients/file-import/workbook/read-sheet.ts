@@ -1,0 +1,150 @@
+/** The rows of a sheet, with a text for each cell. */
+import { MalformedFile } from '../malformed-file.ts';
+import type { Archive } from './archive.ts';
+import { momentText } from './moments.ts';
+import type { Sheet, Workbook } from './parts.ts';
+import { readXml, TextOfRuns, unescapeText, type Attributes, type XmlVisitor } from './read-xml.ts';
+
+export interface SheetRow {
+  /** Its number in the sheet, from 1. */
+  readonly number: number;
+  /** From the first column to the last one with a text. */
+  readonly cells: readonly string[];
+}
+
+/** A cell that holds the error of a formula. */
+export interface CellError {
+  /** Such as `C5`. */
+  readonly place: string;
+  /** Such as `#N/A`. */
+  readonly error: string;
+}
+
+/** What a sheet may have (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
+const rowsMax = 1_048_576;
+const columnsMax = 16_384;
+
+/** The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws MalformedFile, and the reason of the signal. */
+export async function* readSheet(archive: Archive, workbook: Workbook, { part }: Sheet, onError: (error: CellError) => void, signal: AbortSignal): AsyncGenerator<SheetRow, void, undefined> {
+  const visitor = new SheetVisitor(workbook, onError);
+  for await (const _ of readXml(archive.text(part, 'sheet', signal), part, visitor)) yield* visitor.take();
+}
+
+class SheetVisitor implements XmlVisitor {
+  readonly #workbook: Workbook;
+  readonly #onError: (error: CellError) => void;
+  #rows: SheetRow[] = [];
+  #row = 0;
+  #cells: string[] = [];
+  #column = 0;
+  #attributes: Attributes = {};
+  #isValue = false;
+  /** Null: the cell has none. */
+  #value: string | null = null;
+  readonly #runs = new TextOfRuns();
+
+  constructor(workbook: Workbook, onError: (error: CellError) => void) {
+    this.#workbook = workbook;
+    this.#onError = onError;
+  }
+
+  /** The rows since the last call. */
+  take(): SheetRow[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows;
+  }
+
+  open(tag: string, attributes: Attributes): void {
+    switch (tag) {
+      case 'row': this.#beginRow(attributes['r']); break;
+      case 'c': this.#beginCell(attributes); break;
+      case 'v': this.#isValue = true; this.#value ??= ''; break;
+      default: this.#runs.open(tag);
+    }
+  }
+
+  close(tag: string): void {
+    switch (tag) {
+      case 'row': if (this.#cells.length > 0) this.#rows.push({ number: this.#row, cells: this.#cells }); break;
+      case 'c': this.#endCell(); break;
+      case 'v': this.#isValue = false; break;
+      default: this.#runs.close(tag);
+    }
+  }
+
+  text(text: string): void {
+    if (this.#isValue) this.#value! += text;
+    else this.#runs.add(text);
+  }
+
+  #beginRow(given: string | undefined): void {
+    const number = given === undefined ? this.#row + 1 : Number(given);
+    if (!(number > this.#row && number <= rowsMax && Number.isInteger(number))) throw new MalformedFile(null, `the sheet has a row ${given ?? number} after row ${this.#row}`);
+    this.#row = number;
+    this.#cells = [];
+    this.#column = 0;
+  }
+
+  #beginCell(attributes: Attributes): void {
+    const { r: place } = attributes;
+    const column = place === undefined ? this.#column + 1 : columnOf(place);
+    if (!(column > this.#column && column <= columnsMax)) throw new MalformedFile(this.#row, `the sheet has a cell ${place ?? column} after column ${this.#column}`);
+    this.#column = column;
+    this.#attributes = attributes;
+    this.#value = null;
+    this.#runs.text = '';
+  }
+
+  #endCell(): void {
+    const text = this.#cellText();
+    if (text === '') return;
+    while (this.#cells.length < this.#column - 1) this.#cells.push('');
+    this.#cells.push(text);
+  }
+
+  #cellText(): string {
+    const { t: type = 'n', s: format } = this.#attributes;
+    const value = this.#value ?? '';
+    switch (type) {
+      case 'inlineStr': return this.#runs.take();
+      case 's': return value === '' ? '' : this.#sharedText(value);
+      case 'str': return unescapeText(value);
+      case 'b': return value === '' ? '' : String(value === '1' || value === 'true');
+      case 'e':
+        this.#onError({ place: `${lettersOf(this.#column)}${this.#row}`, error: value });
+        return '';
+      // It is a date in ISO 8601.
+      case 'd': return value;
+      case 'n': return value === '' ? '' : this.#numberText(value.trim(), format);
+      default: throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} is of an unknown type ${JSON.stringify(type)}`);
+    }
+  }
+
+  #sharedText(value: string): string {
+    const text = this.#workbook.texts[Number(value)];
+    if (text === undefined) throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} has the shared text ${value}, which the workbook does not have`);
+    return text;
+  }
+
+  #numberText(value: string, style: string | undefined): string {
+    const number = Number(value);
+    if (!Number.isFinite(number)) throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} has ${JSON.stringify(value)} for a number`);
+    const format = style === undefined ? null : this.#workbook.formats[Number(style)] ?? null;
+    const moment = format === null ? null : momentText(number, format, this.#workbook.epoch);
+    if (moment !== null) return moment;
+    // Programs other than Excel write integers that a double does not hold.
+    return /^-?\d+$/.test(value) && !Number.isSafeInteger(number) ? value : String(number);
+  }
+}
+
+/** The number of a column by its letters, from 1. */
+function columnOf(place: string): number {
+  let column = 0;
+  for (const letter of /^\$?[A-Za-z]{1,3}/.exec(place)?.[0].replace('$', '').toUpperCase() ?? '') column = column * 26 + letter.charCodeAt(0) - 64;
+  return column;
+}
+
+function lettersOf(column: number): string {
+  return column === 0 ? '' : lettersOf(Math.floor((column - 1) / 26)) + String.fromCharCode(65 + ((column - 1) % 26));
+}

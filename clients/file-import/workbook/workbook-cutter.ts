@@ -1,0 +1,162 @@
+/** Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and numbers as they are. */
+import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import { defaultRowLimits } from '../../../src/formats/row-limits.ts';
+import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
+import { MalformedFile } from '../malformed-file.ts';
+import type { Source } from '../source.ts';
+import { signatureProblem } from '../text.ts';
+import type { Sheet } from './parts.ts';
+import type { CellError, SheetRow } from './read-sheet.ts';
+
+/** The packed bytes of a workbook are in memory while it is read. */
+export const workbookBytesMax = 256 * 2 ** 20;
+
+const { rowBytes: recordBytesMax } = defaultRowLimits;
+
+/** What a person can say of a sheet, too, as of CSV. */
+const formOfSheets = ['columns', 'duplicateColumns', 'types', 'null'] as const;
+
+/** What was said of CSV that means nothing for a sheet. */
+export function withoutSheetForm(form: DelimitedForm): DelimitedForm {
+  return Object.fromEntries(Object.entries(form).filter(([name]) => !formOfSheets.some((of) => of === name)));
+}
+
+export interface WorkbookCutterOptions {
+  /** The name of the sheet that is read; null: the first that is not hidden. */
+  readonly sheet: string | null;
+  readonly limits?: ChunkLimits | undefined;
+  /** What was said of a sheet. What else was said of CSV is passed over. */
+  readonly form?: DelimitedForm | undefined;
+  /** Called with the names of the header: which columns of a table they mean, where a name means no other than itself. */
+  readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
+}
+
+export class WorkbookCutter implements WholeFileCutter {
+  readonly mediaType = 'text/csv';
+  readonly #options: WorkbookCutterOptions;
+  readonly #limits: ChunkLimits;
+  #form: DelimitedForm;
+  #headerLine: number | null = null;
+  #sheetNote: string | null = null;
+  #errors = 0;
+  #firstError: CellError | null = null;
+
+  constructor(options: WorkbookCutterOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? defaultChunkLimits;
+    const form = options.form ?? {};
+    const other = withoutSheetForm(form);
+    this.#form = Object.fromEntries(Object.entries(form).filter(([name]) => !Object.hasOwn(other, name)));
+  }
+
+  get form(): DelimitedForm {
+    return this.#form;
+  }
+
+  /** The row of the sheet with the column names. */
+  get headerLine(): number | null {
+    return this.#headerLine;
+  }
+
+  get notes(): readonly string[] {
+    const { place, error } = this.#firstError ?? {};
+    const errors = this.#errors === 0 ? [] : [`${this.#errors === 1 ? 'a cell has the error of a formula, and is' : `${this.#errors} cells have errors of formulas, and are`} empty: ${error} in ${place}`];
+    return [...(this.#sheetNote === null ? [] : [this.#sheetNote]), ...errors];
+  }
+
+  /** Throws MalformedFile, and the reason of the signal. */
+  async *cut(source: Source, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+    const bytes = await wholeOf(source, signal);
+    // Most imports need none of it.
+    const [{ Archive }, { readWorkbook }, { readSheet }] = await Promise.all([import('./archive.ts'), import('./parts.ts'), import('./read-sheet.ts')]);
+    const archive = await Archive.open(bytes);
+    try {
+      const workbook = await readWorkbook(archive, signal);
+      yield* this.#chunks(readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal));
+    } finally {
+      await archive.close();
+    }
+  }
+
+  #choose(sheets: readonly Sheet[]): Sheet {
+    const names = (some: readonly Sheet[]): string => some.map(({ name }) => JSON.stringify(name)).join(', ');
+    if (sheets.length === 0) throw new MalformedFile(null, 'the workbook has no sheet with cells');
+    const { sheet } = this.#options;
+    if (sheet !== null) {
+      const chosen = sheets.find(({ name }) => name === sheet) ?? sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
+      if (chosen === undefined) throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
+      return chosen;
+    }
+    const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
+    if (sheets.length > 1) this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
+    return first;
+  }
+
+  #matchColumns(names: readonly string[]): void {
+    const { columnsOf } = this.#options;
+    if (this.#form.columns !== undefined || columnsOf === undefined) return;
+    const columns = columnsOf(names);
+    if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
+  }
+
+  #noteError(error: CellError): void {
+    this.#errors += 1;
+    this.#firstError ??= error;
+  }
+
+  async *#chunks(rows: AsyncIterable<SheetRow>): AsyncGenerator<Chunk, void, undefined> {
+    const chunk = new ChunkBuilder(this.#limits);
+    let header: Buffer | null = null;
+    let width = 0;
+    const close = (): void => {
+      if (chunk.rows === 0) chunk.append(header!);
+      chunk.close();
+    };
+    for await (const { number, cells } of rows) {
+      const record = Buffer.from(`${recordOf(cells, width)}\n`);
+      if (record.length > recordBytesMax) throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
+      if (header === null) {
+        header = record;
+        width = cells.length;
+        this.#headerLine = number;
+        this.#matchColumns(cells);
+        continue;
+      }
+      if (chunk.isFull(record.length)) close();
+      if (chunk.rows === 0) chunk.append(header);
+      chunk.append(record);
+      chunk.addRow(number);
+      yield* chunk.takeFull();
+    }
+    if (header === null) throw new MalformedFile(1, 'the sheet is empty: its first row must name the columns');
+    if (chunk.hasRest) close();
+    yield* chunk.takeFull();
+  }
+}
+
+/** The bytes of a file. Its parts are not in the order in which they are read. */
+async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
+  const tooLarge = (): MalformedFile => new MalformedFile(null, `a workbook must not be larger than ${workbookBytesMax / 2 ** 20} MiB: save it as CSV`);
+  if ((source.size ?? 0) > workbookBytesMax) throw tooLarge();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const piece of source.pieces(signal)) {
+    length += piece.length;
+    if (length > workbookBytesMax) throw tooLarge();
+    pieces.push(Uint8Array.from(piece));
+  }
+  const beginning = Buffer.concat(pieces.slice(0, 1)).subarray(0, 16);
+  const problem = signatureProblem(beginning, 'xlsx');
+  if (problem !== null) throw new MalformedFile(null, problem);
+  return new Blob(pieces);
+}
+
+/** With at least so many cells: the service would take fewer for a line that is too short. */
+function recordOf(cells: readonly string[], width: number): string {
+  return cells.map(quoted).join(',') + ','.repeat(Math.max(width - cells.length, 0));
+}
+
+/** Also with what means something at the begin or the end of a text. */
+function quoted(cell: string): string {
+  return /^[^\s",;=\p{Cc}]*$/u.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`;
+}

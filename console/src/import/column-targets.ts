@@ -1,0 +1,31 @@
+/** Which column of a file goes into which column of a table. */
+import { matchColumns } from '../../../clients/file-import/match-columns.ts';
+import { titleOf, type Column } from '../tables/column-types.ts';
+
+/** By name in the file: the ID of a column of the table, or of a new one. */
+export type Targets = Readonly<Record<string, string>>;
+
+/** Where each column goes: as somebody chose; else into the column that its name means; else into a new one. */
+export function targetsOf(names: readonly string[], columns: readonly Column[], chosen: Targets): Targets {
+  const open = names.filter((name) => !Object.hasOwn(chosen, name));
+  const taken = new Set(names.filter((name) => Object.hasOwn(chosen, name)).map((name) => chosen[name]));
+  const { columns: meant } = matchColumns(open, columns.filter(({ id }) => !taken.has(id)));
+  return Object.fromEntries(names.map((name) => [name, Object.hasOwn(chosen, name) ? chosen[name]! : meant[name] ?? name]));
+}
+
+/** The targets that differ from the names; undefined if none does. */
+export function columnsOfTargets(targets: Targets): Targets | undefined {
+  const renamed = Object.entries(targets).filter(([name, id]) => name !== id);
+  return renamed.length === 0 ? undefined : Object.fromEntries(renamed);
+}
+
+/** Why these targets cannot be; null if they can. */
+export function problemOfTargets(targets: Targets, columns: readonly Column[]): string | null {
+  const seen = new Map<string, string>();
+  for (const [name, id] of Object.entries(targets)) {
+    const other = seen.get(id);
+    if (other !== undefined) return `${other} and ${name} cannot both go into ${titleOf(columns.find((column) => column.id === id) ?? { id, type: 'string' })}.`;
+    seen.set(id, name);
+  }
+  return null;
+}

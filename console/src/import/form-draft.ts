@@ -1,0 +1,99 @@
+/** What a person says of the form of a file, as the controls hold it. */
+import { dateFormats, skipLinesMax, type DateFormat, type DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import { conflictIn, isMark } from '../../../src/formats/dialect.ts';
+import type { ColumnType } from '../../../src/values/column-type.ts';
+import { numberOfText } from '../ui/number-of-text.ts';
+
+/** Texts are as somebody types them; the empty text stands for what a plain file has. */
+export interface FormDraft {
+  readonly header: 'present' | 'absent';
+  /** `''`: as the first lines say. */
+  readonly delimiter: string;
+  readonly decimal: '' | '.' | ',';
+  readonly dateFormat: '' | DateFormat;
+  /** Texts that mean empty, with commas between them. */
+  readonly nulls: string;
+  readonly quote: string;
+  readonly escape: string;
+  readonly isLenient: boolean;
+  readonly skipLines: string;
+  readonly comment: string;
+  readonly renamesDuplicates: boolean;
+  /** By ID of the column. */
+  readonly types: Readonly<Record<string, ColumnType>>;
+}
+
+export const plainDraft: FormDraft = {
+  header: 'present', delimiter: '', decimal: '', dateFormat: '', nulls: '', quote: '', escape: '', isLenient: false, skipLines: '', comment: '', renamesDuplicates: false, types: {},
+};
+
+/** The controls that are not always in sight. */
+const further = ['dateFormat', 'nulls', 'quote', 'escape', 'isLenient', 'skipLines', 'comment', 'renamesDuplicates'] as const satisfies readonly (keyof FormDraft)[];
+
+/** How many of the controls that are not always in sight say something. */
+export function countFurther(draft: FormDraft): number {
+  return further.filter((name) => draft[name] !== plainDraft[name]).length;
+}
+
+/** The controls of marks, by parameter. */
+const markControls = { delimiter: 'Separator', quote: 'Quotes around cells', escape: 'A quote within quotes', comment: 'Comments begin with' } as const;
+
+/**
+ * The form that was said. Throws an Error that says which control has a text that it does not take.
+ * @param usual what separates cells if nobody says it
+ */
+export function formOfDraft(draft: FormDraft, usual: ',' | '\t'): DelimitedForm {
+  const nulls = nullsOf(draft.nulls);
+  const skipLines = draft.skipLines.trim() === '' ? 0 : linesOf(draft.skipLines);
+  const form: DelimitedForm = {
+    ...(draft.header === 'absent' && { header: 'absent' }),
+    ...(draft.delimiter !== '' && { delimiter: markOf('delimiter', draft.delimiter) }),
+    ...(draft.quote !== '' && { quote: draft.quote === 'none' ? 'none' : markOf('quote', draft.quote) }),
+    ...(draft.escape !== '' && { escape: markOf('escape', draft.escape) }),
+    ...(draft.isLenient && { lenient: true }),
+    ...(skipLines > 0 && { skipLines }),
+    ...(draft.comment !== '' && { comment: markOf('comment', draft.comment) }),
+    ...(draft.renamesDuplicates && { duplicateColumns: 'rename' }),
+    ...(nulls.length > 0 && { null: nulls }),
+    ...(draft.decimal !== '' && { decimal: draft.decimal }),
+    ...(draft.dateFormat !== '' && { dateFormat: draft.dateFormat }),
+    ...(Object.keys(draft.types).length > 0 && { types: draft.types }),
+  };
+  const conflict = conflictIn(form, usual);
+  if (conflict !== null) throw new Error(`${markControls[conflict.name]}: this ${conflict.reason}.`);
+  return form;
+}
+
+/** The draft with what a form adds to it. */
+export function withForm(draft: FormDraft, { null: nulls = [], decimal, dateFormat }: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>): FormDraft {
+  return {
+    ...draft, nulls: [...new Set([...nullsOf(draft.nulls), ...nulls])].join(', '),
+    ...(decimal !== undefined && { decimal }), ...(dateFormat !== undefined && { dateFormat }),
+  };
+}
+
+/** The date formats, each as the same day written in it. */
+export const dateFormatTitles: readonly (readonly [value: DateFormat, title: string])[] = dateFormats.map((format) => [
+  format, format.replace('d', '31').replace('m', '12').replace('y', '2024'),
+]);
+
+function nullsOf(text: string): string[] {
+  return text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+}
+
+function markOf(name: keyof typeof markControls, text: string): string {
+  if (!isMark(text)) throw new Error(`${markControls[name]}: one character is needed.`);
+  return text;
+}
+
+function linesOf(text: string): number {
+  let lines: number;
+  try {
+    lines = numberOfText(text);
+  } catch (error) {
+    throw new Error(`Lines before the header: ${(error as Error).message}`, { cause: error });
+  }
+  if (!Number.isSafeInteger(lines) || lines < 0) throw new Error('Lines before the header: a whole number is needed.');
+  if (lines > skipLinesMax) throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be passed over.`);
+  return lines;
+}

@@ -1,0 +1,39 @@
+/** Texts that people write as numbers. Every part of the console that makes a number of a text does it here. */
+
+/** A sign, digits in groups of three or without groups, a fraction, an exponent. */
+const spelling = /^[+-]?(?:\d{1,3}(?:[\s_]\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[+-]?\d+)?$/i;
+
+/** The longest text that a message repeats in full. */
+const shownMax = 60;
+
+/**
+ * The number that a text says. Blanks and underscores may stand between groups of three digits. Throws an Error that says why there is none: the text is
+ * no number, or no double has exactly this value, so that another number would be stored.
+ */
+export function numberOfText(text: string): number {
+  const written = text.trim();
+  if (!spelling.test(written)) {
+    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written) ? ' Write a point before the fraction, and no commas.' : '';
+    throw new Error(`${shorten(text)} is not a number.${advice}`);
+  }
+  const value = Number(written.replaceAll(/[\s_]/g, ''));
+  if (!Number.isFinite(value)) throw new Error(`${shorten(text)} is larger than a number can be.`);
+  if (decimalOf(written) !== decimalOf(String(value))) throw new Error(`${shorten(text)} is not kept exactly as a number: it would become ${value}.`);
+  return value;
+}
+
+/** A text in a message. */
+export function shorten(text: string): string {
+  return text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
+}
+
+/** The same for all spellings of a value: its digits from the first to the last that is not 0, and the power of ten of the last one. */
+function decimalOf(text: string): string {
+  const [mantissa, exponent] = text.toLowerCase().replaceAll(/[\s_+]/g, '').split('e');
+  const [whole, fraction = ''] = mantissa!.replace('-', '').split('.');
+  const all = `${whole!}${fraction}`;
+  const digits = all.replace(/0+$/, '');
+  if (digits.replace(/^0+/, '') === '') return '0';
+  const power = Number(exponent ?? 0) - fraction.length + (all.length - digits.length);
+  return `${mantissa!.startsWith('-') ? '-' : ''}${digits.replace(/^0+/, '')}e${power}`;
+}
