@@ -213,11 +213,19 @@ describe('creating a table', () => {
   });
 
   test('of a stash whose chunks are written differently', async () => {
-    const put = async (serial: number, query: string, body: string): Promise<void> => expect(outcomeOf(await client().put(`/stashes/mixed/${serial}?${query}`, body, csv))).toBe('200');
+    const put = async (serial: number, query: string, body: string, stash = 'mixed'): Promise<void> => {
+      expect(outcomeOf(await client().put(`/stashes/${stash}/${serial}?${query}`, body, csv))).toBe('200');
+    };
     await put(1, 'decimal=,&dateFormat=d.m.y', 'n,d,t\n"1.234,5",1.2.2024,1.2.2024\n');
     await put(2, 'dateFormat=m/d/y', 'n,d,t\n.5,1/2/2024,x\n');
     const created = await client().post('/tables', { name: 'n', rows: { $stashID: 'mixed' } });
     expect(await rowsOf(created)).toEqual([{ n: 1234.5, d: '2024-02-01', t: '1.2.2024' }, { n: 0.5, d: '2024-01-02', t: 'x' }]);
+    // Chunks that are stored alike, and would be read as they are stored if they were not written so.
+    await put(1, 'dateFormat=d/m/y', 'd\n1/2/2024\n', 'days');
+    await put(2, 'dateFormat=m/d/y', 'd\n1/2/2024\n', 'days');
+    await put(3, '', 'd\n2024-03-04\n', 'days');
+    const days = await client().post('/tables', { name: 'n', rows: { $stashID: 'days' } });
+    expect(await rowsOf(days)).toEqual([{ d: '2024-02-01' }, { d: '2024-01-02' }, { d: '2024-03-04' }]);
   });
 
   test('what was made of it is noted, also of a chunk', async () => {

@@ -27,7 +27,8 @@ describe('files of each format go in and come out', () => {
     if (typeof value !== 'object') return typeof value === 'string' ? value : source;
     return value === null ? null : Object.entries(value as object).filter(([, cell]) => cell !== null).toSorted(([a], [b]) => (a < b ? -1 : 1));
   } as Parameters<typeof JSON.parse>[1]);
-  const cells = (delimiter: string) => (text: string): unknown => Papa.parse(text.trimEnd(), { delimiter }).data;
+  // Numbers such as .097 come back with a digit before the point.
+  const cells = (delimiter: string) => (text: string): unknown => Papa.parse(text.trimEnd().replaceAll(/(?<=\t)\.(?=\d)/g, '0.'), { delimiter }).data;
   const lines = (text: string): unknown => text.trimEnd().split('\n').map(texts);
 
   const files: readonly (readonly [string, (text: string) => unknown, (text: string) => string])[] = [
@@ -127,7 +128,8 @@ describe('files of each format go in and come out', () => {
     const cases: readonly (readonly [string, string, readonly string[], readonly object[], string])[] = [
       ['duplicates', 'id,name,name\n1,a,b\n', ['--rename-duplicates'], [{ id: 1, name: 'a', name_2: 'b' }], ''],
       ['preis', 'Preis, netto;Menge, Stk\n1,50;5\n2,75;6\n', [], [{ 'Preis, netto': '1,50', 'Menge, Stk': 5 }, { 'Preis, netto': '2,75', 'Menge, Stk': 6 }],
-        'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n'],
+        'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\n'
+        + 'Preis, netto: text because of 2 of 2 cells: 1,50 in line 2, 2,75 in line 3. --decimal=, would help.\n'],
       ['report', 'Station report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', ['--skip-lines', '3'], [{ year: 1959, mean: 315.98 }], ''],
       ['inches', 'name,size\nblue,6 x 5"\n', ['--lenient'], [{ name: 'blue', size: '6 x 5"' }], ''],
       ['empty', 'x\n""\n"a"\n', ['--delimiter', ';'], [{}, { x: 'a' }], ''],

@@ -2293,7 +2293,7 @@ export interface components {
          */
         "Tablog-Short-Lines.at-times": number;
         /**
-         * @description What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.
+         * @description What was made of CSV or TSV that is not by the book, and which columns came to be text because of some of their cells: at most ten notes, with `; ` between them.
          * @example column_1: had no name; column_4: had no name and no values, and was left out
          */
         "Tablog-Notes.at-times": string;

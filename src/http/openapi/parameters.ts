@@ -166,7 +166,7 @@ export const responseHeaders = {
   },
   'Tablog-Notes': {
     schema: z.string(), required: false, example: 'column_1: had no name; column_4: had no name and no values, and was left out',
-    description: 'What was made of CSV or TSV that is not by the book: at most ten notes, with `; ` between them.',
+    description: 'What was made of CSV or TSV that is not by the book, and which columns came to be text because of some of their cells: at most ten notes, with `; ` between them.',
   },
   'Accept-Ranges': {
     schema: z.literal('bytes'), required: true, example: 'bytes', description: 'Parts of the file can be asked for.',
