@@ -36,6 +36,7 @@ RULES += [
         r"must have at most [0-9]+ bytes": "The document has the limits of texts in characters, because JSON Schema cannot count bytes.",
         r"broken JSON|a row must be an object|stops before its JSON ends|follows the row in its line|the key stands twice|the body is empty": "NDJSON is a text of which each line is JSON.",
         r"^line [0-9]+|has a quote in it|begins with a quote|behind its closing quote": "CSV has a grammar of its own.",
+        r"^the body has no header": "Lines may be skipped up to the end of the body.",
         r"^query\.\w+: (applies |must not be the )": "How CSV is written is said beside CSV only, and no two marks are the same character.",
     }.items()
 ]
