@@ -1,5 +1,5 @@
 /** What the grid's filters and sorts mean to the service. */
-import type { AnyRow, Condition } from '../../../clients/typescript/src/index.ts';
+import type { AnyRow, Condition, SortKey } from '../../../clients/typescript/src/index.ts';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { formOfType, needOfType } from '../tables/type-forms.ts';
 import { exactJson } from './cell-text.ts';
@@ -56,6 +56,12 @@ export function isSortable(type: string): boolean {
   return !type.startsWith('array<') && type !== 'json' && type !== 'duration';
 }
 
+/** A minus before the ID of a column sorts downwards, so that an ID which begins with one needs an object. */
+function sortKeyOf(column: string, descending: boolean): string | SortKey<string> {
+  if (column.startsWith('-')) return { column, descending };
+  return descending ? `-${column}` : column;
+}
+
 /** The query of the filters and sorts that the grid has. */
 export function viewOf(
   columns: readonly Column[], filters: Readonly<Record<string, ColumnFilter>>, sorts: readonly { readonly colId: string; readonly sort: string }[],
@@ -67,7 +73,7 @@ export function viewOf(
   const [first] = conditions;
   return {
     ...(first !== undefined && { filter: conditions.length === 1 ? first : { and: conditions } }),
-    ...(sorts.length > 0 && { sort: sorts.map(({ colId, sort }) => (sort === 'desc' ? `-${colId}` : colId)) }),
+    ...(sorts.length > 0 && { sort: sorts.map(({ colId, sort }) => sortKeyOf(colId, sort === 'desc')) }),
   };
 }
 

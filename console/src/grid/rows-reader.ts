@@ -1,11 +1,11 @@
 /** Reads the rows of a table, or of a query, from any place on: the interface goes from page to page. */
-import type { AnyRow, Condition, RowsPage, RowsQuery, StoredRow, Table, Version } from '../../../clients/typescript/src/index.ts';
+import type { AnyRow, Condition, RowsPage, RowsQuery, SortKey, StoredRow, Table, Version } from '../../../clients/typescript/src/index.ts';
 
 export type GridRow = StoredRow<AnyRow>;
 
 export interface View {
   readonly filter?: Condition<AnyRow>;
-  readonly sort?: readonly string[];
+  readonly sort?: readonly (string | SortKey<string>)[];
 }
 
 const versions = new WeakMap<GridRow, Version>();

@@ -149,10 +149,11 @@ function report({ rows, tableID, version: etag, droppedCells }: ImportResult, ta
     return;
   }
   const table = `table ${JSON.stringify(target.name)} (${tableID})`;
+  const counted = `${showNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`;
   const what = {
-    create: `${showNumber(rows)} rows imported into the new ${table}`,
-    add: `${showNumber(rows)} rows added to the ${table}`,
-    overwrite: `${showNumber(rows)} rows put in the place of all in the ${table}`,
+    create: `${counted} imported into the new ${table}`,
+    add: `${counted} added to the ${table}`,
+    overwrite: `${counted} put in the place of all in the ${table}`,
   }[target.kind];
   const dropped = !mayDrop ? '' : `, without ${showNumber(droppedCells)} dropped cells`;
   writeOut(`${what}${dropped}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);

@@ -57,6 +57,8 @@ test.each<[message: string, text: string | null]>([
 
 test('sorts go in the order in which they were chosen', () => {
   expect(viewOf(columns, {}, [{ colId: 'n', sort: 'desc' }, { colId: 'name', sort: 'asc' }])).toEqual({ sort: ['-n', 'name'] });
+  const columns5 = [{ id: '-5', type: 'number' as const }];
+  expect(['asc', 'desc'].map((sort) => viewOf(columns5, {}, [{ colId: '-5', sort }]).sort)).toEqual([[{ column: '-5', descending: false }], [{ column: '-5', descending: true }]]);
 });
 
 test('every type has filters, and names that lead back to it', () => {
