@@ -34,6 +34,8 @@ export interface ChunkForm {
   readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
+  /** The names of the sheets of a workbook, once it has been opened. */
+  readonly sheets?: readonly string[];
   /** What a person should know of how the file is read, once it has been. */
   readonly notes?: readonly string[];
 }

@@ -37,6 +37,8 @@ export interface PreviewOptions {
 export interface Preview {
   /** The one that was given or recognised; null for JSON. */
   readonly delimiter: string | null;
+  /** The names of the sheets of a workbook; none of any other file. */
+  readonly sheets: readonly string[];
   readonly columns: readonly PreviewedColumn[];
   /** The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value. */
   readonly rows: readonly (readonly (string | null)[])[];
@@ -65,7 +67,7 @@ export async function preview(source: Source, { format, encoding, form, sheet, o
   const read = readTable(chunk, cutter, onSchemaError);
   return {
     delimiter: cutter.mediaType === 'application/json' || format === 'xlsx' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
-    ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
+    sheets: cutter.sheets ?? [], ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
   };
 }
 

@@ -47,7 +47,7 @@ export interface WidenedCell {
 
 const nextCells = 2;
 
-export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'signal'>;
+export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'sheet' | 'signal'>;
 
 /**
  * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type others have changed.
@@ -55,13 +55,13 @@ export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'sig
  * @param now the types of the table's columns by ID, after the import
  */
 export async function findWidened(
-  open: () => Source, { format, encoding, form, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
+  open: () => Source, { format, encoding, form, sheet, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
 ): Promise<WidenedColumn[]> {
   const changed = new Map(expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]));
   if (changed.size === 0) return [];
   const found = new Map<string, { cells: number; readonly first: WidenedCell; readonly next: WidenedCell[] }>();
   const texts = new TextCells();
-  const cutter = cutterFor(format, { form });
+  const cutter = cutterFor(format, { form, sheet });
   for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
     let rowsBefore = 0;
     // The import has judged these rows already. It may have left cells out.

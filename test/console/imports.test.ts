@@ -1,5 +1,5 @@
 /** Files in the console: what they hold is shown, and they become tables. */
-import { writeFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -35,6 +35,17 @@ async function rowsOf(name: string): Promise<object[]> {
   const rows = await (await tablog().find(name))!.rows().toArray();
   return rows.map(({ $rowID: _id, ...row }) => row);
 }
+
+test('of a workbook the sheet is imported that is chosen', async () => {
+  const page = await signedIn(null);
+  await choose(page, 'people.xlsx', await readFile(new URL('../fixtures/workbooks/people.xlsx', import.meta.url)));
+  await firstRow(page, 'Ada, "the first"');
+  await page.getByLabel('Sheet').selectOption('Other');
+  await firstRow(page, 'second sheet');
+  await start(page);
+  await imported(page, '1 row imported into people');
+  expect(await rowsOf('people')).toEqual([{ n: 1, text: 'second sheet' }]);
+});
 
 test('a file is shown as it is read, and becomes a table', async () => {
   const page = await signedIn(null);

@@ -38,6 +38,7 @@ export class WorkbookCutter implements WholeFileCutter {
   #form: DelimitedForm;
   #headerLine: number | null = null;
   #sheetNote: string | null = null;
+  #sheets: readonly string[] = [];
   #errors = 0;
   #firstError: CellError | null = null;
 
@@ -58,6 +59,10 @@ export class WorkbookCutter implements WholeFileCutter {
     return this.#headerLine;
   }
 
+  get sheets(): readonly string[] {
+    return this.#sheets;
+  }
+
   get notes(): readonly string[] {
     const { place, error } = this.#firstError ?? {};
     const errors = this.#errors === 0 ? [] : [`${this.#errors === 1 ? 'a cell has the error of a formula, and is' : `${this.#errors} cells have errors of formulas, and are`} empty: ${error} in ${place}`];
@@ -72,6 +77,7 @@ export class WorkbookCutter implements WholeFileCutter {
     const archive = await Archive.open(bytes);
     try {
       const workbook = await readWorkbook(archive, signal);
+      this.#sheets = workbook.sheets.map(({ name }) => name);
       yield* this.#chunks(readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal));
     } finally {
       await archive.close();

@@ -43,12 +43,13 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const [chosen, setChosen] = useState(tableID ?? '');
   const [format, setFormat] = useState(() => guessFormat(file.name));
   const [draft, setDraft] = useState(plainDraft);
+  const [sheet, setSheet] = useState('');
   const [chosenTargets, setChosenTargets] = useState<Targets>({});
   const [encoding, setEncoding] = useState<string>(encodings[0][0]);
   const [onSchemaError, setOnSchemaError] = useState<OnSchemaError>('abort');
   const isDelimited = format === 'csv' || format === 'tsv';
   const said = isDelimited ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }, format === 'tsv' ? '\t' : ',') : { form: {}, problem: null };
-  const reading = { format, form: said.form, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
+  const reading = { format, form: said.form, sheet: format === 'xlsx' && sheet !== '' ? sheet : undefined, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
   const preview = usePreview(file, said.problem === null ? reading : null);
   const target = useTarget(kind === 'create' ? '' : chosen);
   /** The table that the last attempt was to write into. */
@@ -99,10 +100,20 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         <label>Format
           <select value={format} onChange={(event) => setFormat(event.target.value as Format)}>{formatTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
         </label>
+        {format === 'xlsx' && (preview.data?.sheets.length ?? 0) > 1 && (
+          <label>Sheet
+            <select value={sheet} onChange={(event) => setSheet(event.target.value)}>
+              <option value="">the first one</option>
+              {preview.data!.sheets.map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+        )}
         {isDelimited && <MainFormControls draft={draft} onChange={change} recognised={preview.data?.delimiter ?? null} />}
-        <label>Encoding
-          <select value={encoding} onChange={(event) => setEncoding(event.target.value)}>{encodings.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
-        </label>
+        {format !== 'xlsx' && (
+          <label>Encoding
+            <select value={encoding} onChange={(event) => setEncoding(event.target.value)}>{encodings.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
+          </label>
+        )}
         {kind !== 'create' && (
           <label>Values that do not fit
             <select value={onSchemaError} onChange={(event) => setOnSchemaError(event.target.value as OnSchemaError)}>

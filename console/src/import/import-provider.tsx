@@ -17,7 +17,7 @@ export function useImports(): Imports {
   return useContext(ImportsContext);
 }
 
-const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.txt,.gz,text/csv,text/tab-separated-values,application/json';
+const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.xlsx,.xlsm,.txt,.gz,text/csv,text/tab-separated-values,application/json';
 
 /** Imports files that are chosen, dropped on any page, or pasted into the list of tables. */
 export function ImportProvider({ children }: { readonly children: ReactNode }): ReactElement {

@@ -13,6 +13,8 @@ export interface Reading {
   readonly format: Format;
   /** What the person said of a CSV or TSV file; nothing of another one. */
   readonly form: DelimitedForm;
+  /** The name of the sheet of a workbook; undefined: the first that is not hidden. */
+  readonly sheet: string | undefined;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   readonly onSchemaError: OnSchemaError;

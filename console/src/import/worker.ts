@@ -38,12 +38,12 @@ async function run(task: Exclude<ToWorker, { readonly kind: 'cancel' }>): Promis
   }
 }
 
-function previewOf({ file, format, form, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
-  return preview(sourceOfBlob(file), { format, form, encoding, onSchemaError, signal });
+function previewOf({ file, format, form, sheet, encoding, onSchemaError }: Reading): ReturnType<typeof preview> {
+  return preview(sourceOfBlob(file), { format, form, sheet, encoding, onSchemaError, signal });
 }
 
 async function runImport(request: ImportRequest): Promise<void> {
-  const { file, format, form, encoding, onSchemaError, url, token, target } = request;
+  const { file, format, form, sheet, encoding, onSchemaError, url, token, target } = request;
   const client = new Tablog({
     url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
     onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
@@ -55,7 +55,7 @@ async function runImport(request: ImportRequest): Promise<void> {
     tell({ kind: 'progress', progress: last });
   };
   const result = await importFile({
-    client, source: sourceOfBlob(file), format, form, encoding, target, onSchemaError, parallel, signal,
+    client, source: sourceOfBlob(file), format, form, sheet, encoding, target, onSchemaError, parallel, signal,
     onProgress: (rows, bytes) => {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
@@ -78,13 +78,13 @@ async function changedBy(request: ImportRequest, { texts }: ImportResult, table:
   }
 }
 
-async function widenedBy({ file, format, form, encoding, expected }: ImportRequest, table: Table): Promise<WidenedColumn[]> {
+async function widenedBy({ file, format, form, sheet, encoding, expected }: ImportRequest, table: Table): Promise<WidenedColumn[]> {
   if (expected.length === 0) return [];
   const { schema } = await table.describe();
   const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
-  return findWidened(() => sourceOfBlob(file), { format, form, encoding, signal }, expected, now);
+  return findWidened(() => sourceOfBlob(file), { format, form, sheet, encoding, signal }, expected, now);
 }
 
-async function textsOf({ file, format, form, encoding, onSchemaError }: ImportRequest): Promise<readonly TextColumn[]> {
-  return (await readTypes(sourceOfBlob(file), { format, form, encoding, onSchemaError, signal, onRecognised: () => undefined })).texts;
+async function textsOf({ file, format, form, sheet, encoding, onSchemaError }: ImportRequest): Promise<readonly TextColumn[]> {
+  return (await readTypes(sourceOfBlob(file), { format, form, sheet, encoding, onSchemaError, signal, onRecognised: () => undefined })).texts;
 }

@@ -19,7 +19,7 @@ async function mistakeOf(format: Format, content: string | Uint8Array<ArrayBuffe
 }
 
 const people = {
-  delimiter: ',', texts: [], notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
+  delimiter: ',', sheets: [], texts: [], notes: [], rowsRead: 2, isWhole: true, columns: [{ id: 'name', type: 'string' }, { id: 'age', type: 'number' }, { id: 'born', type: 'date' }],
   rows: [['Ann', '36', '1988-03-01'], ['Bo', null, '2001-12-31']],
 };
 
