@@ -72,7 +72,7 @@ export const exportQuery = z.strictObject({
 /** How CSV is to be written. Throws HttpError for another format that is to be written so. */
 export function csvFormOf({ delimiter, excel }: z.infer<typeof exportQuery>, format: ExportFormat): CsvForm {
   for (const [name, value] of Object.entries({ delimiter, excel })) {
-    if (value !== undefined && format !== 'csv') throw new HttpError('request_validation_error', `query.${name}: is for CSV`);
+    if (value !== undefined && format !== 'csv') throw new HttpError('request_validation_error', `query.${name}: applies to CSV only.`);
   }
   return { delimiter: delimiter === 'tab' ? '\t' : delimiter ?? plainCsv.delimiter, excel: excel === 'true' };
 }
