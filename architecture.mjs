@@ -1,56 +1,61 @@
 /**
- * The architecture as rules, which `npm run layers` checks; imports of types count. Read from top to bottom:
- *
- *   src/http  →  commands  →  src/events  ←  src/log          a request becomes an event, which the log orders
- *                                  ↑             ↑
- *                             each model  ←  projections/engine     the engine drives models that it knows by their interface only
- *                                  ↓
- *                        its queries  →  src/http             and what became of it is read
- *
- * src/app and src/cli wire all of it. clients/ stands for itself.
+ * The rooms of the house, from top to bottom. A room imports only rooms below it, and `npm run layers` proves it; imports of types count.
  */
 import { builtinModules } from 'node:module';
 
-const log = '^src/log/';
-const engine = '^projections/engine/';
-const anyModel = '^projections/(?!engine/|models\\.ts$)[^/]+/';
-const decisions = '^projections/.*(/decide-[^/]*|\\.state|/place-rows|/guards|/arrived-rows|/stashed-rows|/live-stash|/stash-content|/end-generation)\\.ts$';
+const rooms = [
+  ['src/main.ts', 'Starts the service, or the command line.'],
+  ['src/cli/', 'The command line: as a client of a service, and for its operator.'],
+  ['src/app/', 'Wiring: settings, the start and the end of the service.'],
+  ['src/operations/', 'What an operator runs, and what runs in the background: backups, replays, maintenance, metrics.'],
+  ['src/api/', 'What a client reaches: HTTP, queries, use of quotas, jobs, traces.'],
+  ['src/administration/', 'Teams, plans, tokens, partitions, quarantines and moves of the log, and the audit log of all that.'],
+  ['projections/', 'What the log means: a model for each kind of state, and their list.'],
+  ['commands/', 'What a client may ask: a file for each command, its input, and the event that it becomes.'],
+  ['src/log/', 'Appends, orders and projects. It knows models by one interface.'],
+  ['src/storage/', 'Postgres, uploaded files, keys and folders.'],
+  ['src/language/', 'Events, values, and the formats of rows. Pure.'],
+];
+
+/** Inside a room: the order of its folders, from top to bottom, where it matters. */
+const folders = [
+  ['src/language/formats/', 'src/language/events/', 'src/language/values/'],
+];
 
 /** All modules of Node but this one, by the names that dependency-cruiser gives them. */
 const modulesOfNode = (except) => `^(node:)?(${builtinModules.filter((name) => name !== except && !name.startsWith('_')).join('|')})$`;
-
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+const startingWith = (paths) => `^(${paths.map((path) => path.replaceAll('.', '\\.')).join('|')})`;
+
+/** A rule for each place but the first: it imports nothing of what is above it. */
+const inOrder = (paths) => paths.slice(1).map((path, above) => rule(
+  `${path.replaceAll('/', '-')}imports-only-what-is-below`, 'Move what is shared down, or hand it in from above.', { path: startingWith([path]) }, { path: startingWith(paths.slice(0, above + 1)) },
+));
+
+/** What is pure: no I/O, no clock, no package. Who writes a decision sees by the name of its file that it must be. */
+const decisions = '^projections/.*(/decide-[^/]*|\\.state)\\.ts$';
+const impure = ['^src/(log/(kafka|postgres)|storage/(database|embedded|security))/', '\\.(store|queries|entity|model|garbage)\\.ts$'];
+
+/** What browsers load of the service: how rows are read, and which values fit. */
+const sharedWithBrowsers = '^src/(?!language/)';
 
 export default {
   forbidden: [
     rule('no-cycles', 'No file needs itself, however long the way.', {}, { circular: true }),
-    rule('commands-are-pure', 'Commands know no state and do no I/O: they make an event of what a client asks for.',
-      { path: '^commands/' }, { path: ['^projections/', '^src/(http|log|database|cli|replay)/', modulesOfNode('crypto')] }),
-    rule('the-log-knows-nothing-above-it', 'The log appends and reads records. What they mean is for the projections to say.',
-      { path: log }, { path: ['^projections/', '^commands/', '^src/http/', '^src/cli/'] }),
-    rule('events-and-values-know-nothing-above-them', 'The language of the log, and of values, is used by all and uses none of them.',
-      { path: '^src/(events|values)/' }, { path: ['^projections/', '^commands/', '^src/(http|log|database|cli)/'] }),
-    rule('the-engine-knows-models-by-their-interface', 'A new model changes no file of the engine, and no other model.',
-      { path: engine }, { path: ['^projections/models\\.ts$', anyModel] }),
-    rule('projections-know-no-commands-and-no-http', 'Projections read events, not requests.',
-      { path: '^projections/' }, { path: ['^commands/', '^src/(http|cli|replay)/'] }),
-    rule('models-know-no-log', 'Models are driven by the engine, on whichever log.',
-      { path: anyModel }, { path: log }),
+    ...inOrder(rooms.map(([path]) => path)),
+    ...folders.flatMap(inOrder),
+    rule('src-has-rooms-only', 'A file of `src` is in a room.', { path: '^src/', pathNot: startingWith(rooms.map(([path]) => path)) }, {}),
     rule('decisions-are-pure', 'A decision reads the event and the states of models. All that it runs is as pure as it is.',
-      { path: decisions }, { path: ['^src/(database|http|log|cli|replay|metrics)/', '\\.(store|queries|entity|model|garbage)\\.ts$', modulesOfNode('buffer'), '^node_modules/'], reachable: true }),
-    rule('http-reads-by-queries', 'HTTP reads models through their queries, and writes through the log.',
-      { path: '^src/http/' }, { path: ['^projections/.*\\.(store|model|state|garbage|entity)\\.ts$', '/decide-[^/]*\\.ts$', `${engine}(?!outcomes/)`] }),
-    rule('administration-is-below-its-two-surfaces', 'The command line and the routes of operators do the same by it.',
-      { path: '^src/administration/' }, { path: ['^src/(http|cli)/'] }),
-    rule('traces-are-loaded-on-demand', 'Who sends no traces loads nothing of their SDK.',
-      { path: '^(src/(?!tracing/)|commands/|projections/)' }, { path: ['^src/tracing/(?!(open-)?tracing\\.ts$)', '^node_modules/@opentelemetry/'] }),
+      { path: decisions }, { path: [...impure, modulesOfNode('buffer'), '^node_modules/'], reachable: true }),
+    rule('commands-are-pure', 'A command makes an event of what a client asks for.', { path: '^commands/' }, { path: ['^src/(log|storage)/', modulesOfNode('crypto')] }),
     rule('the-client-knows-no-service', 'A package of its own, which runs without the service, in browsers too.',
       { path: '^clients/typescript/' }, { path: ['^(src|commands|projections)/', modulesOfNode()] }),
-    rule('file-import-runs-in-browsers', 'It knows of the service how rows are read and which values fit, of Node its buffers, and is told the rest.',
-      { path: '^clients/file-import/' }, { path: ['^(commands|projections)/', '^src/(?!(formats|values)/|each-in-parallel\\.ts$)', '^clients/(?!file-import/|typescript/src/)', modulesOfNode('buffer'), '^node_modules/(?!(@types/)?papaparse/|buffer/|@zip\\.js/|saxes/)'] }),
+    rule('file-import-runs-in-browsers', 'It knows of the service its language, of Node its buffers, and is told the rest.',
+      { path: '^clients/file-import/' }, { path: ['^(commands|projections)/', sharedWithBrowsers, '^clients/(?!file-import/|typescript/src/)', modulesOfNode('buffer'), '^node_modules/(?!(@types/)?papaparse/|buffer/|@zip\\.js/|saxes/)'] }),
     rule('the-console-is-a-client', 'It knows the service by the client, and of its code what file-import knows.',
-      { path: '^console/src/' }, { path: ['^(commands|projections)/', '^src/(?!(formats|values)/|(byte-size|each-in-parallel)\\.ts$)', '^clients/command-line/', modulesOfNode()] }),
+      { path: '^console/src/' }, { path: ['^(commands|projections)/', sharedWithBrowsers, '^clients/command-line/', modulesOfNode()] }),
     rule('only-the-command-line-is-a-client', 'The service asks itself nothing over HTTP.', { path: '^(src/(?!cli/)|commands/|projections/)' }, { path: '^clients/' }),
+    rule('traces-are-loaded-on-demand', 'Who sends no traces loads nothing of their SDK.', { path: '^src/(?!api/tracing/)' }, { path: ['^src/api/tracing/(?!(open-)?tracing\\.ts$)', '^node_modules/@opentelemetry/'] }),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

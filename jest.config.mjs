@@ -36,7 +36,7 @@ const onServers = (name, folder, deploymentKind, files) => ({
   globalTeardown: '<rootDir>/test/support/stop-servers.ts',
 });
 
-// A task that takes a second connection of a pool fails, also in the processes that tests start (src/database/one-connection.ts).
+// A task that takes a second connection of a pool fails, also in the processes that tests start (src/storage/database/one-connection.ts).
 process.env.TABLOG_CHECK_CONNECTIONS ??= 'true';
 
 // Most of what a short process costs is compiling its modules: those that tests start keep what was compiled.

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { readModelSchema } from '../projections/models.ts';
-import { advisoryLocks } from '../src/database/advisory-locks.ts';
+import { advisoryLocks } from '../src/storage/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../src/storage/embedded/embedded-postgres.ts';
 import { startBroker } from '../test/support/kafka/shared-kafka.ts';
 
 export interface Fact {

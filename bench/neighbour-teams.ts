@@ -8,7 +8,7 @@ import { openService } from '../src/app/service.ts';
 import type { EventLog } from '../src/log/event-log.ts';
 import { partitionOf } from '../src/log/partition.ts';
 import { recordFact } from '../src/log/record-fact.ts';
-import { newAccessToken } from '../src/security/access-token.ts';
+import { newAccessToken } from '../src/storage/security/access-token.ts';
 import { Connection } from './connection.ts';
 import { makeRows, seededRandom } from './data.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';

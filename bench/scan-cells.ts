@@ -3,8 +3,8 @@
  * same text, and with itself on the same rows in forms that were named. Run: node bench/scan-cells.ts
  */
 import Papa from 'papaparse';
-import type { DelimitedForm } from '../src/formats/delimited-form.ts';
-import { DelimitedRowReader } from '../src/formats/delimited-row-reader.ts';
+import type { DelimitedForm } from '../src/language/formats/delimited-form.ts';
+import { DelimitedRowReader } from '../src/language/formats/delimited-row-reader.ts';
 import { below, makeRows, seededRandom } from './data.ts';
 
 const rowCount = 100_000;

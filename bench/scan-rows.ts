@@ -3,7 +3,7 @@
  * row (as a service does that checks and stores values), on the same bytes in alternating rounds. Run: node
  * bench/scan-rows.ts
  */
-import { JsonRowReader } from '../src/formats/json-row-reader.ts';
+import { JsonRowReader } from '../src/language/formats/json-row-reader.ts';
 import { below, makeRow, seededRandom } from './data.ts';
 
 const rowCount = 1_000;

@@ -1,7 +1,7 @@
 /** CompleteUpload (spec 4.9), and the event of a check of an upload. */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { StoredFile } from '../src/events/upload-events.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { StoredFile } from '../src/language/events/upload-events.ts';
 import { appPath } from './create-upload.ts';
 
 /** A malformed ID is answered like an unknown one. */

@@ -1,9 +1,9 @@
 /** CreateTable (spec 4.2). */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { RowSource } from '../src/events/row-source.ts';
-import type { TableLimits } from '../src/events/limits.ts';
-import { stashNameOf } from '../src/events/stash-name.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { RowSource } from '../src/language/events/row-source.ts';
+import type { TableLimits } from '../src/language/events/limits.ts';
+import { stashNameOf } from '../src/language/events/stash-name.ts';
 import { appIds, appIdsQuery, onSchemaError, parse, refuseOneRow, stashReference, tableName, tableSchema } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,7 +1,7 @@
 /** CreateUpload (spec 4.8). */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { UploadLimits } from '../src/events/limits.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { UploadLimits } from '../src/language/events/limits.ts';
 import { parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,6 +1,6 @@
 /** DeleteRow (spec 4.5). */
-import type { EventOf } from '../src/events/event.ts';
-import type { RowAddress } from '../src/events/row-id.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { RowAddress } from '../src/language/events/row-id.ts';
 
 export interface DeleteRowInput {
   readonly teamId: string;

@@ -1,5 +1,5 @@
 /** DeleteTable: deletes a table with all its rows. */
-import type { EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/language/events/event.ts';
 
 export interface DeleteTableInput {
   readonly teamId: string;

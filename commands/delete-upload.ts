@@ -1,5 +1,5 @@
 /** DeleteUpload: withdraws a file, or gives up an upload that was not completed (docs/spec/decisions.md 3). */
-import type { EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/language/events/event.ts';
 import type { UploadPath } from './complete-upload.ts';
 
 /** `uploadID`: a UUID (`isUploadId`). */

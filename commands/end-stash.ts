@@ -1,7 +1,7 @@
 /** The end of a stash: DeleteStash (spec 4.11), or its expiry (spec section 3). */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import { stashNameOf } from '../src/events/stash-name.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import { stashNameOf } from '../src/language/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 
 export const stashPath = z.object({ stashID: stashId });
@@ -11,7 +11,7 @@ export function deleteStash(teamId: string, appId: string | null, { stashID }: z
   return { type: 'StashDeleteRequested', teamId, stashId: stashNameOf(appId, stashID) };
 }
 
-/** `stashId`: the name with the app (src/events/stash-name.ts). `created`: the version of the event that created this stash. */
+/** `stashId`: the name with the app (src/language/events/stash-name.ts). `created`: the version of the event that created this stash. */
 export function expireStash(teamId: string, stashId: string, created: bigint): EventOf<'StashExpired'> {
   return { type: 'StashExpired', teamId, stashId, created };
 }

@@ -1,9 +1,9 @@
 /** Input schemas that several commands share. */
 import { z } from 'zod';
-import type { RowLimits } from '../src/events/limits.ts';
-import type { RowSource } from '../src/events/row-source.ts';
-import { arrayOf, scalarKinds, type ColumnType } from '../src/values/column-type.ts';
-import type { GivenColumn } from '../src/values/table-schema.ts';
+import type { RowLimits } from '../src/language/events/limits.ts';
+import type { RowSource } from '../src/language/events/row-source.ts';
+import { arrayOf, scalarKinds, type ColumnType } from '../src/language/values/column-type.ts';
+import type { GivenColumn } from '../src/language/values/table-schema.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** A regular expression of texts without U+0000, for JSON Schemas. */

@@ -1,8 +1,8 @@
 /** OverwriteTable (spec 4.12, decisions 3): `{schema?, rows}`, a bare array, `{"$stashID": ...}`, CSV or TSV. */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { RowSource } from '../src/events/row-source.ts';
-import { stashNameOf } from '../src/events/stash-name.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { RowSource } from '../src/language/events/row-source.ts';
+import { stashNameOf } from '../src/language/events/stash-name.ts';
 import { parse, refuseOneRow, stashReference, tableRowsQuery, tableSchema, type TableRowsInput } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,9 +1,9 @@
 /** PatchRow (spec 4.4). */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { RowAddress } from '../src/events/row-id.ts';
-import type { RowLimits } from '../src/events/limits.ts';
-import type { Profile } from '../src/values/profile.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { RowAddress } from '../src/language/events/row-id.ts';
+import type { RowLimits } from '../src/language/events/limits.ts';
+import type { Profile } from '../src/language/values/profile.ts';
 import { onSchemaError } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,6 +1,6 @@
 /** PatchTable: renames a table, and changes the display names of its columns. */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/language/events/event.ts';
 import { displayName, parse, tableName, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

@@ -1,7 +1,7 @@
 /** Commands about plans, of operators: SetPlan, SuspendTeam, ResumeTeam. */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { PlanLimits } from '../src/events/quota.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { PlanLimits } from '../src/language/events/quota.ts';
 import { parse } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

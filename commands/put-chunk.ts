@@ -1,9 +1,9 @@
 /** PutChunk: a part of a stash (spec 4.10). */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
-import type { RowSource } from '../src/events/row-source.ts';
-import type { StashLimits } from '../src/events/limits.ts';
-import { stashNameOf } from '../src/events/stash-name.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { RowSource } from '../src/language/events/row-source.ts';
+import type { StashLimits } from '../src/language/events/limits.ts';
+import { stashNameOf } from '../src/language/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 
 /** A serial has the pattern of a stash ID (docs/spec/decisions.md 3). */

@@ -1,7 +1,7 @@
 /** ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself. */
-import type { EventOf } from '../src/events/event.ts';
-import type { BodyLimits } from '../src/events/limits.ts';
-import type { Profile } from '../src/values/profile.ts';
+import type { EventOf } from '../src/language/events/event.ts';
+import type { BodyLimits } from '../src/language/events/limits.ts';
+import type { Profile } from '../src/language/values/profile.ts';
 
 export interface ReceiveBlockInput {
   readonly teamId: string;

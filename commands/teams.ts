@@ -1,6 +1,6 @@
 /** Commands about teams and tokens, of operators: CreateTeam, CreateToken, RevokeToken. */
 import { z } from 'zod';
-import type { EventOf } from '../src/events/event.ts';
+import type { EventOf } from '../src/language/events/event.ts';
 import { appId, parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 

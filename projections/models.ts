@@ -1,7 +1,7 @@
 /** The models of the read model, one per line. A model stands after those whose states it reads. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { listModels, type QueriesOf, type StatesOf } from './engine/model.ts';
+import { listModels, type QueriesOf, type StatesOf } from '../src/log/model.ts';
 import { segments } from './segments/segments.model.ts';
 import { stashes } from './stashes/stashes.model.ts';
 import { tables } from './tables/tables.model.ts';

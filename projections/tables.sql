@@ -1,4 +1,4 @@
--- Made from the entities and the storage of the models (projections/engine/read-model.ts).
+-- Made from the entities and the storage of the models (src/log/read-model.ts).
 
 create table "app_links" ("table_id" uuid not null, "app_id" text not null, primary key ("table_id", "app_id"));
 

@@ -1,5 +1,5 @@
 /** The service as a process: `npm start`. */
-import { keepCompiledModules } from './compile-cache.ts';
+import { keepCompiledModules } from './cli/compile-cache.ts';
 
 keepCompiledModules();
 const [{ runToEnd }, { readConfig }, { serve }] = await Promise.all([

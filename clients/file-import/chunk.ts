@@ -1,5 +1,5 @@
 /** Pieces of a file, each of which is uploaded as one chunk of a stash. */
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
+import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import type { Source } from './source.ts';
 
 /** Upper bounds of a chunk. */

@@ -1,5 +1,5 @@
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { conflictIn } from '../../src/formats/dialect.ts';
+import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
+import { conflictIn } from '../../src/language/formats/dialect.ts';
 import type { Chunk, ChunkLimits, Cutter, FileCutter } from './chunk.ts';
 import { DelimitedCutter, type DelimitedCutterOptions } from './delimited-cutter.ts';
 import type { Format, TextFormat } from './file-format.ts';

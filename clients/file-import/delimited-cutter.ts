@@ -1,10 +1,10 @@
 /** Cuts CSV and TSV into chunks: records of the file below its header, byte by byte as they are. */
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from '../../src/formats/dialect.ts';
-import { RecordEnds } from '../../src/formats/record-ends.ts';
-import { RecordSplitter, firstMistake } from '../../src/formats/record-splitter.ts';
-import { defaultRowLimits } from '../../src/formats/row-limits.ts';
-import { SkippedLines } from '../../src/formats/skipped-lines.ts';
+import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
+import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from '../../src/language/formats/dialect.ts';
+import { RecordEnds } from '../../src/language/formats/record-ends.ts';
+import { RecordSplitter, firstMistake } from '../../src/language/formats/record-splitter.ts';
+import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { SkippedLines } from '../../src/language/formats/skipped-lines.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { endOfSample, recogniseDelimiter } from './delimiter.ts';
 import { MalformedFile } from './malformed-file.ts';

@@ -1,8 +1,8 @@
 /** Recognises what stands between the cells of a file. */
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { delimiters, type Delimiter } from '../../src/formats/delimited-records.ts';
-import { conflictIn, dialectOf, type Dialect } from '../../src/formats/dialect.ts';
-import { RecordSplitter } from '../../src/formats/record-splitter.ts';
+import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
+import { delimiters, type Delimiter } from '../../src/language/formats/delimited-records.ts';
+import { conflictIn, dialectOf, type Dialect } from '../../src/language/formats/dialect.ts';
+import { RecordSplitter } from '../../src/language/formats/record-splitter.ts';
 
 /** By how many lines of the beginning of a file its delimiter is recognised, and how many bytes at most. */
 const sample = { lines: 100, bytes: 64 * 1024 };

@@ -1,7 +1,7 @@
 /** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
-import { formParameters, type DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { notesMax } from '../../src/formats/row-reader.ts';
-import { eachInParallel } from '../../src/each-in-parallel.ts';
+import { formParameters, type DelimitedForm } from '../../src/language/formats/delimited-form.ts';
+import { notesMax } from '../../src/language/formats/row-reader.ts';
+import { eachInParallel } from '../../src/language/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
 import { TablogError, Unreachable, type ChunkRemarks, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';

@@ -4,11 +4,11 @@
  */
 import {
   RefusedText, UnfinishedText, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote, skipByteOrderMark,
-} from '../../src/formats/json-scanner.ts';
-import { defaultRowLimits } from '../../src/formats/row-limits.ts';
-import { keyAt, keyPrefix } from '../../src/formats/row-place.ts';
-import { RowScanner } from '../../src/formats/row-scanner.ts';
-import { valueEnd } from '../../src/values/json-bytes.ts';
+} from '../../src/language/values/json-scanner.ts';
+import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { keyAt, keyPrefix } from '../../src/language/formats/row-place.ts';
+import { RowScanner } from '../../src/language/formats/row-scanner.ts';
+import { valueEnd } from '../../src/language/values/json-bytes.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';

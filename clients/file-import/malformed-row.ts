@@ -1,5 +1,5 @@
 /** Mistakes in rows, as the service's readers and decisions tell them, with the line of the file. */
-import { MalformedBody } from '../../src/formats/malformed-body.ts';
+import { MalformedBody } from '../../src/language/values/malformed-body.ts';
 import { MalformedFile } from './malformed-file.ts';
 
 /** Where a message of the service begins to say more than the row. */

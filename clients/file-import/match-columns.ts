@@ -1,5 +1,5 @@
 /** Which columns of a table the names in a header mean. */
-import { rowIdKey } from '../../src/formats/row-id-key.ts';
+import { rowIdKey } from '../../src/language/formats/row-id-key.ts';
 
 /** A column as the table describes it. */
 export interface NamedColumn {

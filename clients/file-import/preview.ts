@@ -1,16 +1,16 @@
 /** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
-import type { RowBlock } from '../../src/formats/block-writer.ts';
-import { leftOut } from '../../src/formats/delimited-header.ts';
-import type { DelimitedForm } from '../../src/formats/delimited-form.ts';
-import { defaultRowLimits } from '../../src/formats/row-limits.ts';
-import { placeInRow } from '../../src/formats/row-place.ts';
-import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
-import { concatenateAll } from '../../src/values/build-profile.ts';
-import type { ColumnType } from '../../src/values/column-type.ts';
-import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-schema.ts';
-import { holdsCells, presenterOf, receivedForm } from '../../src/values/presentation.ts';
-import { parseRow } from '../../src/values/row-text.ts';
-import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
+import type { RowBlock } from '../../src/language/formats/block-writer.ts';
+import { leftOut } from '../../src/language/formats/delimited-header.ts';
+import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
+import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { placeInRow } from '../../src/language/formats/row-place.ts';
+import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
+import { concatenateAll } from '../../src/language/values/build-profile.ts';
+import type { ColumnType } from '../../src/language/values/column-type.ts';
+import { decideSchema, type SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
+import { holdsCells, presenterOf, receivedForm } from '../../src/language/values/presentation.ts';
+import { parseRow } from '../../src/language/values/row-text.ts';
+import { currentType, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { lineOfRow, type Chunk, type ChunkForm } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';

@@ -1,8 +1,8 @@
-import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
-import { MalformedBody } from '../../src/formats/malformed-body.ts';
-import type { TextCells } from '../../src/formats/text-cells.ts';
-import type { RowsEnd } from '../../src/formats/row-reader.ts';
+import { DelimitedRowReader } from '../../src/language/formats/delimited-row-reader.ts';
+import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
+import { MalformedBody } from '../../src/language/values/malformed-body.ts';
+import type { TextCells } from '../../src/language/formats/text-cells.ts';
+import type { RowsEnd } from '../../src/language/formats/row-reader.ts';
 import type { Chunk, ChunkForm } from './chunk.ts';
 
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;

@@ -1,10 +1,10 @@
 /** What the service would infer from a whole file, and which cells are in the way. It reads the file with the service's own code. */
-import { defaultRowLimits } from '../../src/formats/row-limits.ts';
-import { placeInRow } from '../../src/formats/row-place.ts';
-import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
-import { ProfileChain } from '../../src/values/build-profile.ts';
-import { decideSchema, type SchemaErrorMode } from '../../src/values/decide-schema.ts';
-import { currentType } from '../../src/values/table-schema.ts';
+import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { placeInRow } from '../../src/language/formats/row-place.ts';
+import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
+import { ProfileChain } from '../../src/language/values/build-profile.ts';
+import { decideSchema, type SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
+import { currentType } from '../../src/language/values/table-schema.ts';
 import { lineOfRow } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import { malformedRow, readingRows } from './malformed-row.ts';

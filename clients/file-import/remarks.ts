@@ -1,7 +1,7 @@
 /** What the service said of the chunks of a file, as of one body. */
-import { leftOut } from '../../src/formats/delimited-header.ts';
-import { notesMax } from '../../src/formats/row-reader.ts';
-import { becauseOfCells } from '../../src/formats/text-cells.ts';
+import { leftOut } from '../../src/language/formats/delimited-header.ts';
+import { notesMax } from '../../src/language/formats/row-reader.ts';
+import { becauseOfCells } from '../../src/language/formats/text-cells.ts';
 import type { ChunkRemarks } from '../typescript/src/index.ts';
 
 export class FileRemarks {

@@ -1,15 +1,15 @@
 /** Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them. */
-import type { RowBlock } from '../../src/formats/block-writer.ts';
-import { TextCells, type TextColumn } from '../../src/formats/text-cells.ts';
-import { excerptOf } from '../../src/values/build-profile.ts';
-import { classifyCell } from '../../src/values/cell-value.ts';
-import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/values/column-type.ts';
-import { decodeString } from '../../src/values/json-text.ts';
-import { classify, type Classified } from '../../src/values/json-value.ts';
-import { isAtMost } from '../../src/values/lattice.ts';
-import { holdsCells } from '../../src/values/presentation.ts';
-import { parseRow } from '../../src/values/row-text.ts';
-import { cellFormOf } from '../../src/values/rule.ts';
+import type { RowBlock } from '../../src/language/formats/block-writer.ts';
+import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
+import { excerptOf } from '../../src/language/values/build-profile.ts';
+import { classifyCell } from '../../src/language/values/cell-value.ts';
+import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/language/values/column-type.ts';
+import { decodeString } from '../../src/language/values/json-text.ts';
+import { classify, type Classified } from '../../src/language/values/json-value.ts';
+import { isAtMost } from '../../src/language/values/lattice.ts';
+import { holdsCells } from '../../src/language/values/presentation.ts';
+import { parseRow } from '../../src/language/values/row-text.ts';
+import { cellFormOf } from '../../src/language/values/rule.ts';
 import { lineOfRow } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { PreviewOptions } from './preview.ts';

@@ -1,11 +1,11 @@
 /** The rows of a request: where they are, and their joint profile. */
-import type { Event } from '../../src/events/event.ts';
-import type { RowSource } from '../../src/events/row-source.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import { rowTextOf } from '../../src/events/row-bodies.ts';
-import { concatenateAll, emptyProfile } from '../../src/values/build-profile.ts';
-import type { Place, Profile } from '../../src/values/profile.ts';
-import type { LogPlace } from '../engine/decision.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { RowSource } from '../../src/language/events/row-source.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import { rowTextOf } from '../../src/language/events/row-bodies.ts';
+import { concatenateAll, emptyProfile } from '../../src/language/values/build-profile.ts';
+import type { Place, Profile } from '../../src/language/values/profile.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import { rowIdsOfEvent, type EventRowIds } from './row-ids-of-event.ts';
 import type { SegmentStates } from './segments.state.ts';
 

@@ -1,5 +1,5 @@
 /** Bodies that are larger than one block, and their blocks. */
-import type { Profile } from '../../src/values/profile.ts';
+import type { Profile } from '../../src/language/values/profile.ts';
 import type { TeamChange } from '../teams/team.ts';
 
 export interface BodyBlock {
@@ -10,7 +10,7 @@ export interface BodyBlock {
   /** The local key of its segment. */
   readonly segment: bigint;
   readonly profile: Profile;
-  /** The runs of the row IDs with which its rows came (src/events/row-id-runs.ts); null if they came without. */
+  /** The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without. */
   readonly ids: Uint8Array | null;
   /** The record's time, in milliseconds. */
   readonly time: number;

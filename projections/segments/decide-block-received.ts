@@ -1,8 +1,8 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { rowIdsOf } from '../../src/events/row-bodies.ts';
-import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
-import { apply } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { rowIdsOf } from '../../src/language/events/row-bodies.ts';
+import { findRowIdRuns } from '../../src/language/events/row-id-runs.ts';
+import { apply } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { BodyBlockChange } from './body-block.ts';
 import type { SegmentStates } from './segments.state.ts';
 

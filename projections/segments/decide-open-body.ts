@@ -1,6 +1,6 @@
 /** Opens and closes bodies of several blocks. While one is open it counts to a quota of its team. */
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refusedWith, type AnyChange, type Decide, type Decision, type LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply, refusedWith, type AnyChange, type Decide, type Decision, type LogPlace } from '../../src/log/batch/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import { bodyLife } from './arrived-rows.ts';
 import type { OpenBody, OpenBodyChange } from './body-block.ts';

@@ -1,9 +1,9 @@
 /**
  * Writes the rows of a segment, in any order with other writes: the rows never change, and readers see them only through an extent.
  */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { rowIdTexts } from '../../src/events/row-bodies.ts';
-import { fileReferencesIn } from '../../src/files/file-name.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { rowIdTexts } from '../../src/language/events/row-bodies.ts';
+import { fileReferencesIn } from '../../src/storage/files/file-name.ts';
 import { insertFileReferences } from '../uploads/file-references.store.ts';
 
 export interface SegmentContent {
@@ -14,7 +14,7 @@ export interface SegmentContent {
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
   readonly body: Uint8Array;
-  /** The row IDs with which its rows came (src/events/row-bodies.ts); null if they came without. */
+  /** The row IDs with which its rows came (src/language/events/row-bodies.ts); null if they came without. */
   readonly ids: Uint8Array | null;
 }
 

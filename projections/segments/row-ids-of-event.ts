@@ -1,9 +1,9 @@
 /** The row IDs that the event of an overwrite carries. Parsed once, for loading and for the decision. */
-import type { Event } from '../../src/events/event.ts';
-import type { EventRows } from '../../src/events/row-source.ts';
-import { rowIdsOf, rowIdTexts } from '../../src/events/row-bodies.ts';
-import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/events/row-id-runs.ts';
-import type { Steps } from '../../src/time-slices.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { EventRows } from '../../src/language/events/row-source.ts';
+import { rowIdsOf, rowIdTexts } from '../../src/language/events/row-bodies.ts';
+import { findRowIdRuns, RowIdRuns, runBytes } from '../../src/language/events/row-id-runs.ts';
+import type { Steps } from '../../src/language/time-slices.ts';
 
 export interface EventRowIds {
   /** Their runs (findRowIdRuns). */

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { LineText, StoredTable } from '../../src/database/stored-table.ts';
+import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
 /** An immutable run of rows as they were received (ARCHITECTURE.md, "segment"); a tail grows at its end until it closes. */
 export const SegmentEntity = defineEntity({
@@ -61,9 +61,9 @@ export const BodyBlockEntity = defineEntity({
     number: p.integer().primary().autoincrement(false),
     teamId: p.uuid(),
     segment: p.bigint(),
-    /** The encoded profile (src/values). */
+    /** The encoded profile (src/language/values). */
     profile: p.text(),
-    /** The runs of the row IDs with which its rows came (src/events/row-id-runs.ts); null if they came without. */
+    /** The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without. */
     ids: p.blob().nullable(),
     /** The record's time, in milliseconds. */
     time: p.bigint('number'),

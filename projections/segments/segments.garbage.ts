@@ -2,10 +2,10 @@
  * Garbage collection of segments: blocks of bodies that were never closed, rows of segments that readers cannot reach, and segments of
  * failed attempts.
  */
-import type { Database } from '../../src/database/database.ts';
-import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
-import type { Garbage, RemoveGarbage } from '../engine/model.ts';
-import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
+import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
+import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 import { bodyLife } from './arrived-rows.ts';
 
 /** A step that has removed the rows of some segments takes another one only while they had fewer rows than this. */

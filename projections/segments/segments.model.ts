@@ -1,12 +1,12 @@
 /** Rows as received: immutable segments, and the blocks of large bodies that wait for their closing event. */
-import type { Tx } from '../../src/database/pipelined-client.ts';
-import { endedBody, rowsOf, teamOf } from '../../src/events/event-names.ts';
-import type { Event } from '../../src/events/event.ts';
-import type { EventRows } from '../../src/events/row-source.ts';
-import { rowIdsOf, rowTextOf } from '../../src/events/row-bodies.ts';
-import type { KeyReservation } from '../engine/local-keys.ts';
-import type { Loading, Model } from '../engine/model.ts';
-import { storing } from '../engine/statements.ts';
+import type { Tx } from '../../src/storage/database/pipelined-client.ts';
+import { endedBody, rowsOf, teamOf } from '../../src/language/events/event-names.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { EventRows } from '../../src/language/events/row-source.ts';
+import { rowIdsOf, rowTextOf } from '../../src/language/events/row-bodies.ts';
+import type { KeyReservation } from '../../src/log/batch/local-keys.ts';
+import type { Loading, Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
 import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
 import { fillSegment, type SegmentContent } from './fill-segment.ts';

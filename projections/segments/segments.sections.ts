@@ -1,5 +1,5 @@
 /** What replay must reproduce of bodies that wait for their closing event. */
-import { logTimes, type Section } from '../engine/compare/section.ts';
+import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { bodyLife } from './arrived-rows.ts';
 import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 

@@ -1,5 +1,5 @@
 /** The segments that the events of a batch name, and the blocks of large bodies. */
-import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { BodyBlock, BodyBlockChange, OpenBody, OpenBodyChange } from './body-block.ts';
 

@@ -1,7 +1,7 @@
 /** Reads and writes segments and the blocks of large bodies. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
-import { TimeSlices } from '../../src/time-slices.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { parseProfile, profileText } from '../../src/language/values/profile-codec.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
 import type { BodyBlock, OpenBody } from './body-block.ts';
 import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';
 

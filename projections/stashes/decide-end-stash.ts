@@ -1,7 +1,7 @@
 /** Ends stashes. Garbage collection removes their chunks; tables keep the segments that their extents use. */
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { ChunkChange, Stash, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { liveStash } from './live-stash.ts';

@@ -1,6 +1,6 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { ChunkBlock, ChunkChange, Stash, StashChange } from './stash.ts';
 import type { StashStates } from './stashes.state.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';

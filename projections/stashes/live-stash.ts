@@ -1,6 +1,6 @@
 /** The state of a stash at a log time. It does not depend on `StashExpired`, which only triggers the cleanup. */
-import { stashIdIn } from '../../src/events/stash-name.ts';
-import type { LogPlace } from '../engine/decision.ts';
+import { stashIdIn } from '../../src/language/events/stash-name.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import type { Stash } from './stash.ts';
 
 /** How long an ended stash is remembered, in milliseconds of log time (docs/spec/decisions.md 6). */

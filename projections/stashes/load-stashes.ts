@@ -1,8 +1,8 @@
 /** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of the stash. */
-import type { Tx } from '../../src/database/pipelined-client.ts';
-import { importedStash, stashOf, teamOf } from '../../src/events/event-names.ts';
-import type { Event } from '../../src/events/event.ts';
-import type { Loading } from '../engine/model.ts';
+import type { Tx } from '../../src/storage/database/pipelined-client.ts';
+import { importedStash, stashOf, teamOf } from '../../src/language/events/event-names.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { Loading } from '../../src/log/model.ts';
 import { defaultColumnsMax, StashContentBuilder, type StashContent } from './stash-content.ts';
 import { compareSerials } from './stash-order.ts';
 import type { Chunk, Stash } from './stash.ts';

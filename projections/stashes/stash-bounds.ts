@@ -1,7 +1,7 @@
 /** The bounds of a stash, and the quota of stashes: what may refuse a chunk. */
-import type { StashLimits } from '../../src/events/limits.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import type { LogPlace } from '../engine/decision.ts';
+import type { StashLimits } from '../../src/language/events/limits.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import { liveStash } from './live-stash.ts';

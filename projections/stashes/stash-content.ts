@@ -1,6 +1,6 @@
 /** The content of a stash, as an import sees it: its segments in order, and their joint profile. */
-import { ProfileChain } from '../../src/values/build-profile.ts';
-import type { ColumnProfile, Place, Profile } from '../../src/values/profile.ts';
+import { ProfileChain } from '../../src/language/values/build-profile.ts';
+import type { ColumnProfile, Place, Profile } from '../../src/language/values/profile.ts';
 import { runsIn, runsMax } from '../segments/row-ids-of-event.ts';
 import type { ChunkBlock } from './stash.ts';
 import type { ArrivedSegment } from '../segments/arrived-rows.ts';

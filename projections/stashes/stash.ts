@@ -1,12 +1,12 @@
 /** Stashes and their parts, and the changes of these. */
-import type { Profile } from '../../src/values/profile.ts';
+import type { Profile } from '../../src/language/values/profile.ts';
 import type { TeamChange } from '../teams/team.ts';
 
 /** A stash: the newest of its name in its team, or an earlier one. */
 export interface Stash {
   readonly key: bigint;
   readonly teamId: string;
-  /** Its name: the stash ID that the client gave, and the app of the client's token (src/events/stash-name.ts). */
+  /** Its name: the stash ID that the client gave, and the app of the client's token (src/language/events/stash-name.ts). */
   readonly stashId: string;
   readonly created: bigint;
   /** Log times in milliseconds: of its creation, and from when on it cannot be imported. */

@@ -1,6 +1,6 @@
 /** The rows of a stash, for an import. */
-import type { Refusal } from '../../src/values/refusal.ts';
-import type { LogPlace } from '../engine/decision.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { liveStash, missingStash } from './live-stash.ts';
 import type { StashStates } from './stashes.state.ts';

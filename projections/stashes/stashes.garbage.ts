@@ -1,7 +1,7 @@
 /** Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be remembered any more. */
-import { removeRows, thingsAtOnce } from '../engine/garbage.ts';
-import type { Garbage, RemoveGarbage } from '../engine/model.ts';
-import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
+import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
+import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
+import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 import { endedStashLife } from './live-stash.ts';
 
 /** Removes replaced chunks, but keeps the row IDs of their rows while extents retain them. */

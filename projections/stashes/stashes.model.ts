@@ -1,6 +1,6 @@
 /** Stashes: rows that are collected in chunks, and imported into tables in one step. */
-import type { Model } from '../engine/model.ts';
-import { storing } from '../engine/statements.ts';
+import type { Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideDeleteStash, decideStashExpired } from './decide-end-stash.ts';
@@ -13,7 +13,7 @@ import type { ChunkChange, StashChange } from './stash.ts';
 import { StashQueries } from './stashes.queries.ts';
 import { StashesState, type StashStates } from './stashes.state.ts';
 import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
-import { importedStash } from '../../src/events/event-names.ts';
+import { importedStash } from '../../src/language/events/event-names.ts';
 
 export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange, null, null, StashQueries> = {
   entities: [StashEntity, ChunkBlockEntity],

@@ -1,6 +1,6 @@
 /** What HTTP reads of stashes. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { ChunkTarget } from './stash-bounds.ts';
 
 interface TargetRow {

@@ -1,5 +1,5 @@
 /** What replay must reproduce of stashes. */
-import { logTimes, type Section } from '../engine/compare/section.ts';
+import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { endedStashLife } from './live-stash.ts';
 import { storedChunkBlocks, storedStashes } from './stash.entity.ts';
 

@@ -1,6 +1,6 @@
 /** The stashes and chunks of a batch: as loaded, and as changed by the events decided so far. */
-import { PairMap } from '../engine/pair-map.ts';
-import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
+import { PairMap } from '../../src/log/batch/pair-map.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { SegmentStates } from '../segments/segments.state.ts';
 import type { StashContent } from './stash-content.ts';
 import type { Stash, ChunkSize, Chunk, ChunkChange } from './stash.ts';

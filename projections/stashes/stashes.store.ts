@@ -1,14 +1,14 @@
 /** Reads and writes stashes and their chunks. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { RowOf } from '../../src/database/stored-table.ts';
-import { parseProfile, profileText } from '../../src/values/profile-codec.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/storage/database/rows-statement.ts';
+import type { RowOf } from '../../src/storage/database/stored-table.ts';
+import { parseProfile, profileText } from '../../src/language/values/profile-codec.ts';
 import { storedChunkBlocks, storedStashes, type ChunkBlockEntity } from './stash.entity.ts';
-import { TimeSlices } from '../../src/time-slices.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
 import { numericOrderOf } from './stash-order.ts';
 import type { Chunk, ChunkBlock, ChunkSize, Stash } from './stash.ts';
 
-/** Names a stash: its team, and its name in the team (src/events/stash-name.ts). */
+/** Names a stash: its team, and its name in the team (src/language/events/stash-name.ts). */
 export type StashName = Pick<Stash, 'teamId' | 'stashId'>;
 
 /** The name as a map key. */

@@ -1,6 +1,6 @@
 /** Whether a table issued the row IDs with which the rows of an overwrite come, and each comes once. */
-import { runsOfStep, type RowIdIssuer, type RowIdRun, type RowIdRuns } from '../../src/events/row-id-runs.ts';
-import type { Steps } from '../../src/time-slices.ts';
+import { runsOfStep, type RowIdIssuer, type RowIdRun, type RowIdRuns } from '../../src/language/events/row-id-runs.ts';
+import type { Steps } from '../../src/language/time-slices.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import type { IssuedIds } from './table.ts';
 

@@ -9,11 +9,11 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Database } from '../../src/database/database.ts';
-import { RowsStatement, type Parameters } from '../../src/database/rows-statement.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
-import { presentersOf } from '../../src/values/presentation.ts';
-import { decodeSchema } from '../../src/values/table-schema.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { RowsStatement, type Parameters } from '../../src/storage/database/rows-statement.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
+import { presentersOf } from '../../src/language/values/presentation.ts';
+import { decodeSchema } from '../../src/language/values/table-schema.ts';
 import { formInSql, parseForm } from './stored-body.ts';
 import { erasedBody } from './replaced-bodies.garbage.ts';
 import { UnconvertibleExtents } from './unconvertible-extents.ts';

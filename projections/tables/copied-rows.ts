@@ -1,6 +1,6 @@
 /** Rows for copies of tables: as they are presented, out of parts of extents. */
-import { rowIdPrefix, rowIdSuffix } from '../../src/events/row-id.ts';
-import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
+import { rowIdPrefix, rowIdSuffix } from '../../src/language/events/row-id.ts';
+import { isPresentedBy, type PresenterFor } from '../../src/language/values/presentation.ts';
 import { changedForm, parseForm } from './stored-body.ts';
 
 /** A row as it is presented, at its place. */

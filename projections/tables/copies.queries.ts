@@ -1,6 +1,6 @@
-/** Reads tables for their copies (src/query): which there are, and what is in them, in a snapshot. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
+/** Reads tables for their copies (src/api/query): which there are, and what is in them, in a snapshot. */
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { TableSnapshot } from './table-snapshot.ts';
 
 const beginSnapshot: Statement = { name: 'begin_snapshot', text: 'begin isolation level repeatable read read only' };

@@ -1,8 +1,8 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { checkGivenSchema } from '../../src/values/decide-schema.ts';
-import { schemaOf } from '../../src/values/table-schema.ts';
-import { apply, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { checkGivenSchema } from '../../src/language/values/decide-schema.ts';
+import { schemaOf } from '../../src/language/values/table-schema.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';

@@ -1,6 +1,6 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';

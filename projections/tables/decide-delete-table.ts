@@ -1,6 +1,6 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { endGeneration } from './end-generation.ts';

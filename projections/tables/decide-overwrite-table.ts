@@ -1,12 +1,12 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import type { RowIdRun } from '../../src/events/row-id-runs.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
-import { atOnce } from '../../src/time-slices.ts';
-import { checkGivenSchema } from '../../src/values/decide-schema.ts';
-import { schemaOf } from '../../src/values/table-schema.ts';
-import { apply, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import type { RowIdRun } from '../../src/language/events/row-id-runs.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
+import { atOnce } from '../../src/language/time-slices.ts';
+import { checkGivenSchema } from '../../src/language/values/decide-schema.ts';
+import { schemaOf } from '../../src/language/values/table-schema.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { runsMax, runsOf } from '../segments/row-ids-of-event.ts';
@@ -16,7 +16,7 @@ import { placeRows, rowsOf } from './place-rows.ts';
 import { checkRowIds } from './check-row-ids.ts';
 import { unchangedTable } from './guards.ts';
 
-/** All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/events/row-bodies.ts). */
+/** All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/language/events/row-bodies.ts). */
 const noRowIdVersion = 2n ** 63n;
 
 /**

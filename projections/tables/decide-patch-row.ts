@@ -1,9 +1,9 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { decideSchema } from '../../src/values/decide-schema.ts';
-import { applyPatch } from '../../src/values/presentation.ts';
-import { parseRow } from '../../src/values/row-text.ts';
-import { apply, refuse, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { decideSchema } from '../../src/language/values/decide-schema.ts';
+import { applyPatch } from '../../src/language/values/presentation.ts';
+import { parseRow } from '../../src/language/values/row-text.ts';
+import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, missingRow, usableTable } from './guards.ts';

@@ -1,7 +1,7 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { displayColumns } from '../../src/values/display-columns.ts';
-import { apply, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { displayColumns } from '../../src/language/values/display-columns.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';

@@ -1,4 +1,4 @@
-import type { LogPlace } from '../engine/decision.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 
 /** Ends the present generation of a table, because of an overwrite or because the table is deleted. */

@@ -1,6 +1,6 @@
 /** SQL of what garbage collection asks of generations that were replaced, or that ended with their table. */
-import { outcomesKept } from '../engine/outcomes/recorded-outcome.ts';
-import { oldestOfPartitions } from '../engine/quarantine/held-in-sql.ts';
+import { outcomesKept } from '../../src/log/outcomes/recorded-outcome.ts';
+import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 
 /**
  * Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored. After that, in milliseconds of log time, the

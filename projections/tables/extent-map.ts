@@ -1,6 +1,6 @@
-import type { RowAddress } from '../../src/events/row-id.ts';
-import { PairMap } from '../engine/pair-map.ts';
-import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { PairMap } from '../../src/log/batch/pair-map.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Extent } from './table.ts';
 
 /** Extents by key, and by table, version and ordinal, which row IDs name. */

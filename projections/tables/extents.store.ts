@@ -1,8 +1,8 @@
 /** Reads and writes extents, their rows and the changes of these: set-based, one statement per kind. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { RowsStatement } from '../../src/database/rows-statement.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { RowIdIssuer } from '../../src/events/row-id-runs.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { RowsStatement } from '../../src/storage/database/rows-statement.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { RowIdIssuer } from '../../src/language/events/row-id-runs.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
 import { changedForm, formOf, joinRowAt } from './stored-body.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';

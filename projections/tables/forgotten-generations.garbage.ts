@@ -2,8 +2,8 @@
  * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an overwrite may come with any of these, and an
  * ID that the table never issued is refused (docs/spec/decisions.md 2). Nothing else of such a generation is ever looked up (docs/decisions/0066).
  */
-import type { Database } from '../../src/database/database.ts';
-import { removeRows, rowsAtOnce } from '../engine/garbage.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { removeRows, rowsAtOnce } from '../../src/log/garbage.ts';
 import { oldestGenerations, ofGeneration, rememberedAnswers } from './ended-generations.ts';
 
 /** How many generations a step looks at. It moves `rowsAtOnce` extents at most. */

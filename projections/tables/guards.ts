@@ -1,11 +1,11 @@
 /** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
-import type { EventData, EventOf } from '../../src/events/event.ts';
-import type { TableLimits } from '../../src/events/limits.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import { checkGivenSchema, decideSchema } from '../../src/values/decide-schema.ts';
-import type { Profile } from '../../src/values/profile.ts';
-import { schemaOf, type TableSchema } from '../../src/values/table-schema.ts';
-import { refusedWith, type Decision, type LogPlace } from '../engine/decision.ts';
+import type { EventData, EventOf } from '../../src/language/events/event.ts';
+import type { TableLimits } from '../../src/language/events/limits.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import { checkGivenSchema, decideSchema } from '../../src/language/values/decide-schema.ts';
+import type { Profile } from '../../src/language/values/profile.ts';
+import { schemaOf, type TableSchema } from '../../src/language/values/table-schema.ts';
+import { refusedWith, type Decision, type LogPlace } from '../../src/log/batch/decision.ts';
 import { exceededQuota, suspension } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
 import type { Table } from './table.ts';

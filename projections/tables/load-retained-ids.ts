@@ -2,10 +2,10 @@
  * Loads the retained row IDs that decisions look up: for rows that an event names by such an ID, and for overwrites whose rows come with
  * IDs. All tables are loaded by then; only those with retained IDs are searched.
  */
-import type { Event, EventOf } from '../../src/events/event.ts';
-import type { RowIdRuns } from '../../src/events/row-id-runs.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
-import { inSlices } from '../../src/time-slices.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import type { RowIdRuns } from '../../src/language/events/row-id-runs.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
+import { inSlices } from '../../src/language/time-slices.ts';
 import { rowIdsOfEvent, runsOf, type PartWithIds } from '../segments/row-ids-of-event.ts';
 import { checkRowIds } from './check-row-ids.ts';
 import type { RetainedId } from './retained-ids.ts';

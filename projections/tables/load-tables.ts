@@ -1,8 +1,8 @@
 /** Loads what events look up of tables: the tables with their schemas, their open tails, and named rows. */
-import { namedBy, rowsOf, tableOf } from '../../src/events/event-names.ts';
-import type { Event } from '../../src/events/event.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { Loading } from '../engine/model.ts';
+import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { Loading } from '../../src/log/model.ts';
 import { findRows, findRowsOfExtents, findTails } from './extents.store.ts';
 import type { RememberedTables } from './remembered-tables.ts';
 import type { SchemaCache } from './schema-cache.ts';

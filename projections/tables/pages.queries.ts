@@ -1,9 +1,9 @@
 /** What HTTP reads of rows in pages. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import { rowIdPrefix, type RowAddress } from '../../src/events/row-id.ts';
-import { TimeSlices } from '../../src/time-slices.ts';
-import { isPresentedBy, type PresenterFor } from '../../src/values/presentation.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import { rowIdPrefix, type RowAddress } from '../../src/language/events/row-id.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
+import { isPresentedBy, type PresenterFor } from '../../src/language/values/presentation.ts';
 import type { Presenters } from './presenters.ts';
 import { RowsCsv, writtenColumns } from './rows-csv.ts';
 import { RowsJson, type RowsText } from './rows-json.ts';

@@ -2,18 +2,18 @@
  * Appends the rows of a request to a table: the guards that every such request passes, and the resulting extents (ARCHITECTURE.md,
  * "What a table is made of").
  */
-import type { Event } from '../../src/events/event.ts';
-import type { RowLimits } from '../../src/events/limits.ts';
-import type { RowSource } from '../../src/events/row-source.ts';
-import type { AppliedResult, RowRange } from '../../src/events/outcome.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import { emptyProfile } from '../../src/values/build-profile.ts';
-import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
-import { checkColumnCount, countDropped, decideSchema } from '../../src/values/decide-schema.ts';
-import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/values/presentation.ts';
-import type { Profile } from '../../src/values/profile.ts';
-import type { TableSchema } from '../../src/values/table-schema.ts';
-import type { LogPlace } from '../engine/decision.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { RowLimits } from '../../src/language/events/limits.ts';
+import type { RowSource } from '../../src/language/events/row-source.ts';
+import type { AppliedResult, RowRange } from '../../src/language/events/outcome.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import { emptyProfile } from '../../src/language/values/build-profile.ts';
+import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
+import { checkColumnCount, countDropped, decideSchema } from '../../src/language/values/decide-schema.ts';
+import { holdsCells, isPlain, presenterOf, receivedForm } from '../../src/language/values/presentation.ts';
+import type { Profile } from '../../src/language/values/profile.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
+import type { LogPlace } from '../../src/log/batch/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import { exceededQuota } from '../teams/guards.ts';

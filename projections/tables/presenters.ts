@@ -1,8 +1,8 @@
 /** Presenters for the schemas under which HTTP reads rows. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import { presentersOf, type PresenterFor } from '../../src/values/presentation.ts';
-import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import { presentersOf, type PresenterFor } from '../../src/language/values/presentation.ts';
+import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { SchemaCache } from './schema-cache.ts';
 
 const selectSchema: Statement<{ columns: string }> = {

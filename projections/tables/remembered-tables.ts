@@ -1,7 +1,7 @@
 /** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and rows that were patched or looked up ahead. */
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { TableSchema } from '../../src/values/table-schema.ts';
-import { PairMap } from '../engine/pair-map.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
+import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { ChangedRows } from './changed-rows.ts';
 import { ExtentMap } from './extent-map.ts';
 import type { Extent, StoredRow, Table, WantedPlace } from './table.ts';

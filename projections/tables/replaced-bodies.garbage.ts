@@ -7,9 +7,9 @@
  * the ID of the segment is taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded
  * before.
  */
-import type { Database } from '../../src/database/database.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
-import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
+import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
 import { isShownInSql } from '../segments/segments.garbage.ts';
 import { eraseInterval } from './table.entity.ts';
 

@@ -1,5 +1,5 @@
 /** Reads and writes the row IDs with which rows of segments came. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { storedRetainedIds } from '../segments/segment.entity.ts';
 import type { RetainedId } from './retained-ids.ts';
 

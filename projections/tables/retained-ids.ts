@@ -1,5 +1,5 @@
 /** The retained row IDs that a batch has loaded or added. */
-import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Extent, Table } from './table.ts';
 
 /** A row of a segment, and the ID with which it came. */

@@ -1,8 +1,8 @@
 /** Rows as the CSV text of an answer, in UTF-8: a header, which begins with `$rowID`, and a line for each row. */
-import { rowIdSuffix } from '../../src/events/row-id.ts';
-import { DelimitedRowWriter, type WrittenColumn } from '../../src/formats/delimited-row-writer.ts';
-import { rowIdKey } from '../../src/formats/row-scanner.ts';
-import { currentType, type TableSchema } from '../../src/values/table-schema.ts';
+import { rowIdSuffix } from '../../src/language/events/row-id.ts';
+import { DelimitedRowWriter, type WrittenColumn } from '../../src/language/formats/delimited-row-writer.ts';
+import { rowIdKey } from '../../src/language/formats/row-scanner.ts';
+import { currentType, type TableSchema } from '../../src/language/values/table-schema.ts';
 import type { RowsText } from './rows-json.ts';
 
 /** The columns of rows of a schema: `$rowID`, and those of the schema in their order. */

@@ -2,7 +2,7 @@
  * Rows as the JSON text of an answer, in UTF-8. Written piece by piece into one buffer: a string would be joined, flattened and encoded,
  * each time into another large object.
  */
-import { writeRowIdSuffix } from '../../src/events/row-id.ts';
+import { writeRowIdSuffix } from '../../src/language/events/row-id.ts';
 
 const comma = 0x2c;
 const closeBrace = 0x7d;

@@ -1,9 +1,9 @@
 /** What HTTP reads of single rows. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
-import type { RetainingRange } from '../../src/events/outcome.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import type { RetainingRange } from '../../src/language/events/outcome.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
 import { changedSince, missingRow } from './guards.ts';
 import type { Presenters } from './presenters.ts';
 import { changedFormInSql, formInSql, isPresentedInSql, joinRowAt, parseForm } from './stored-body.ts';

@@ -2,7 +2,7 @@
  * Schemas read from Postgres, by table and version. A version's schema never changes, so an entry is valid for the life of the read
  * model. Put only committed schemas in.
  */
-import type { TableSchema } from '../../src/values/table-schema.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { StoredSchema } from './table.ts';
 
 export class SchemaCache {

@@ -1,8 +1,8 @@
 /** Tables as of one moment, for their copies: the state of a table, and what has changed since a version. */
-import type { PipelinedClient, Statement, StatementResult } from '../../src/database/pipelined-client.ts';
-import { formatRowId, parseRowId } from '../../src/events/row-id.ts';
-import { isPresentedBy, presentersOf } from '../../src/values/presentation.ts';
-import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
+import type { PipelinedClient, Statement, StatementResult } from '../../src/storage/database/pipelined-client.ts';
+import { formatRowId, parseRowId } from '../../src/language/events/row-id.ts';
+import { isPresentedBy, presentersOf } from '../../src/language/values/presentation.ts';
+import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { partsOf, rowsOf, type CopiedChange, type CopiedExtent, type CopiedRow, type PartOfExtent, type RowsOfExtent } from './copied-rows.ts';
 import { changedForm, formInSql, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { LineText, StoredTable } from '../../src/database/stored-table.ts';
+import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
 export const TableEntity = defineEntity({
   name: 'Table',
@@ -41,7 +41,7 @@ export const TableSchemaEntity = defineEntity({
   properties: {
     tableId: p.uuid().primary(),
     version: p.bigint().primary().autoincrement(false),
-    /** The encoded columns (src/values/table-schema.ts). */
+    /** The encoded columns (src/language/values/table-schema.ts). */
     columns: p.text(),
     /** When garbage collection looks next whether it is of use, by the clock of Postgres, and whether it was of none the last time. */
     lookAt: p.datetime().defaultRaw("now() + interval '6 hours'"),

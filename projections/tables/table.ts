@@ -1,7 +1,7 @@
 /** Tables and their parts, and the changes of these. */
-import type { BodyForm } from '../../src/values/presentation.ts';
-import type { Rule } from '../../src/values/rule.ts';
-import type { TableSchema } from '../../src/values/table-schema.ts';
+import type { BodyForm } from '../../src/language/values/presentation.ts';
+import type { Rule } from '../../src/language/values/rule.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
 
 export interface Table {

@@ -2,9 +2,9 @@
  * Garbage collection of tables: the changes of generations that were replaced an hour of log time ago, later the rest of those, and the remains of deleted
  * tables.
  */
-import type { Database } from '../../src/database/database.ts';
-import { removeRows, rowsAtOnce, thingsAtOnce } from '../engine/garbage.ts';
-import type { Garbage, RemoveGarbage } from '../engine/model.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
+import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
 import { oldestGenerations, ofGeneration } from './ended-generations.ts';
 import { forgetGenerations } from './forgotten-generations.garbage.ts';
 import { eraseReplacedBodies, lookIntervalInFill } from './replaced-bodies.garbage.ts';

@@ -1,9 +1,9 @@
 /** Tables: which rows they show, in which order, under which schema, and the changes of these rows. */
-import { namedBy, rowsOf, tableOf } from '../../src/events/event-names.ts';
-import type { EventData } from '../../src/events/event.ts';
-import { comesAsSegments, segmentsIn } from '../../src/events/row-source.ts';
-import type { Model } from '../engine/model.ts';
-import { storing } from '../engine/statements.ts';
+import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.ts';
+import type { EventData } from '../../src/language/events/event.ts';
+import { comesAsSegments, segmentsIn } from '../../src/language/events/row-source.ts';
+import type { Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';

@@ -1,10 +1,10 @@
 /** What HTTP reads of tables. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { TableLimits } from '../../src/events/limits.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import { decodeSchema, type TableSchema } from '../../src/values/table-schema.ts';
-import { readGaps } from '../engine/progress/versions.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import type { TableLimits } from '../../src/language/events/limits.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
+import { readGaps } from '../../src/log/progress/versions.ts';
 import type { Team } from '../teams/team.ts';
 import { refusalOf, refusalOfNew, type Target } from './guards.ts';
 

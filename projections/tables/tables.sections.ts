@@ -1,5 +1,5 @@
 /** What replay must reproduce of tables, except extents and rows. */
-import { logTimes, type Section } from '../engine/compare/section.ts';
+import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
 import { isForgettableInSql, ofGeneration, rememberedAnswers } from './ended-generations.ts';
 import { issuedAnyInSql } from './forgotten-generations.garbage.ts';

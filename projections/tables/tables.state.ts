@@ -1,9 +1,9 @@
 /** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
-import type { Event } from '../../src/events/event.ts';
-import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
-import type { TableSchema } from '../../src/values/table-schema.ts';
-import { PairMap } from '../engine/pair-map.ts';
-import { UndoMap, UndoSet, type UndoJournal } from '../engine/undo-journal.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
+import { PairMap } from '../../src/log/batch/pair-map.ts';
+import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { RowIdCheck } from './check-row-ids.ts';

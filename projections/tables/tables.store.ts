@@ -1,6 +1,6 @@
 /** Reads and writes tables, their schemas and generations: set-based, one statement per kind. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { decodeSchema, encodeSchema } from '../../src/values/table-schema.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { decodeSchema, encodeSchema } from '../../src/language/values/table-schema.ts';
 import { storedAppLinks, storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
 import type { StoredSchema, Table } from './table.ts';
 

@@ -1,8 +1,8 @@
 /** Teams, their plans and tokens. These events come from operators and cannot be refused: they are facts. */
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { noPlanLimits, noUsage, planQuotas } from '../../src/events/quota.ts';
-import { apply } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { noPlanLimits, noUsage, planQuotas } from '../../src/language/events/quota.ts';
+import { apply } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Team, TeamChange, Token, TokenChange } from './team.ts';
 import type { TeamsState, TeamStates } from './teams.state.ts';
 

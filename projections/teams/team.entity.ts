@@ -1,6 +1,6 @@
 /** Teams and tokens in Postgres. */
 import { defineEntity, p } from '@mikro-orm/core';
-import { HexBytes, StoredTable } from '../../src/database/stored-table.ts';
+import { HexBytes, StoredTable } from '../../src/storage/database/stored-table.ts';
 
 export const TeamEntity = defineEntity({
   name: 'Team',
@@ -11,7 +11,7 @@ export const TeamEntity = defineEntity({
     name: p.text(),
     created: p.bigint(),
     suspended: p.boolean(),
-    /** For each quota (src/events/quota.ts), how much the team uses, and the limit of its plan. The limit is null if the plan sets none. */
+    /** For each quota (src/language/events/quota.ts), how much the team uses, and the limit of its plan. The limit is null if the plan sets none. */
     rows: p.bigint('number'),
     rowsMax: p.bigint('number').nullable(),
     tables: p.bigint('number'),
@@ -30,7 +30,7 @@ export const TeamEntity = defineEntity({
     /** Bytes of its files. */
     uploadBytes: p.bigint('number'),
     uploadBytesMax: p.bigint('number').nullable(),
-    /** What it uses of this is noted elsewhere (src/usage/). */
+    /** What it uses of this is noted elsewhere (src/api/usage/). */
     logBytesPerDayMax: p.bigint('number').nullable(),
   },
 });

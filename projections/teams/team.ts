@@ -1,5 +1,5 @@
 /** Teams and tokens, and their changes. */
-import type { PlanLimits, Quota, Usage } from '../../src/events/quota.ts';
+import type { PlanLimits, Quota, Usage } from '../../src/language/events/quota.ts';
 
 /**
  * A team, with what it uses and what its plan allows. A stash, body or upload that has expired counts until the periodic maintenance

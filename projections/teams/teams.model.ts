@@ -1,7 +1,7 @@
 /** Teams, their plans and their tokens. */
-import { refusedWith } from '../engine/decision.ts';
-import type { Loading, Model } from '../engine/model.ts';
-import { storing } from '../engine/statements.ts';
+import { refusedWith } from '../../src/log/batch/decision.ts';
+import type { Loading, Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
 import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
 import { TeamEntity, TokenEntity } from './team.entity.ts';
 import { TeamQueries } from './teams.queries.ts';
@@ -9,7 +9,7 @@ import { teamSections } from './teams.sections.ts';
 import type { Team, TeamChange, TokenChange } from './team.ts';
 import { TeamsState, type TeamStates } from './teams.state.ts';
 import { findTeams, findTokens, upsertTeams, upsertTokens } from './teams.store.ts';
-import { namedBy } from '../../src/events/event-names.ts';
+import { namedBy } from '../../src/language/events/event-names.ts';
 
 /** The teams that earlier batches of the partition have loaded or changed, by ID. */
 export type RememberedTeams = Map<string, Team>;

@@ -1,10 +1,10 @@
 /** What authentication and the command line read of teams and tokens. */
-import type { Database } from '../../src/database/database.ts';
-import { columnName } from '../../src/database/rows-statement.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import { StoredTable } from '../../src/database/stored-table.ts';
-import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/events/quota.ts';
-import { operatorTokens, revocationNotes, useNotes } from '../../src/security/token-notes.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { columnName } from '../../src/storage/database/rows-statement.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import { StoredTable } from '../../src/storage/database/stored-table.ts';
+import { quotas, type PlanLimits, type Quota, type Usage } from '../../src/language/events/quota.ts';
+import { operatorTokens, revocationNotes, useNotes } from '../../src/storage/security/token-notes.ts';
 import { hashToken } from './hash-token.ts';
 import { TeamEntity } from './team.entity.ts';
 

@@ -1,5 +1,5 @@
 /** What replay must reproduce of teams and tokens. */
-import type { Section } from '../engine/compare/section.ts';
+import type { Section } from '../../src/log/compare/section.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 
 export const teamSections: readonly Section[] = [

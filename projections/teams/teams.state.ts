@@ -1,5 +1,5 @@
 /** The teams and tokens of a batch: as loaded, and as changed by the events decided so far. */
-import { UndoMap, UndoSet, type UndoJournal } from '../engine/undo-journal.ts';
+import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Team, Token, TokenChange, UsageChange } from './team.ts';
 
 /** What decisions about teams read; other models read the teams too. */

@@ -1,6 +1,6 @@
 /** Reads and writes teams and tokens. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
-import { planQuotas, quotas } from '../../src/events/quota.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { planQuotas, quotas } from '../../src/language/events/quota.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 import type { Team, Token } from './team.ts';
 

@@ -1,8 +1,8 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import type { StoredFile } from '../../src/events/upload-events.ts';
-import type { Refusal } from '../../src/values/refusal.ts';
-import { apply, refuse, refuseWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import type { StoredFile } from '../../src/language/events/upload-events.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import { apply, refuse, refuseWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Team } from '../teams/team.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';

@@ -1,7 +1,7 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import type { UploadResult } from '../../src/events/outcome.ts';
-import { apply, refuse, refusedWith } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import type { UploadResult } from '../../src/language/events/outcome.ts';
+import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Team } from '../teams/team.ts';
 import type { Upload, UploadChange } from './upload.ts';
 import type { UploadStates } from './uploads.state.ts';

@@ -1,6 +1,6 @@
-import type { Event, EventOf } from '../../src/events/event.ts';
-import { apply, refuse } from '../engine/decision.ts';
-import type { Decision, LogPlace } from '../engine/decision.ts';
+import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { apply, refuse } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Team } from '../teams/team.ts';
 import { withOpen } from './decide-create-upload.ts';
 import type { Upload, UploadChange } from './upload.ts';

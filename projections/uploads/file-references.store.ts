@@ -1,5 +1,5 @@
 /** Writes the files that rows name, and finds out whether rows name a file. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
 
 /** The files that new rows of segments name. */

@@ -1,7 +1,7 @@
 /** Which files the rows patched or deleted in a batch name now, and which ones they no longer name. */
-import { fileNamesIn } from '../../src/files/file-name.ts';
-import { PairMap } from '../engine/pair-map.ts';
-import type { UndoJournal } from '../engine/undo-journal.ts';
+import { fileNamesIn } from '../../src/storage/files/file-name.ts';
+import { PairMap } from '../../src/log/batch/pair-map.ts';
+import type { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { ChangeReference, PatchedRow } from './upload.ts';
 
 interface Patched extends PatchedRow {

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { StoredTable } from '../../src/database/stored-table.ts';
+import { StoredTable } from '../../src/storage/database/stored-table.ts';
 
 /** An upload. Never removed, so that its URL is never reused for another file. */
 export const UploadEntity = defineEntity({

@@ -1,6 +1,6 @@
 /** Uploads and their changes, and the references of rows to files. */
-import type { StoredFile } from '../../src/events/upload-events.ts';
-import type { FileReference } from '../../src/files/file-name.ts';
+import type { StoredFile } from '../../src/language/events/upload-events.ts';
+import type { FileReference } from '../../src/storage/files/file-name.ts';
 import type { TeamChange } from '../teams/team.ts';
 
 /** An upload. Never removed. */

@@ -1,6 +1,6 @@
 /** Uploaded files: from the announcement until the file is withdrawn, or no row has named it for too long. */
-import type { Loading, Model } from '../engine/model.ts';
-import { storing } from '../engine/statements.ts';
+import type { Loading, Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import { decideCompleteUpload } from './decide-complete-upload.ts';
 import { decideCreateUpload } from './decide-create-upload.ts';
@@ -14,7 +14,7 @@ import type { UploadChange } from './upload.ts';
 import { UploadQueries } from './uploads.queries.ts';
 import { UploadsState, type UploadStates } from './uploads.state.ts';
 import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
-import { namedBy } from '../../src/events/event-names.ts';
+import { namedBy } from '../../src/language/events/event-names.ts';
 
 export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange, null, null, UploadQueries> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],

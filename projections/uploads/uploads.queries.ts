@@ -1,8 +1,8 @@
 /** What HTTP reads of uploads. */
-import type { Database } from '../../src/database/database.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { StoredFile } from '../../src/events/upload-events.ts';
-import { isNotHeld } from '../engine/quarantine/held-in-sql.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import type { StoredFile } from '../../src/language/events/upload-events.ts';
+import { isNotHeld } from '../../src/log/quarantine/held-in-sql.ts';
 import { findClaims } from './file-references.store.ts';
 
 /** The state of an upload, as its team needs it. */

@@ -1,5 +1,5 @@
 /** What replay must reproduce of uploads, and of the files that rows name. */
-import type { Section } from '../engine/compare/section.ts';
+import type { Section } from '../../src/log/compare/section.ts';
 import { storedUploads } from './upload.entity.ts';
 
 export const uploadSections: readonly Section[] = [

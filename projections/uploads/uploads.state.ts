@@ -1,6 +1,6 @@
 /** The uploads of a batch, and the files that its rows name: as loaded, and as changed by the events decided so far. */
-import { fileNamesIn } from '../../src/files/file-name.ts';
-import { UndoMap, type UndoJournal } from '../engine/undo-journal.ts';
+import { fileNamesIn } from '../../src/storage/files/file-name.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import { PatchedReferences } from './patched-references.ts';

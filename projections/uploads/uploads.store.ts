@@ -1,5 +1,5 @@
 /** Reads and writes uploads. */
-import type { Statement, Tx } from '../../src/database/pipelined-client.ts';
+import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { storedUploads } from './upload.entity.ts';
 import type { Upload } from './upload.ts';
 

@@ -3,11 +3,11 @@
  * is copied, and the copy is opened in its place (docs/operations.md, "Moving the log").
  */
 import type pg from 'pg';
-import { closeToKafka, openToKafka, openToPostgres } from '../../projections/engine/progress/closed.store.ts';
-import { readProgress } from '../../projections/engine/progress/progress.store.ts';
-import { advisoryLocks } from '../database/advisory-locks.ts';
-import type { Database } from '../database/database.ts';
-import { isAnotherReadModelUsed } from '../database/held-locks.ts';
+import { closeToKafka, openToKafka, openToPostgres } from '../log/progress/closed.store.ts';
+import { readProgress } from '../log/progress/progress.store.ts';
+import { advisoryLocks } from '../storage/database/advisory-locks.ts';
+import type { Database } from '../storage/database/database.ts';
+import { isAnotherReadModelUsed } from '../storage/database/held-locks.ts';
 import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { hashOf, proveIdentity, type RememberedLog } from '../log/identity.ts';

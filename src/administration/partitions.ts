@@ -1,6 +1,6 @@
 /** The state of the partitions, and how to go on after a part of the log was lost, or may have been (docs/operations.md). */
-import { clearContradictions, readFailures, readProgress, type Progress } from '../../projections/engine/progress/progress.store.ts';
-import type { Database } from '../database/database.ts';
+import { clearContradictions, readFailures, readProgress, type Progress } from '../log/progress/progress.store.ts';
+import type { Database } from '../storage/database/database.ts';
 import type { LogReader, PartitionBounds, RecordLog } from '../log/event-log.ts';
 import { proveIdentity, WrongLog } from '../log/identity.ts';
 import { allPartitions } from '../log/partition.ts';

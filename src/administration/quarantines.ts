@@ -1,11 +1,11 @@
 /** Teams in quarantine: what both the command line and the routes of operators show of them, and how they go on (docs/operations.md). */
-import { readProgress, readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { readQuarantines, type Quarantine } from '../../projections/engine/quarantine/quarantine.store.ts';
-import { ReleaseFailed, releaseTeam, type ReleaseOptions } from '../../projections/engine/quarantine/release.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { readProgress, readProgressOf } from '../log/progress/progress.store.ts';
+import { readQuarantines, type Quarantine } from '../log/quarantine/quarantine.store.ts';
+import { ReleaseFailed, releaseTeam, type ReleaseOptions } from '../log/quarantine/release.ts';
+import { Projector } from '../log/projector.ts';
 import { models } from '../../projections/models.ts';
 import type { TeamQueries } from '../../projections/teams/teams.queries.ts';
-import type { Database } from '../database/database.ts';
+import type { Database } from '../storage/database/database.ts';
 import type { LogReader } from '../log/event-log.ts';
 import { proveIdentity } from '../log/identity.ts';
 

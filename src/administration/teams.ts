@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTeam } from '../../commands/teams.ts';
 import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
-import type { EventData, EventOf } from '../events/event.ts';
+import type { EventData, EventOf } from '../language/events/event.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
 

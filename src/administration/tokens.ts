@@ -7,10 +7,10 @@ import { hashToken } from '../../projections/teams/hash-token.ts';
 import type { TokenSummary } from '../../projections/teams/teams.queries.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
-import { recordRevocation } from '../maintenance/tell-revocations.ts';
-import { endOfToken, newAccessToken } from '../security/access-token.ts';
-import { addOperatorToken, type OperatorToken } from '../security/operator-tokens.ts';
-import { noteRevocation } from '../security/token-notes.ts';
+import { recordRevocation } from './tell-revocations.ts';
+import { endOfToken, newAccessToken } from '../storage/security/access-token.ts';
+import { addOperatorToken, type OperatorToken } from '../storage/security/operator-tokens.ts';
+import { noteRevocation } from '../storage/security/token-notes.ts';
 
 /** A token that is made: its secret is shown once. */
 export interface NewToken {

@@ -1,8 +1,8 @@
 /** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
 import { z } from 'zod';
-import { parseByteSize } from '../byte-size.ts';
-import { ConfigError } from '../database/config-error.ts';
-import { parseTrustedProxies } from '../trusted-proxies.ts';
+import { parseByteSize } from '../language/byte-size.ts';
+import { ConfigError } from '../storage/config-error.ts';
+import { parseTrustedProxies } from '../api/http/server/trusted-proxies.ts';
 
 const timerMsMax = 2 ** 31 - 1;
 const portMax = 65_535;

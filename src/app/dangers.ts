@@ -1,6 +1,6 @@
 /** What is dangerous in settings that are valid. The start of the service logs a warning for each. */
 import type { Config } from './config.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../storage/loopback.ts';
 
 /** Passwords that examples and images have; others that are easily guessed are the name of the user or of the database. */
 const knownPasswords: ReadonlySet<string> = new Set(['postgres', 'tablog', 'password', 'mysecretpassword', 'example', 'changeme', 'admin', 'secret']);

@@ -1,20 +1,20 @@
 /** What a service that cannot start, or had to end, says of the error. */
 import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
-import { ConfigError } from '../database/config-error.ts';
-import { isDatabaseAway } from '../database/database-away.ts';
-import { EmbeddedPostgresError } from '../embedded/embedded-postgres-error.ts';
-import { StoreAway } from '../files/file-store.ts';
+import { ConfigError } from '../storage/config-error.ts';
+import { isDatabaseAway } from '../storage/database/database-away.ts';
+import { EmbeddedPostgresError } from '../storage/embedded/embedded-postgres-error.ts';
+import { StoreAway } from '../storage/files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { WrongLog } from '../log/identity.ts';
 import { isKafkaAway, isTopicMissing } from '../log/kafka/kafka-away.ts';
 import { UnsupportedKafkajs } from '../log/kafka/kafkajs-internals.ts';
 import { UnsafeTopic } from '../log/kafka/unsafe-topic.ts';
-import { BackupError } from '../backup/backup-store.ts';
+import { BackupError } from '../operations/backup/backup-store.ts';
 import { CannotMove } from '../administration/move-log.ts';
 import { CannotResume } from '../administration/partitions.ts';
-import { ReadModelInUse } from './read-model-use.ts';
-import { NoReadModel } from '../../projections/engine/compare/snapshot.ts';
+import { ReadModelInUse } from '../log/read-model-use.ts';
+import { NoReadModel } from '../log/compare/snapshot.ts';
 
 /** The SQLSTATE for a missing privilege. */
 const insufficientPrivilege = '42501';

@@ -1,13 +1,13 @@
 /** Fills the read model of a new version when a process starts, while those of the old version serve from theirs. */
 import type { Logger } from 'pino';
-import { listenerOf } from '../../projections/engine/projection-listener.ts';
-import { readProgress } from '../../projections/engine/progress/progress.store.ts';
-import { AddressLimit } from '../http/limits/address-limit.ts';
-import { buildFillingApp } from '../http/server/filling-app.ts';
-import { metricsRoute, serveMetrics } from '../http/routes/metrics.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import { fill, isFarBehind } from '../replay/fill.ts';
-import type { FillProgress } from '../replay/fill-progress.ts';
+import { listenerOf } from '../log/projection-listener.ts';
+import { readProgress } from '../log/progress/progress.store.ts';
+import { AddressLimit } from '../api/http/limits/address-limit.ts';
+import { buildFillingApp } from '../api/http/server/filling-app.ts';
+import { metricsRoute, serveMetrics } from '../api/http/routes/metrics.ts';
+import type { Metrics } from '../operations/metrics/metrics.ts';
+import { fill, isFarBehind } from '../operations/replay/fill.ts';
+import type { FillProgress } from '../operations/replay/fill-progress.ts';
 import type { Config } from './config.ts';
 import { listen } from './listen.ts';
 import { openOrCreateRecords } from './open-log.ts';

@@ -4,11 +4,11 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTeam, createToken } from '../../commands/teams.ts';
 import { hashToken } from '../../projections/teams/hash-token.ts';
-import { endOfToken, newAccessToken } from '../security/access-token.ts';
-import { inDataFolder, makeFolder } from './data-folder.ts';
-import { advisoryLocks } from '../database/advisory-locks.ts';
+import { endOfToken, newAccessToken } from '../storage/security/access-token.ts';
+import { inDataFolder, makeFolder } from '../storage/data-folder.ts';
+import { advisoryLocks } from '../storage/database/advisory-locks.ts';
 import { recordFact } from '../log/record-fact.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../administration/audit/audit-log.ts';
 import type { Service } from './service.ts';
 
 export function tokenFileIn(dataFolder: string): string {

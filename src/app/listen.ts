@@ -1,5 +1,5 @@
 /** Listens where the settings say, and explains failures in terms of the setting at fault. */
-import { ConfigError } from '../database/config-error.ts';
+import { ConfigError } from '../storage/config-error.ts';
 
 export interface Listener {
   readonly setting: 'PORT' | 'METRICS_PORT';

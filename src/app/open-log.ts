@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { SASLOptions } from 'kafkajs';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { Projector } from '../../projections/engine/projector.ts';
-import { rememberReadModel } from '../../projections/engine/read-model.ts';
+import { Projector } from '../log/projector.ts';
+import { rememberReadModel } from '../log/read-model.ts';
 import { models } from '../../projections/models.ts';
-import { ConfigError } from '../database/config-error.ts';
+import { ConfigError } from '../storage/config-error.ts';
 import type { Config } from './config.ts';
-import type { Database } from '../database/database.ts';
+import type { Database } from '../storage/database/database.ts';
 import type { EventLog, RecordLog } from '../log/event-log.ts';
 import type { KafkaSettings } from '../log/kafka/kafka-client.ts';
 import type { LogObserver } from '../log/log-observer.ts';
@@ -44,10 +44,10 @@ export async function openLog(
   const settings = readKafkaSettings(config);
   // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
   if (settings === null) {
-    const { PostgresEngine } = await import('../../projections/engine/postgres/postgres-engine.ts');
-    return PostgresEngine.open(common, signal);
+    const { PostgresLog } = await import('../log/postgres/postgres-log.ts');
+    return PostgresLog.open(common, signal);
   }
-  const { openKafkaEngine } = await import('../../projections/engine/kafka/open-kafka-engine.ts');
+  const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
   // A group for each read model: a version that has another one fills it while the processes of this version serve.
   const kafka = { ...settings, group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}` };
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
@@ -56,7 +56,7 @@ export async function openLog(
     await isReadModel();
     await isLog();
   };
-  return openKafkaEngine({ ...common, requireReadModel, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+  return openKafkaLog({ ...common, requireReadModel, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
 }
 
 /** An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even where DATABASE_URL was forgotten. */

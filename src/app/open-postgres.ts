@@ -1,11 +1,11 @@
 /** The Postgres that a process uses. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { checkPostgres } from '../database/check-postgres.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { isStartupProgress } from '../embedded/server-log.ts';
+import { checkPostgres } from '../storage/database/check-postgres.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../storage/embedded/embedded-postgres.ts';
+import { isStartupProgress } from '../storage/embedded/server-log.ts';
 import type { Config } from './config.ts';
-import { inDataFolder, makeFolder } from './data-folder.ts';
+import { inDataFolder, makeFolder } from '../storage/data-folder.ts';
 
 /** The Postgres of the settings, or an embedded one that was started or joined. */
 export interface OpenPostgres {

@@ -1,21 +1,21 @@
 /** Wires the service: Postgres, the log, the read model and its queries. Each resource is closed here. */
 import type { Logger } from 'pino';
-import { LocalKeys, withFreeKeys } from '../../projections/engine/local-keys.ts';
-import { openQueries } from '../../projections/engine/model.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
+import { LocalKeys, withFreeKeys } from '../log/batch/local-keys.ts';
+import { openQueries } from '../log/model.ts';
+import { createReadModel } from '../log/read-model.ts';
 import { models, type Queries, readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { fillSegment, takeBackSegments } from '../../projections/segments/fill-segment.ts';
 import type { Config } from './config.ts';
-import { Database } from '../database/database.ts';
-import { withEndedBackend } from '../database/end-backend.ts';
-import { inPipelinedTransaction } from '../database/transaction.ts';
-import { StoredSecretKeys, type SecretKeys } from '../security/secret-keys.ts';
-import { createEngineAddresses } from '../query/engine-addresses.ts';
-import { createJobNotes } from '../jobs/job-notes.ts';
-import { createTokenNotes } from '../security/token-notes.ts';
-import { untilClosed, untilEnded } from '../until-closed.ts';
-import { createLogBytesNotes } from '../usage/log-bytes-notes.ts';
-import type { RowBlock } from '../formats/block-writer.ts';
+import { Database } from '../storage/database/database.ts';
+import { withEndedBackend } from '../storage/database/end-backend.ts';
+import { inPipelinedTransaction } from '../storage/database/transaction.ts';
+import { StoredSecretKeys, type SecretKeys } from '../storage/security/secret-keys.ts';
+import { createEngineAddresses } from '../api/query/engine-addresses.ts';
+import { createJobNotes } from '../api/jobs/job-notes.ts';
+import { createTokenNotes } from '../storage/security/token-notes.ts';
+import { untilClosed, untilEnded } from '../log/until-closed.ts';
+import { createLogBytesNotes } from '../api/usage/log-bytes-notes.ts';
+import type { RowBlock } from '../language/formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
 import { partitionCount } from '../log/partition.ts';
@@ -23,7 +23,7 @@ import { readMoves } from '../log/postgres/log-place.ts';
 import { LogPlaceWatch } from './log-place-watch.ts';
 import { logKindOf, openLog, type Projects } from './open-log.ts';
 import { openPostgres } from './open-postgres.ts';
-import { ReadModelUse } from './read-model-use.ts';
+import { ReadModelUse } from '../log/read-model-use.ts';
 import { itsPostgres } from './stop-deadline.ts';
 
 /** How many segments are taken back in one transaction. */

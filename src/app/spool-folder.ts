@@ -1,8 +1,8 @@
-/** The folder in which bodies are kept while they arrive (src/http/bodies/spool.ts). */
+/** The folder in which bodies are kept while they arrive (src/api/http/bodies/spool.ts). */
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeFolder } from './data-folder.ts';
+import { makeFolder } from '../storage/data-folder.ts';
 
 /**
  * A folder in `dataDir` or, if nothing can be made there, the folder of the system for temporary files. Removes what is in the first: a process

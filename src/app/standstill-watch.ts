@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { EventLog, Standstill } from '../log/event-log.ts';
-import { inTime } from '../metrics/in-time.ts';
+import { inTime } from '../operations/metrics/in-time.ts';
 
 /** How often it is looked at most, in milliseconds. */
 const lookInterval = 1000;

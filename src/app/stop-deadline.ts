@@ -1,6 +1,6 @@
 /** A process that was told to stop ends in time, whatever hangs in it. */
 import type { Logger } from 'pino';
-import { giveUpClosing, stillClosing } from '../until-closed.ts';
+import { giveUpClosing, stillClosing } from '../log/until-closed.ts';
 
 /** How long closing may take after the requests have had their time, in milliseconds. Then what hangs is given up, and the rest is closed. */
 const closingMs = 10_000;
@@ -10,7 +10,7 @@ const restMs = 10_000;
 
 const timerMsMax = 2 ** 31 - 1;
 
-/** What is closed last. It ends by itself (src/embedded/postmaster.ts), and its data would have to be recovered. */
+/** What is closed last. It ends by itself (src/storage/embedded/postmaster.ts), and its data would have to be recovered. */
 export const itsPostgres = 'its Postgres';
 
 /**

@@ -3,8 +3,8 @@ import pRetry from 'p-retry';
 import type { pino } from 'pino';
 import type { Config } from './config.ts';
 import { describeFailure } from './describe-failure.ts';
-import { isDatabaseAway } from '../database/database-away.ts';
-import { StoreAway } from '../files/file-store.ts';
+import { isDatabaseAway } from '../storage/database/database-away.ts';
+import { StoreAway } from '../storage/files/file-store.ts';
 import { NotAppended } from '../log/event-log.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 

@@ -1,7 +1,7 @@
 /** Records commands that change something in the audit log. */
 import { userInfo } from 'node:os';
 import { readConfig } from '../app/config.ts';
-import { openAuditLog, recordAction, type AuditAction, type AuditDetails } from '../audit/audit-log.ts';
+import { openAuditLog, recordAction, type AuditAction, type AuditDetails } from '../administration/audit/audit-log.ts';
 import { newLogger } from './console.ts';
 
 /** Does the work, and writes a line that says who did it and whether it was done. If the line could not be written, nothing is done. */

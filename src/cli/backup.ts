@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { BackupError, type BackupStore } from '../backup/backup-store.ts';
-import type { BackupSet } from '../backup/manifest.ts';
-import type { TakenBackup } from '../backup/take-backup.ts';
+import { BackupError, type BackupStore } from '../operations/backup/backup-store.ts';
+import type { BackupSet } from '../operations/backup/manifest.ts';
+import type { TakenBackup } from '../operations/backup/take-backup.ts';
 import { audited } from './audited.ts';
 import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -56,7 +56,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const signal = interruption();
   const config = readConfig();
   if (!flags.log && config.KAFKA_BROKERS === undefined) throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
-  const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../backup/take-backup.ts'), import('../backup/uploaded-files.ts')]);
+  const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../operations/backup/take-backup.ts'), import('../operations/backup/uploaded-files.ts')]);
   const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
     await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
     const set = await takeBackup({
@@ -75,7 +75,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
 }
 
 async function list(from: string, flags: Flags): Promise<void> {
-  const { listSets, readSet } = await import('../backup/manifest.ts');
+  const { listSets, readSet } = await import('../operations/backup/manifest.ts');
   await withStore(from, { make: false }, async (store) => {
     const sets: Summary[] = [];
     const unreadable: { readonly id: string; readonly problem: string }[] = [];
@@ -100,7 +100,7 @@ async function list(from: string, flags: Flags): Promise<void> {
 async function verify(from: string, id: string | undefined, flags: Flags & { readonly keyFile?: string }): Promise<void> {
   const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
-  const { verifyBackup } = await import('../backup/verify-backup.ts');
+  const { verifyBackup } = await import('../operations/backup/verify-backup.ts');
   const { set, verified } = await withStore(from, { make: false }, async (store) => {
     const found = await findSet(store, id);
     return { set: found, verified: await verifyBackup(found, store, passphrase, signal, progressByKind(writeWords)) };
@@ -114,7 +114,7 @@ async function verify(from: string, id: string | undefined, flags: Flags & { rea
 
 async function remove(from: string, keep: number, flags: Flags): Promise<void> {
   const signal = interruption();
-  const { removeSets } = await import('../backup/remove-sets.ts');
+  const { removeSets } = await import('../operations/backup/remove-sets.ts');
   const removed = await audited('backup.remove', { from, keep }, () => withStore(from, { make: false }, (store) => removeSets(store, keep, signal)));
   if (flags.json) return writeOut(JSON.stringify(removed));
   writeWords(`${removed.sets.length} sets are removed, and ${removed.objects} packs, files and keys that no set names. Those younger than a day stay until the next time.`);
@@ -122,7 +122,7 @@ async function remove(from: string, keep: number, flags: Flags): Promise<void> {
 
 /** Opens the store of backups for some work. */
 export async function withStore<T>(place: string, options: { readonly make: boolean }, work: (store: BackupStore) => Promise<T>): Promise<T> {
-  const { openBackupStore } = await import('../backup/open-store.ts');
+  const { openBackupStore } = await import('../operations/backup/open-store.ts');
   const store = await openBackupStore(place, readConfig(), options);
   try {
     return await work(store);
@@ -133,7 +133,7 @@ export async function withStore<T>(place: string, options: { readonly make: bool
 
 /** The set of this ID, or the newest. Rejects with UserError if there is none. */
 export async function findSet(store: BackupStore, id: string | undefined): Promise<BackupSet> {
-  const { readNewestSet, readSet } = await import('../backup/manifest.ts');
+  const { readNewestSet, readSet } = await import('../operations/backup/manifest.ts');
   const found = id === undefined ? await readNewestSet(store) : await readSet(store, id);
   if (found === null) throw new UserError('There is no complete backup.');
   return found;
@@ -150,7 +150,7 @@ export async function readPassphrase(keyFile: string | undefined): Promise<Buffe
 
 /** What is shown of a set. `signed` says that there is a signature, not that it is right. */
 export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
-  const { countsOf } = await import('../backup/manifest.ts');
+  const { countsOf } = await import('../operations/backup/manifest.ts');
   const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {
     id, takenAt: new Date(takenAt).toISOString(), snapshotMs, readModel, ...countsOf(manifest),

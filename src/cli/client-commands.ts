@@ -1,7 +1,8 @@
 /** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
-import { dateFormats, skipLinesMax } from '../formats/delimited-form.ts';
+import { skipLinesMax } from '../language/formats/delimited-form.ts';
+import { dateFormats } from '../language/values/date-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';

@@ -20,8 +20,8 @@ async function runDigest(flags: DigestFlags): Promise<void> {
   const signal = interruption();
   // Imported here, so that other commands start faster.
   const [{ openPostgres }, { digestReadModel }, { models, readModelSchema }, { ReadModelUse }] = await Promise.all([
-    import('../app/open-postgres.ts'), import('../../projections/engine/compare/digest.ts'), import('../../projections/models.ts'),
-    import('../app/read-model-use.ts'),
+    import('../app/open-postgres.ts'), import('../log/compare/digest.ts'), import('../../projections/models.ts'),
+    import('../log/read-model-use.ts'),
   ]);
   await using resources = new AsyncDisposableStack();
   const postgres = await openPostgres(readConfig(), newLogger());

@@ -1,7 +1,7 @@
 /** The format of a file as the command line is told it. */
 import { InvalidArgumentError } from 'commander';
 import { formatOfName, formats, textFormats, type Compression, type Format, type TextFormat } from '../../clients/file-import/file-format.ts';
-import { csvDelimiters, type CsvForm } from '../query/language/export-format.ts';
+import { csvDelimiters, type CsvForm } from '../api/query/language/export-format.ts';
 import { UserError } from './user-error.ts';
 
 export interface FileFormat {

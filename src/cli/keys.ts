@@ -2,7 +2,7 @@
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../security/secret-keys.ts';
+import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../storage/security/secret-keys.ts';
 import { audited } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';

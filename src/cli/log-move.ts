@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { MoveOptions } from '../administration/move-log.ts';
-import { ConfigError } from '../database/config-error.ts';
+import { ConfigError } from '../storage/config-error.ts';
 import { readConfig, type Config } from '../app/config.ts';
 import type { LogKind } from '../log/postgres/log-place.ts';
 import { audited } from './audited.ts';

@@ -2,17 +2,17 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
-import type { EventData } from '../events/event.ts';
-import { nounOf, planQuotas, type PlanQuota } from '../events/quota.ts';
+import type { EventData } from '../language/events/event.ts';
+import { nounOf, planQuotas, type PlanQuota } from '../language/events/quota.ts';
 import { changeTeam, teamAsJson } from '../administration/teams.ts';
 import { readConfig } from '../app/config.ts';
-import type { AuditAction, AuditDetails } from '../audit/audit-log.ts';
+import type { AuditAction, AuditDetails } from '../administration/audit/audit-log.ts';
 import { audited } from './audited.ts';
-import { parseByteSize } from '../byte-size.ts';
+import { parseByteSize } from '../language/byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';
-import { dayOf, readLogBytes } from '../usage/log-bytes-notes.ts';
-import { hasDefault, quotasOf } from '../usage/team-quotas.ts';
+import { dayOf, readLogBytes } from '../api/usage/log-bytes-notes.ts';
+import { hasDefault, quotasOf } from '../api/usage/team-quotas.ts';
 import { describeLimit, writeQuotas } from './show-teams.ts';
 import { findTeam, withReadModel, withService } from './with-service.ts';
 

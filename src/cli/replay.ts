@@ -1,8 +1,8 @@
 /** `tablog replay` and `tablog verify`. */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { describeDifference } from '../../projections/engine/compare/differences.ts';
-import type { ReplayOptions } from '../replay/replay.ts';
+import { describeDifference } from '../log/compare/differences.ts';
+import type { ReplayOptions } from '../operations/replay/replay.ts';
 import { audited } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -39,7 +39,7 @@ export function addReplayCommands(program: Command): void {
 async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   // Imported here, so that other commands start faster.
-  const { replay } = await import('../replay/replay.ts');
+  const { replay } = await import('../operations/replay/replay.ts');
   const { events, shortened } = await audited('readmodel.replay', {}, () => withPostgres(flags, (work) => replay({ ...work, fromStart: flags.fromStart ?? false })));
   if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));
   else {
@@ -53,7 +53,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
 
 async function runVerify(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
-  const { verify } = await import('../replay/verify.ts');
+  const { verify } = await import('../operations/replay/verify.ts');
   const { differences, events, counts, byDigest } = await withPostgres(flags, (work) => verify({ ...work, byDigest: flags.byDigest ?? false }));
   const equal = differences.length === 0;
   if (!equal) process.exitCode = 1;

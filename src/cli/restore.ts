@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
 import { audited } from './audited.ts';
-import type { BackupSet } from '../backup/manifest.ts';
+import type { BackupSet } from '../operations/backup/manifest.ts';
 import { findSet, readPassphrase, withStore } from './backup.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
@@ -36,7 +36,7 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const config = readConfig();
   const logger = newLogger();
   const [{ restore }, { ManifestKey }, { countsOf }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
-    import('../backup/restore.ts'), import('../backup/manifest-key.ts'), import('../backup/manifest.ts'), import('../backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
+    import('../operations/backup/restore.ts'), import('../operations/backup/manifest-key.ts'), import('../operations/backup/manifest.ts'), import('../operations/backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
   ]);
   const began = performance.now();
   const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {
@@ -84,7 +84,7 @@ function expectNoPassphrase({ id, signature, manifest }: BackupSet, { unsigned, 
 
 /** The set is of another version of the software, whose read model has another shape. */
 async function buildReadModel(config: Config, url: string, signal: AbortSignal): Promise<void> {
-  const [{ replay }, { openRecordLog }] = await Promise.all([import('../replay/replay.ts'), import('../app/open-log.ts')]);
+  const [{ replay }, { openRecordLog }] = await Promise.all([import('../operations/replay/replay.ts'), import('../app/open-log.ts')]);
   const log = await openRecordLog(config, url, newLogger());
   try {
     const progress = new ProgressLine('events', writeWords);

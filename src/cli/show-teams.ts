@@ -1,7 +1,7 @@
 /** Teams with their plans and usage, as `tablog teams` and `tablog plans` show them. */
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
-import { nounOf, planQuotas } from '../events/quota.ts';
-import type { quotasOf } from '../usage/team-quotas.ts';
+import { nounOf, planQuotas } from '../language/events/quota.ts';
+import type { quotasOf } from '../api/usage/team-quotas.ts';
 import { writeTable } from './console.ts';
 
 export async function writeTeams(teams: readonly TeamSummary[]): Promise<void> {

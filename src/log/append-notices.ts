@@ -1,6 +1,6 @@
-import { commandIdOf } from '../events/command-id.ts';
-import { encodeEvent } from '../events/event-codec.ts';
-import type { EventData } from '../events/event.ts';
+import { commandIdOf } from '../language/events/command-id.ts';
+import { encodeEvent } from '../language/events/event-codec.ts';
+import type { EventData } from '../language/events/event.ts';
 import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 

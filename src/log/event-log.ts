@@ -2,8 +2,8 @@
  * The log: an append-only sequence of records per partition. A team's events all go to one partition, which gives them one order
  * (ARCHITECTURE.md, "Invariants").
  */
-import type { EncodedEvent, Event } from '../events/event.ts';
-import type { Outcome } from '../events/outcome.ts';
+import type { EncodedEvent, Event } from '../language/events/event.ts';
+import type { Outcome } from '../language/events/outcome.ts';
 
 /** A record of the log. `time` is assigned by the log, in milliseconds since 1970, and never decreases within a partition. */
 export interface LogRecord {

@@ -1,7 +1,7 @@
 /** Checks that a log is the one that a read model was built from. */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeEvent, encodeEvent } from '../events/event-codec.ts';
+import { decodeEvent, encodeEvent } from '../language/events/event-codec.ts';
 import type { LogReader, LogRecord, RecordLog } from './event-log.ts';
 import { allPartitions } from './partition.ts';
 

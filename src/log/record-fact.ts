@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { encodeEvent } from '../events/event-codec.ts';
-import type { EventData } from '../events/event.ts';
+import { encodeEvent } from '../language/events/event-codec.ts';
+import type { EventData } from '../language/events/event.ts';
 import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 

@@ -1,6 +1,6 @@
 /** Resumes a log of which a part was lost, or may have been: no version is given out a second time. */
 import { randomUUID } from 'node:crypto';
-import { encodeEvent } from '../events/event-codec.ts';
+import { encodeEvent } from '../language/events/event-codec.ts';
 import type { RecordLog } from './event-log.ts';
 
 /** More than a partition can have lost of versions that this process never saw. */

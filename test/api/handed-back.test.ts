@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
-import { formatContinuation, parseContinuation } from '../../src/http/requests/continuation.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
+import { formatContinuation, parseContinuation } from '../../src/api/http/requests/continuation.ts';
 import { useOwnApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';
 import { scale } from '../scale.ts';

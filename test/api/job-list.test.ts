@@ -1,7 +1,7 @@
 /** `GET /jobs`, decisions 3: the jobs of a team, newest first. */
 import { expect, test } from '@jest/globals';
-import { formatJobId, parseJobId } from '../../src/security/job-id.ts';
-import { forgetJobs } from '../../src/jobs/job-notes.ts';
+import { formatJobId, parseJobId } from '../../src/storage/security/job-id.ts';
+import { forgetJobs } from '../../src/api/jobs/job-notes.ts';
 import { promptly, useApi, type Team } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';

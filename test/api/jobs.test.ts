@@ -1,7 +1,7 @@
 /** Spec 4.2 and 4.7, decisions 1 and 3: `x-service-asynchronous`, and what becomes of jobs. */
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { formatJobId, parseJobId, type Job } from '../../src/security/job-id.ts';
+import { formatJobId, parseJobId, type Job } from '../../src/storage/security/job-id.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { promptly, useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';

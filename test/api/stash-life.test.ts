@@ -1,8 +1,8 @@
 /** Spec section 3, decisions 3 and 6: a stash is there for some time, and what is left of it is removed later. */
 import { expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { expireStashes } from '../../src/maintenance/expire-stashes.ts';
+import { expireStashes } from '../../src/operations/maintenance/expire-stashes.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';

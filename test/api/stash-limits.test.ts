@@ -1,9 +1,9 @@
 /** Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was imported from it. */
 import { describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
-import { expireStashes } from '../../src/maintenance/expire-stashes.ts';
+import { expireStashes } from '../../src/operations/maintenance/expire-stashes.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';

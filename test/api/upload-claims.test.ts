@@ -1,6 +1,6 @@
 /** Spec section 3, decisions 3: a file is there while a row of its team names it, and for a time after that. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LocalFileStore } from '../../src/files/local-file-store.ts';
+import { LocalFileStore } from '../../src/storage/files/local-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Client } from '../support/client.ts';
 import { csv } from '../support/media-types.ts';

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { TokenLimits } from '../../commands/teams.ts';
-import { formatJobId } from '../../src/security/job-id.ts';
+import { formatJobId } from '../../src/storage/security/job-id.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import { useApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';

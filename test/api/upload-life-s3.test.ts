@@ -1,8 +1,8 @@
 /** Spec section 3, decisions 3, with the bytes in an S3: how long uploads and their files are there, and what becomes of their bytes. */
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
-import type { FileStore } from '../../src/files/file-store.ts';
-import { openFileStore } from '../../src/files/open-file-store.ts';
+import type { FileStore } from '../../src/storage/files/file-store.ts';
+import { openFileStore } from '../../src/storage/files/open-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { newUpload } from '../support/file-store.ts';
 import { useOperator } from '../support/operator.ts';

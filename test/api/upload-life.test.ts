@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LocalFileStore } from '../../src/files/local-file-store.ts';
+import { LocalFileStore } from '../../src/storage/files/local-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';
 import { describeUploadLife } from '../support/upload-life-cases.ts';

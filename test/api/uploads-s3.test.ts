@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
-import { openFileStore } from '../../src/files/open-file-store.ts';
+import { openFileStore } from '../../src/storage/files/open-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';

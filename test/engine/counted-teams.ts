@@ -1,17 +1,17 @@
 /** Teams whose events are counted by the model of the tests, in read models of their own; some of these meet planted faults. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
-import { compareReadModels } from '../../projections/engine/compare/compare.ts';
-import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
-import type { Decided } from '../../projections/engine/decided.ts';
-import { listModels } from '../../projections/engine/model.ts';
-import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { projectRecords, type ProjectionListener } from '../../projections/engine/project-records.ts';
-import { ProgressMoved, Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
-import { Database } from '../../src/database/database.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
+import { compareReadModels } from '../../src/log/compare/compare.ts';
+import { Snapshot } from '../../src/log/compare/snapshot.ts';
+import type { Decided } from '../../src/log/batch/decided.ts';
+import { listModels } from '../../src/log/model.ts';
+import { readProgressOf } from '../../src/log/progress/progress.store.ts';
+import { projectRecords, type ProjectionListener } from '../../src/log/project-records.ts';
+import { ProgressMoved, Projector } from '../../src/log/projector.ts';
+import { createReadModel, tablesSqlOf } from '../../src/log/read-model.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { toyModels } from './counter-model.ts';

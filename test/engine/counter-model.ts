@@ -1,16 +1,16 @@
 /**
- * A model for the engine's tests, no part of the product: it counts the mentions of a team. Creating a team makes its count 1; suspending
+ * A model for the projector's tests, no part of the product: it counts the mentions of a team. Creating a team makes its count 1; suspending
  * it adds 1, and is refused from `countMax` on; resuming it notes how many counters are stored, which requires that everything before
  * it is stored. Patching a table does several of these, all or none: each of its columns is one, named by its ID, of the team in its display name.
  */
 import { defineEntity, p } from '@mikro-orm/core';
-import { StoredTable } from '../../src/database/stored-table.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
-import type { Event, EventData } from '../../src/events/event.ts';
-import { apply, refuse } from '../../projections/engine/decision.ts';
-import type { Loading, Model } from '../../projections/engine/model.ts';
-import { storing } from '../../projections/engine/statements.ts';
-import { UndoMap, type UndoJournal } from '../../projections/engine/undo-journal.ts';
+import { StoredTable } from '../../src/storage/database/stored-table.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
+import type { Event, EventData } from '../../src/language/events/event.ts';
+import { apply, refuse } from '../../src/log/batch/decision.ts';
+import type { Loading, Model } from '../../src/log/model.ts';
+import { storing } from '../../src/log/batch/statements.ts';
+import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 export interface Counter {
   readonly teamId: string;

@@ -1,21 +1,21 @@
-/** Tests what the engine promises to any model, with a model of the tests. */
+/** Tests what the projector promises to any model, with a model of the tests. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { compareReadModels } from '../../projections/engine/compare/compare.ts';
-import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { listModels } from '../../projections/engine/model.ts';
-import { ModelSet } from '../../projections/engine/model-set.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { projectRecords } from '../../projections/engine/project-records.ts';
-import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
-import { Database } from '../../src/database/database.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EncodedEvent, EventData } from '../../src/events/event.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import { compareReadModels } from '../../src/log/compare/compare.ts';
+import { Snapshot } from '../../src/log/compare/snapshot.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
+import { listModels } from '../../src/log/model.ts';
+import { ModelSet } from '../../src/log/model-set.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { projectRecords } from '../../src/log/project-records.ts';
+import { Projector } from '../../src/log/projector.ts';
+import { createReadModel, tablesSqlOf } from '../../src/log/read-model.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EncodedEvent, EventData } from '../../src/language/events/event.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
@@ -24,7 +24,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { fc, uncut } from '../support/property.ts';
 import { sleepUntil } from '../support/server.ts';
 import { asked, countMax, toyModels } from './counter-model.ts';
-import { UndoJournal } from '../../projections/engine/undo-journal.ts';
+import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 const partition = 0;
 const models = listModels(toyModels);
@@ -212,8 +212,8 @@ test('an event that no model decides halts the projection there, and what is bef
 });
 
 describe('appended through the log in Postgres', () => {
-  async function openEngine(on = database, observer = noLogObserver): Promise<PostgresEngine> {
-    const engine = await PostgresEngine.open({
+  async function openEngine(on = database, observer = noLogObserver): Promise<PostgresLog> {
+    const engine = await PostgresLog.open({
       database: on, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
       observer,
     }, new AbortController().signal);
@@ -278,7 +278,7 @@ describe('appended through the log in Postgres', () => {
   });
 
   test('a partition that has halted keeps no other from being brought to the head', async () => {
-    // In a database of its own: no engine could be opened on this log any more.
+    // In a database of its own: no projector could be opened on this log any more.
     const created = await createDatabase();
     closers.push(() => created.drop());
     const [mine, other] = [await newReadModel(created.url), await newReadModel(created.url)];
@@ -299,7 +299,7 @@ describe('appended through the log in Postgres', () => {
   test('a LogResumed raises the base for events that are decided ahead, in every process', async () => {
     const [one, other] = [await openEngine(), await openEngine()];
     const { end } = await one.bounds(partition);
-    const versionsOf = async (engine: PostgresEngine, ...steps: readonly Step[]): Promise<unknown[]> => {
+    const versionsOf = async (engine: PostgresLog, ...steps: readonly Step[]): Promise<unknown[]> => {
       const outcomes = await Promise.all(steps.map((step) => engine.append(partition, event(step))));
       return outcomes.map((outcome) => ('etag' in outcome ? outcome.etag : undefined));
     };

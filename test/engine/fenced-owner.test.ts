@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Contradictions } from '../../projections/engine/kafka/contradictions.ts';
-import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { readProgressOf, takeOver } from '../../projections/engine/progress/progress.store.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { Contradictions } from '../../src/log/kafka/contradictions.ts';
+import { PartitionProjection } from '../../src/log/kafka/partition-projection.ts';
+import { readProgressOf, takeOver } from '../../src/log/progress/progress.store.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
 import { encodeGenesis, type LedLog } from '../../src/log/identity.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { useReadModel } from '../support/read-model.ts';

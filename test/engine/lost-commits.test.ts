@@ -4,15 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { listModels } from '../../projections/engine/model.ts';
-import { PartitionWriter } from '../../projections/engine/postgres/partition-writer.ts';
-import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { Projector } from '../../projections/engine/projector.ts';
-import { createReadModel, tablesSqlOf } from '../../projections/engine/read-model.ts';
-import { Database } from '../../src/database/database.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
+import { PartitionProjection } from '../../src/log/kafka/partition-projection.ts';
+import { listModels } from '../../src/log/model.ts';
+import { PartitionWriter } from '../../src/log/postgres/partition-writer.ts';
+import { readProgressOf } from '../../src/log/progress/progress.store.ts';
+import { Projector } from '../../src/log/projector.ts';
+import { createReadModel, tablesSqlOf } from '../../src/log/read-model.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
 import { LogClock } from '../../src/log/log-clock.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { createLogTables, logSchema } from '../../src/log/postgres/log-tables.ts';

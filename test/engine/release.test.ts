@@ -1,9 +1,9 @@
 /** A team in quarantine comes to the same when it is released, whatever happens meanwhile. */
 import { describe, expect, test } from '@jest/globals';
-import { Projector } from '../../projections/engine/projector.ts';
-import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
-import { releaseTeam } from '../../projections/engine/quarantine/release.ts';
-import type { Database } from '../../src/database/database.ts';
+import { Projector } from '../../src/log/projector.ts';
+import { readQuarantines } from '../../src/log/quarantine/quarantine.store.ts';
+import { releaseTeam } from '../../src/log/quarantine/release.ts';
+import type { Database } from '../../src/storage/database/database.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import { fc, uncut } from '../support/property.ts';
 import { counts, models, project, recordsOf, steps, teams, useReadModels, type Step } from './counted-teams.ts';

@@ -4,11 +4,11 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { useReadModel } from '../support/read-model.ts';
@@ -20,7 +20,7 @@ const { database: ownDatabase, closers } = useReadModel(1, 'file', 5000);
 test('it alone is refused, and the others of its batch are stored', async () => {
   const database = ownDatabase();
   let timeouts = 0;
-  const log = await PostgresEngine.open({
+  const log = await PostgresLog.open({
     database, projector: new Projector(models), partitions: 1, logger: pino({ level: 'silent' }),
     observer: { ...noLogObserver, projectionTimedOut: () => { timeouts += 1; } },
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 10_000,

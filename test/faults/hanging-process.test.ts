@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
-import { advisoryLocks } from '../../src/database/advisory-locks.ts';
+import { advisoryLocks } from '../../src/storage/database/advisory-locks.ts';
 import { Client } from '../support/client.ts';
 import { isPostgresRunning } from '../support/data-folder.ts';
 import { parseMetrics } from '../support/metrics.ts';

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findPostmaster } from '../../src/embedded/postmaster.ts';
-import { isAlive, signal } from '../../src/embedded/processes.ts';
+import { findPostmaster } from '../../src/storage/embedded/postmaster.ts';
+import { isAlive, signal } from '../../src/storage/embedded/processes.ts';
 import { sleepUntil, type TestServer } from '../support/server.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 /** Bodies of requests, made from the schemas of the OpenAPI document, and bodies that do not fit them. */
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import type { OpenApiDocument, OperationObject } from '../../src/http/openapi/document.ts';
+import type { OpenApiDocument, OperationObject } from '../../src/api/http/openapi/document.ts';
 import type { Random } from '../support/random.ts';
 import { corrupt, hostileJson, hostileNumber, hostileText } from './hostile.ts';
 import { apps, stashNames } from './scenery.ts';

@@ -1,13 +1,13 @@
 /** Requests for the operations of the OpenAPI document: with what the team has, with what others have, and with nonsense. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OpenApiDocument, OperationObject, ParameterObject } from '../../src/http/openapi/document.ts';
+import type { OpenApiDocument, OperationObject, ParameterObject } from '../../src/api/http/openapi/document.ts';
 import type { Random } from '../support/random.ts';
 import { makeBody } from './bodies.ts';
 import { hostileHeader, hostilePart, hostileText } from './hostile.ts';
 import { apps, stashNames } from './scenery.ts';
 import { pickFrom, type FuzzTeam, type KnownTable, type KnownUpload, type Things } from './things.ts';
-import { delimitedQuery } from '../../src/http/requests/delimited-query.ts';
+import { delimitedQuery } from '../../src/api/http/requests/delimited-query.ts';
 
 export interface FuzzRequest {
   readonly method: string;

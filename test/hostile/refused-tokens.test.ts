@@ -1,7 +1,7 @@
 /** Clients of one address that send wrong tokens, beside others of that address that send right ones. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { newAccessToken } from '../../src/security/access-token.ts';
+import { newAccessToken } from '../../src/storage/security/access-token.ts';
 import { useOwnApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { createUpload, sendBytes } from '../support/uploads.ts';

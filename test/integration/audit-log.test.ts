@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newAccessToken } from '../../src/security/access-token.ts';
+import { newAccessToken } from '../../src/storage/security/access-token.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { isAlive } from '../../src/embedded/processes.ts';
+import { isAlive } from '../../src/storage/embedded/processes.ts';
 import { scale } from '../scale.ts';
 import { connect, kill, query, until, useEmbeddedFolder } from '../support/embedded-folder.ts';
 import { limitMs } from '../support/time-limits.ts';

@@ -2,8 +2,8 @@
 import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
-import { findPostmaster } from '../../src/embedded/postmaster.ts';
-import { isAlive } from '../../src/embedded/processes.ts';
+import { findPostmaster } from '../../src/storage/embedded/postmaster.ts';
+import { isAlive } from '../../src/storage/embedded/processes.ts';
 import { connect, query, useEmbeddedFolder } from '../support/embedded-folder.ts';
 import { limitMs } from '../support/time-limits.ts';
 

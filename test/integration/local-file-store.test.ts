@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
-import { newFileName } from '../../src/files/new-file-name.ts';
-import { StoreAway } from '../../src/files/file-store.ts';
-import { LocalFileStore, UploadTooLarge } from '../../src/files/local-file-store.ts';
-import { openFileStore } from '../../src/files/open-file-store.ts';
-import { verifyUploadUrl } from '../../src/security/upload-signature.ts';
+import { newFileName } from '../../src/storage/files/new-file-name.ts';
+import { StoreAway } from '../../src/storage/files/file-store.ts';
+import { LocalFileStore, UploadTooLarge } from '../../src/storage/files/local-file-store.ts';
+import { openFileStore } from '../../src/storage/files/open-file-store.ts';
+import { verifyUploadUrl } from '../../src/storage/security/upload-signature.ts';
 import { describeFileStore, listAll, newUpload, readWhole } from '../support/file-store.ts';
 import { keysOf } from '../support/secret-keys.ts';
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { createReadingRole } from '../../src/query/reading-role.ts';
+import { createReadingRole } from '../../src/api/query/reading-role.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';

@@ -2,10 +2,10 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readConfig, type Config } from '../../src/app/config.ts';
-import { newFileName } from '../../src/files/new-file-name.ts';
-import { StoreAway, type ExpectedUpload } from '../../src/files/file-store.ts';
-import { openFileStore } from '../../src/files/open-file-store.ts';
-import type { S3FileStore } from '../../src/files/s3-file-store.ts';
+import { newFileName } from '../../src/storage/files/new-file-name.ts';
+import { StoreAway, type ExpectedUpload } from '../../src/storage/files/file-store.ts';
+import { openFileStore } from '../../src/storage/files/open-file-store.ts';
+import type { S3FileStore } from '../../src/storage/files/s3-file-store.ts';
 import { describeFileStore, listAll, newUpload, readWhole } from '../support/file-store.ts';
 import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { keysOf } from '../support/secret-keys.ts';

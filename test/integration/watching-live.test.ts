@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/storage/embedded/embedded-postgres.ts';
 import { plantFault } from '../faults/quarantined-team.ts';
 import { Client } from '../support/client.ts';
 import { startPrometheus, type ActiveAlert, type Prometheus } from '../support/prometheus.ts';

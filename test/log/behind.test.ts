@@ -4,16 +4,16 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { openQueries } from '../../projections/engine/model.ts';
-import { Projector } from '../../projections/engine/projector.ts';
-import { PartitionWriter } from '../../projections/engine/postgres/partition-writer.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
+import { openQueries } from '../../src/log/model.ts';
+import { Projector } from '../../src/log/projector.ts';
+import { PartitionWriter } from '../../src/log/postgres/partition-writer.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { readProgressOf } from '../../src/log/progress/progress.store.ts';
+import { createReadModel } from '../../src/log/read-model.ts';
 import { models, readTablesSql } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { LogClock } from '../../src/log/log-clock.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
@@ -23,7 +23,7 @@ import { resumeLog } from '../../src/log/resume.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database, url, closers } = useReadModel(partitionCount, 'file');
-let log: PostgresEngine;
+let log: PostgresLog;
 
 /** A team of each partition. */
 const teamIds = allPartitions(partitionCount).map((partition) => {
@@ -33,8 +33,8 @@ const teamIds = allPartitions(partitionCount).map((partition) => {
   }
 });
 
-async function openLog(through: Database): Promise<PostgresEngine> {
-  const opened = await PostgresEngine.open({
+async function openLog(through: Database): Promise<PostgresLog> {
+  const opened = await PostgresLog.open({
     database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }),
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);
@@ -43,14 +43,14 @@ async function openLog(through: Database): Promise<PostgresEngine> {
 }
 
 /** A log with another read model, as a process of another version has it. */
-async function openOther(schema: string): Promise<{ readonly log: PostgresEngine; readonly database: Database }> {
+async function openOther(schema: string): Promise<{ readonly log: PostgresLog; readonly database: Database }> {
   const opened = await Database.open({ url: url(), schema });
   closers.push(() => opened.close());
   await createReadModel(readTablesSql, opened, partitionCount);
   return { log: await openLog(opened), database: opened };
 }
 
-function append(to: PostgresEngine, teamId: string, data: Parameters<typeof encodeEvent>[1]): Promise<Outcome> {
+function append(to: PostgresLog, teamId: string, data: Parameters<typeof encodeEvent>[1]): Promise<Outcome> {
   return to.append(partitionOf(teamId, partitionCount), encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));
 }
 

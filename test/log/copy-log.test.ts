@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { openCopyTarget } from '../../src/app/open-log.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
 import { copyPartition, proveCopied, type CopyPlace } from '../../src/log/copy-log.ts';
 import type { CopyTarget, LogReader, LogRecord, RecordLog } from '../../src/log/event-log.ts';
 import { hashOf, WrongLog } from '../../src/log/identity.ts';

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { fillSegment } from '../../projections/segments/fill-segment.ts';
-import { inPipelinedTransaction } from '../../src/database/transaction.ts';
+import { inPipelinedTransaction } from '../../src/storage/database/transaction.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database } = useReadModel(3, 'file');

@@ -1,9 +1,9 @@
 /** What the owner of a partition learns when it loses it: whether another process owns it, or has only fenced it off to prove the log. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { fenceOff, isFenced, readProgressOf, takeOver } from '../../projections/engine/progress/progress.store.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { PartitionProjection } from '../../src/log/kafka/partition-projection.ts';
+import { fenceOff, isFenced, readProgressOf, takeOver } from '../../src/log/progress/progress.store.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
 import { encodeGenesis } from '../../src/log/identity.ts';
 import { useReadModel } from '../support/read-model.ts';

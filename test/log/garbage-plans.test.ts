@@ -1,9 +1,9 @@
 /** An index finds each kind of garbage, however large the tables are. */
 import { beforeAll, expect, test } from '@jest/globals';
 import type pg from 'pg';
-import { garbageOf } from '../../projections/engine/garbage.ts';
+import { garbageOf } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/storage/database/database.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database } = useReadModel(3, 'file');

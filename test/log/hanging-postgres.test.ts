@@ -1,10 +1,10 @@
 /** Statements on the pool while Postgres, or the network to it, hangs: nothing answers, and no connection breaks. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { isDatabaseAway } from '../../src/database/database-away.ts';
-import { Database } from '../../src/database/database.ts';
-import { asLongWork } from '../../src/database/long-work.ts';
-import { isStatementTimeout } from '../../src/database/statement-timeout.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
+import { isDatabaseAway } from '../../src/storage/database/database-away.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { asLongWork } from '../../src/storage/database/long-work.ts';
+import { isStatementTimeout } from '../../src/storage/database/statement-timeout.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { HangingProxy } from '../support/hanging-proxy.ts';
 import { createDatabase } from '../support/postgres.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { createLogBytesNotes, logBytesNotes, noteLogBytes } from '../../src/usage/log-bytes-notes.ts';
+import { createLogBytesNotes, logBytesNotes, noteLogBytes } from '../../src/api/usage/log-bytes-notes.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 const teamId = '01a1ff11-7ce6-7178-9b08-264f4408192e';

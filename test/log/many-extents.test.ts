@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../../src/app/service.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { DrivenTeam, logOf } from '../replay/driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from '../replay/generated-log.ts';

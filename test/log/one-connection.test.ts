@@ -1,7 +1,7 @@
 /** A task that holds a connection of a pool gets no second one, in any of the pools. */
 import { expect, test } from '@jest/globals';
-import { SecondConnection, withConnection } from '../../src/database/one-connection.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
+import { SecondConnection, withConnection } from '../../src/storage/database/one-connection.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database } = useReadModel(1, 'file');

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { newToken, storeOperatorToken } from '../../src/administration/tokens.ts';
-import { listOperatorTokens } from '../../src/security/operator-tokens.ts';
-import { createTokenNotes, operatorTokens } from '../../src/security/token-notes.ts';
+import { listOperatorTokens } from '../../src/storage/security/operator-tokens.ts';
+import { createTokenNotes, operatorTokens } from '../../src/storage/security/token-notes.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 test('those of a version that did not note their last characters stay, and new ones have them', async () => {

@@ -1,10 +1,10 @@
 /** What a job finds of its try: the outcome of its command, unless a later try of another week has replaced that. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { OutcomeQueries, type TryOutcome } from '../../projections/engine/outcomes/outcomes.queries.ts';
-import { storeOutcomes } from '../../projections/engine/outcomes/outcomes.store.ts';
-import { outcomeLife } from '../../projections/engine/outcomes/recorded-outcome.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import { OutcomeQueries, type TryOutcome } from '../../src/log/outcomes/outcomes.queries.ts';
+import { storeOutcomes } from '../../src/log/outcomes/outcomes.store.ts';
+import { outcomeLife } from '../../src/log/outcomes/recorded-outcome.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import { useReadModel } from '../support/read-model.ts';
 
 const { database } = useReadModel(1, 'file');

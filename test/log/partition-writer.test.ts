@@ -4,14 +4,14 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
 import { AppendUnknown, type EventLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
 import { interceptWriters } from '../support/intercepted-writers.ts';
 import { useReadModel } from '../support/read-model.ts';
 
@@ -22,7 +22,7 @@ let log: EventLog;
 let locks = 0;
 
 function openLog(through: Database): Promise<EventLog> {
-  return PostgresEngine.open({
+  return PostgresLog.open({
     database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), observer: noLogObserver,
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { rowLimits } from '../../commands/limits.ts';
-import type { EventOf } from '../../src/events/event.ts';
-import type { RowSource } from '../../src/events/row-source.ts';
+import type { EventOf } from '../../src/language/events/event.ts';
+import type { RowSource } from '../../src/language/events/row-source.ts';
 import { DrivenLog, DrivenTeam } from '../replay/driven-team.ts';
 import { interceptWriters } from '../support/intercepted-writers.ts';
 import { useReadModel } from '../support/read-model.ts';

@@ -1,8 +1,8 @@
 /** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { Database } from '../../src/database/database.ts';
-import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/security/secret-keys.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/storage/security/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 

@@ -5,16 +5,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { PartitionProjection } from '../../projections/engine/kafka/partition-projection.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { projectBatch } from '../../projections/engine/project-records.ts';
-import { readProgressOf } from '../../projections/engine/progress/progress.store.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { PartitionProjection } from '../../src/log/kafka/partition-projection.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { projectBatch } from '../../src/log/project-records.ts';
+import { readProgressOf } from '../../src/log/progress/progress.store.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
-import type { EncodedEvent } from '../../src/events/event.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import type { EncodedEvent } from '../../src/language/events/event.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
+import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { DrivenTeam, type DecidingLog } from '../replay/driven-team.ts';
 import { openOperator } from '../support/open-operator.ts';
@@ -40,7 +40,7 @@ async function takeSequenceBack(): Promise<void> {
 
 /** Appends events one after the other to a log in Postgres, as a process does that was just started. */
 async function appending(): Promise<DecidingLog> {
-  const engine = await PostgresEngine.open({
+  const engine = await PostgresLog.open({
     database: database(), projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
   }, new AbortController().signal);
   closers.push(() => engine.close());

@@ -4,14 +4,14 @@ import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { setPlan } from '../../commands/plans.ts';
 import { createTeam } from '../../commands/teams.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { Projector } from '../../projections/engine/projector.ts';
-import { beginQuarantine } from '../../projections/engine/quarantine/quarantine.store.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { Projector } from '../../src/log/projector.ts';
+import { beginQuarantine } from '../../src/log/quarantine/quarantine.store.ts';
 import { models } from '../../projections/models.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
@@ -62,7 +62,7 @@ async function appendAndLose({ commits }: { readonly commits: boolean }): Promis
     }
     return send();
   });
-  const log = await PostgresEngine.open({
+  const log = await PostgresLog.open({
     database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), observer: noLogObserver,
     queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 60_000,
   }, new AbortController().signal);

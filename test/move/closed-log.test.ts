@@ -2,21 +2,21 @@
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
-import { closeToKafka } from '../../projections/engine/progress/closed.store.ts';
-import { noteContradicted, takeOver } from '../../projections/engine/progress/progress.store.ts';
+import { closeToKafka } from '../../src/log/progress/closed.store.ts';
+import { noteContradicted, takeOver } from '../../src/log/progress/progress.store.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import { moveLog, type Moved, type MoveOptions } from '../../src/administration/move-log.ts';
 import { readConfig, type Config } from '../../src/app/config.ts';
 import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
 import { openCopyTarget, openOrCreateRecords } from '../../src/app/open-log.ts';
-import { ReadModelUse } from '../../src/app/read-model-use.ts';
-import { advisoryLocks } from '../../src/database/advisory-locks.ts';
-import { isAnotherReadModelUsed } from '../../src/database/held-locks.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
+import { ReadModelUse } from '../../src/log/read-model-use.ts';
+import { advisoryLocks } from '../../src/storage/database/advisory-locks.ts';
+import { isAnotherReadModelUsed } from '../../src/storage/database/held-locks.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
 import { closePostgresLog, LogMoved, prepareMoves, readMoves, rememberMoves, type LogKind } from '../../src/log/postgres/log-place.ts';
-import { replay } from '../../src/replay/replay.ts';
+import { replay } from '../../src/operations/replay/replay.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { useReadModel } from '../support/read-model.ts';
 

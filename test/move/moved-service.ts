@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/storage/embedded/embedded-postgres.ts';
 import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { createTopic } from '../support/kafka/topics.ts';
 import { killChild } from '../support/kill-child.ts';

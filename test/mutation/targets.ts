@@ -22,10 +22,10 @@ const writes = ['add-rows', 'create-table', 'delete-row', 'idempotency', 'model'
 export const targets: readonly Target[] = [
   target('decisions', ['projections/*/decide-*.ts', 'projections/*/*.state.ts'], { isSimulated: true, api: [...writes, 'deleted-table', 'stash-limits', 'uploads'] }),
   target('batches', [
-    'projections/engine/{batch*,partition-batches,project-records,projector,speculative-batch}.ts', 'src/log/{batch-pipeline,fair-queue}.ts',
+    'src/log/{batch*,partition-batches,project-records,projector,speculative-batch}.ts', 'src/log/{batch-pipeline,fair-queue}.ts',
   ], { isSimulated: true, api: writes }),
-  target('outcomes', ['projections/engine/outcomes/*.ts', 'src/http/submit/*.ts', 'src/events/outcome.ts'], {
+  target('outcomes', ['src/log/outcomes/*.ts', 'src/api/http/submit/*.ts', 'src/language/events/outcome.ts'], {
     isSimulated: true, api: ['asynchronous', 'errors', 'idempotency', 'job-list', 'jobs', 'versions'],
   }),
-  target('queries', ['src/query/sql/*.ts', 'src/query/engine/compile.ts'], { isSimulated: false, api: ['queries', 'random-queries', 'sql', 'sql-attempts'] }),
+  target('queries', ['src/api/query/sql/*.ts', 'src/api/query/engine/compile.ts'], { isSimulated: false, api: ['queries', 'random-queries', 'sql', 'sql-attempts'] }),
 ];

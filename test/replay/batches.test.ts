@@ -1,11 +1,11 @@
 /** Replay gives the same read model however the log is cut into batches, and the generated logs cover every case. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { columnName } from '../../src/database/rows-statement.ts';
-import { decodeEvent } from '../../src/events/event-codec.ts';
-import type { EventType } from '../../src/events/event.ts';
-import { quotas } from '../../src/events/quota.ts';
-import type { RefusalType } from '../../src/values/refusal.ts';
-import { verify } from '../../src/replay/verify.ts';
+import { columnName } from '../../src/storage/database/rows-statement.ts';
+import { decodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventType } from '../../src/language/events/event.ts';
+import { quotas } from '../../src/language/events/quota.ts';
+import type { RefusalType } from '../../src/language/values/refusal.ts';
+import { verify } from '../../src/operations/replay/verify.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;

@@ -1,11 +1,11 @@
 /** Which files rows name: at each place in the log this depends only on what comes before it. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { selectClaims } from '../../projections/uploads/file-references.store.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { DrivenTeam, naming, type DrivenUpload } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';
 

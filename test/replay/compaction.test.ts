@@ -1,14 +1,14 @@
 /** Compaction and garbage collection change nothing visible, and leave nothing unreachable behind. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { compactOnce, smallExtentBytes } from '../../projections/tables/compaction.ts';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
 import { findRows } from '../../projections/tables/extents.store.ts';
 import { eraseInterval } from '../../projections/tables/table.entity.ts';
-import { openQueries } from '../../projections/engine/model.ts';
+import { openQueries } from '../../src/log/model.ts';
 import type { PageQueries } from '../../projections/tables/pages.queries.ts';
-import type { Database } from '../../src/database/database.ts';
-import { verify } from '../../src/replay/verify.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { verify } from '../../src/operations/replay/verify.ts';
 import { scale } from '../scale.ts';
 import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 

@@ -1,11 +1,11 @@
 /** Digests: equal for a read model and its rebuild, however it was compacted; made anew only of what has changed. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { sumBlocks, type BlockedSection } from '../../projections/engine/compare/digest-blocks.ts';
-import { DigestCache } from '../../projections/engine/compare/digest-cache.ts';
-import { digestReadModel, type ReadModelDigest } from '../../projections/engine/compare/digest.ts';
-import { Snapshot } from '../../projections/engine/compare/snapshot.ts';
-import { engineSections } from '../../projections/engine/engine.sections.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
+import { sumBlocks, type BlockedSection } from '../../src/log/compare/digest-blocks.ts';
+import { DigestCache } from '../../src/log/compare/digest-cache.ts';
+import { digestReadModel, type ReadModelDigest } from '../../src/log/compare/digest.ts';
+import { Snapshot } from '../../src/log/compare/snapshot.ts';
+import { engineSections } from '../../src/log/log.sections.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';

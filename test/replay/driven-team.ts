@@ -1,21 +1,21 @@
 /** A team whose events a test projects batch by batch, from a log that exists only in the test. */
 import { randomUUID } from 'node:crypto';
 import { rowLimits } from '../../commands/limits.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
 import { findClaims } from '../../projections/uploads/file-references.store.ts';
 import type { Service } from '../../src/app/service.ts';
-import type { Database } from '../../src/database/database.ts';
-import { encodeEvent, packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EncodedEvent, EventData } from '../../src/events/event.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { RowSource } from '../../src/events/row-source.ts';
-import type { Outcome, RowRange } from '../../src/events/outcome.ts';
-import { filePath } from '../../src/files/file-name.ts';
-import { newFileName } from '../../src/files/new-file-name.ts';
-import { readPatchRow } from '../../src/formats/read-patch-row.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent, packBody, type PackedBody } from '../../src/language/events/event-codec.ts';
+import type { EncodedEvent, EventData } from '../../src/language/events/event.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { RowSource } from '../../src/language/events/row-source.ts';
+import type { Outcome, RowRange } from '../../src/language/events/outcome.ts';
+import { filePath } from '../../src/storage/files/file-name.ts';
+import { newFileName } from '../../src/storage/files/new-file-name.ts';
+import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
-import { projectBatch } from '../../projections/engine/project-records.ts';
+import { projectBatch } from '../../src/log/project-records.ts';
 import { packRows } from './row-samples.ts';
 
 const limits = rowLimits(1_000_000);

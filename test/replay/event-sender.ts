@@ -2,9 +2,9 @@
  * Sends the events of a team: many concurrently, with late and repeated ones. Call `settle` now and then, because later events refer to
  * what earlier ones created.
  */
-import { encodeEvent, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EncodedEvent, EventData } from '../../src/events/event.ts';
-import type { Outcome } from '../../src/events/outcome.ts';
+import { encodeEvent, type PackedBody } from '../../src/language/events/event-codec.ts';
+import type { EncodedEvent, EventData } from '../../src/language/events/event.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import { NotAppended, type EventLog } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
 import type { Random } from '../support/random.ts';

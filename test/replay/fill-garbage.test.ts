@@ -1,11 +1,11 @@
 /** While a read model is filled, garbage is removed by the clock much sooner than while it serves: a fill reads what took years within an hour. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { Database } from '../../src/database/database.ts';
-import type { EncodedEvent } from '../../src/events/event.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import type { EncodedEvent } from '../../src/language/events/event.ts';
 import type { LogReader, LogRecord } from '../../src/log/event-log.ts';
 import { encodeGenesis } from '../../src/log/identity.ts';
-import { Rebuild } from '../../src/replay/rebuild.ts';
+import { Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { DrivenTeam, type DecidingLog } from './driven-team.ts';
 

@@ -1,9 +1,9 @@
 /** A database with a log generated from a seed, and the read model projected from it. */
 import { pino } from 'pino';
-import { createReadModel } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../src/log/read-model.ts';
 import { readModelSchema, readTablesSql } from '../../projections/models.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/storage/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';

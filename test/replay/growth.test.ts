@@ -1,9 +1,9 @@
 /** Whatever is written day after day, the tables of the read model do not grow with the days. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { scale } from '../scale.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';

@@ -1,6 +1,6 @@
 /** The tables and rows that later events of a team can name; now and then it gives one that does not exist. */
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { Outcome, RowRange } from '../../src/events/outcome.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { Outcome, RowRange } from '../../src/language/events/outcome.ts';
 import type { Random } from '../support/random.ts';
 
 interface KnownTable {

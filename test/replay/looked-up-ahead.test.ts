@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { RememberedTables } from '../../projections/tables/remembered-tables.ts';
 import type { Service } from '../../src/app/service.ts';
-import { verify } from '../../src/replay/verify.ts';
+import { verify } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { Random } from '../support/random.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { rowLimits } from '../../commands/limits.ts';
-import type { EncodedEvent } from '../../src/events/event.ts';
+import type { EncodedEvent } from '../../src/language/events/event.ts';
 import { useReadModel } from '../support/read-model.ts';
 import { DrivenLog, DrivenTeam } from './driven-team.ts';
 import { packRows } from './row-samples.ts';

@@ -1,12 +1,12 @@
 /** A replay decides what came too late as the first projection did, although brokers' clocks stepped back and it reads the log in pieces. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Database } from '../../src/database/database.ts';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
+import { Database } from '../../src/storage/database/database.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
 import type { LogReader, LogRecord } from '../../src/log/event-log.ts';
 import { encodeGenesis } from '../../src/log/identity.ts';
-import { Rebuild } from '../../src/replay/rebuild.ts';
+import { Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 let created: Awaited<ReturnType<typeof createDatabase>>;

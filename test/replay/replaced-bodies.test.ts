@@ -1,11 +1,11 @@
 /** Bodies that were patched or deleted leave the read model, and nothing else does. */
 import { expect, test } from '@jest/globals';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
-import { openQueries } from '../../projections/engine/model.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
+import { openQueries } from '../../src/log/model.ts';
 import { models } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { eraseInterval } from '../../projections/tables/table.entity.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { DrivenTeam } from './driven-team.ts';
 import { useDrivenLog } from './use-driven-log.ts';
 

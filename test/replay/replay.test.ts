@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
-import { decodeEvent } from '../../src/events/event-codec.ts';
+import { decodeEvent } from '../../src/language/events/event-codec.ts';
 import { scale } from '../scale.ts';
 import { runTablog } from '../support/tablog.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';

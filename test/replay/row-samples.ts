@@ -1,14 +1,14 @@
 /** Rows as clients send them: some that fit the tables of these tests, and some for each way not to fit. */
 import Papa from 'papaparse';
-import { packBody, type PackedBody } from '../../src/events/event-codec.ts';
-import type { EventRows } from '../../src/events/row-source.ts';
-import { joinRowBodies } from '../../src/events/row-bodies.ts';
-import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
-import { filePath } from '../../src/files/file-name.ts';
-import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
-import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import type { GivenColumn } from '../../src/values/table-schema.ts';
+import { packBody, type PackedBody } from '../../src/language/events/event-codec.ts';
+import type { EventRows } from '../../src/language/events/row-source.ts';
+import { joinRowBodies } from '../../src/language/events/row-bodies.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { filePath } from '../../src/storage/files/file-name.ts';
+import { DelimitedRowReader } from '../../src/language/formats/delimited-row-reader.ts';
+import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
+import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
+import type { GivenColumn } from '../../src/language/values/table-schema.ts';
 import type { Random } from '../support/random.ts';
 
 /** The columns of tables that are created with a schema. */

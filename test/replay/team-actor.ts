@@ -4,7 +4,7 @@
  */
 import { rowLimits } from '../../commands/limits.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
-import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
+import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
 import { EventSender } from './event-sender.ts';
 import type { Generator, Step, TeamMaterial } from './generators/generator.ts';
 import { generators } from './generators/generators.ts';

@@ -2,13 +2,13 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readTablesSql } from '../../projections/models.ts';
-import { createReadModel } from '../../projections/engine/read-model.ts';
-import { Database } from '../../src/database/database.ts';
+import { createReadModel } from '../../src/log/read-model.ts';
+import { Database } from '../../src/storage/database/database.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog, openRecordLog } from '../../src/app/open-log.ts';
 import { noLogObserver } from '../../src/log/log-observer.ts';
 import { partitionCount } from '../../src/log/partition.ts';
-import { verify as verifyReadModel } from '../../src/replay/verify.ts';
+import { verify as verifyReadModel } from '../../src/operations/replay/verify.ts';
 import { survive } from '../faults/survive.ts';
 import { verify } from '../faults/verify.ts';
 import { useOwnApi } from '../support/api.ts';

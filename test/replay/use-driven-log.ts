@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { createReadModel } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../src/log/read-model.ts';
 import { readTablesSql } from '../../projections/models.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { DrivenLog } from './driven-team.ts';

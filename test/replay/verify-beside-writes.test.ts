@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { verify } from '../../src/replay/verify.ts';
+import { verify } from '../../src/operations/replay/verify.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Service } from '../../src/app/service.ts';
 import { openOperator } from '../support/open-operator.ts';

@@ -1,13 +1,13 @@
 /** `verify --by-digest`: goes on with the rebuilt read model that it kept, and finds differences in what has changed since. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/storage/database/database.ts';
 import type { Service } from '../../src/app/service.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import { endsOf, Rebuild } from '../../src/replay/rebuild.ts';
-import { verify, type Verification } from '../../src/replay/verify.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
+import { verify, type Verification } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { runTablog } from '../support/tablog.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';

@@ -1,6 +1,6 @@
 /** Rows that are written ahead of their event, on a connection of their own. */
 import { expect, test } from '@jest/globals';
-import { Projector } from '../../projections/engine/projector.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models } from '../../projections/models.ts';
 import { useReadModel } from '../support/read-model.ts';
 import { DrivenLog, DrivenTeam } from './driven-team.ts';

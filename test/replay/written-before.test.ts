@@ -1,6 +1,6 @@
 /** Every fixture of an earlier version (test/fixtures/) reads as it did then, both opened as it is and rebuilt from its log. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { EventType } from '../../src/events/event.ts';
+import type { EventType } from '../../src/language/events/event.ts';
 import { opensEmbedded, readDump, restore, versions, type Kind, type Restored } from '../fixtures/fixture.ts';
 import { createLog, deploymentKind } from '../support/deployment-kind.ts';
 import { createDatabase } from '../support/postgres.ts';

@@ -1,16 +1,16 @@
 /** Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the checker. */
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
-import { encodeEvent } from '../../src/events/event-codec.ts';
-import type { EventData } from '../../src/events/event.ts';
-import { formatRowId, type RowAddress } from '../../src/events/row-id.ts';
-import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import { HttpError } from '../../src/http/answers/http-error.ts';
+import { encodeEvent } from '../../src/language/events/event-codec.ts';
+import type { EventData } from '../../src/language/events/event.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
+import { HttpError } from '../../src/api/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../src/log/event-log.ts';
 import { partitionOf } from '../../src/log/partition.ts';
-import { isDatabaseAway } from '../../src/database/database-away.ts';
-import { lostMessage } from '../../src/http/submit/jobs.ts';
-import type { Applied } from '../../src/http/submit/submitter.ts';
+import { isDatabaseAway } from '../../src/storage/database/database-away.ts';
+import { lostMessage } from '../../src/api/http/submit/jobs.ts';
+import type { Applied } from '../../src/api/http/submit/submitter.ts';
 import type { Operation, WriteOutcome } from '../support/history.ts';
 import { Recorder } from '../faults/recorded-table.ts';
 import type { Random } from '../support/random.ts';

@@ -195,7 +195,7 @@ export function simulateTime(): void {
   };
   const simulated = {
     setTimeout: (run: () => void, ms = 0, ...args: unknown[]) => set(ms, run, args),
-    // Of no process: code that all processes share here waits for its turn (src/time-slices.ts), also behind one that has been killed since.
+    // Of no process: code that all processes share here waits for its turn (src/language/time-slices.ts), also behind one that has been killed since.
     setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) => clock.schedule(0, () => run(...args), null),
     setInterval: (run: () => void, ms: number) => {
       const repeat = (): void => {

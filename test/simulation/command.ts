@@ -1,7 +1,7 @@
 /** A command of an operator that works beside the service for a while, and may be killed, or stand still, meanwhile. */
 import type { Random } from '../support/random.ts';
 import { readModelSchema } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/storage/database/database.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { cutConnectionsOf } from './connections.ts';
 import type { Deployment } from './fault.ts';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import pg from 'pg';
-import { Database, type DatabaseOptions } from '../../src/database/database.ts';
+import { Database, type DatabaseOptions } from '../../src/storage/database/database.ts';
 import { currentProcess, type SimulatedProcess } from './clock.ts';
 import { SimulatedDatabase, type SimulatedPgClient } from './database.ts';
 import type { PostgresServer } from './postgres.ts';

@@ -1,10 +1,10 @@
 /** The connections of a simulated process to the model of Postgres, with the methods that the service uses of its own. */
 import type pg from 'pg';
-import type { Database } from '../../src/database/database.ts';
-import { HistoryGuard } from '../../src/database/history.ts';
-import type { PipelinedClient, Statement } from '../../src/database/pipelined-client.ts';
-import { PipelinedPool } from '../../src/database/pipelined-pool.ts';
-import { PipelinedReader } from '../../src/database/pipelined-reader.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { HistoryGuard } from '../../src/storage/database/history.ts';
+import type { PipelinedClient, Statement } from '../../src/storage/database/pipelined-client.ts';
+import { PipelinedPool } from '../../src/storage/database/pipelined-pool.ts';
+import { PipelinedReader } from '../../src/storage/database/pipelined-reader.ts';
 import { clock, type SimulatedProcess } from './clock.ts';
 import { writersMax } from './partitions.ts';
 import { Session, type PostgresServer, type Result } from './postgres.ts';

@@ -1,6 +1,6 @@
 /** One simulated history: the clients of many teams at work, faults, and the judgement of all that the clients were told. */
 import { allPartitions } from '../../src/log/partition.ts';
-import { formatRowId } from '../../src/events/row-id.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
 import type { Extent } from '../../projections/tables/table.ts';
 import type { History } from '../support/history.ts';
 import { Random } from '../support/random.ts';

@@ -1,7 +1,7 @@
 /** What the queries of the models find in the model of Postgres. */
 import { formOf } from '../../projections/tables/stored-body.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { decodeRows } from './stored-rows.ts';
 import type { Row, View } from './view.ts';
 

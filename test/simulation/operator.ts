@@ -2,14 +2,14 @@
 import pRetry from 'p-retry';
 import type pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/storage/database/database.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { describeLogPlace, readLogPlace, type LogKind } from '../../src/log/postgres/log-place.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';
 import { resumeLog as resume } from '../../src/log/resume.ts';
-import { readQuarantines } from '../../projections/engine/quarantine/quarantine.store.ts';
+import { readQuarantines } from '../../src/log/quarantine/quarantine.store.ts';
 import { releaseQuarantine } from '../../src/administration/quarantines.ts';
 import { resumeAfterLoss } from '../../src/administration/partitions.ts';
 import { clock, SimulatedProcess } from './clock.ts';

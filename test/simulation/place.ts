@@ -1,17 +1,17 @@
 /** A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and Postgres. */
 import { pino } from 'pino';
-import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
-import { ReadModelReplaced, rememberReadModel } from '../../projections/engine/read-model.ts';
-import { openQueries } from '../../projections/engine/model.ts';
-import { OutcomeQueries } from '../../projections/engine/outcomes/outcomes.queries.ts';
-import { Projector } from '../../projections/engine/projector.ts';
+import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { ReadModelReplaced, rememberReadModel } from '../../src/log/read-model.ts';
+import { openQueries } from '../../src/log/model.ts';
+import { OutcomeQueries } from '../../src/log/outcomes/outcomes.queries.ts';
+import { Projector } from '../../src/log/projector.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
-import { Jobs } from '../../src/http/submit/jobs.ts';
+import { Jobs } from '../../src/api/http/submit/jobs.ts';
 import { readMoves, rememberMoves } from '../../src/log/postgres/log-place.ts';
 import { LogPlaceWatch } from '../../src/app/log-place-watch.ts';
-import { openShares } from '../../src/http/limits/shares.ts';
-import { Submitter } from '../../src/http/submit/submitter.ts';
+import { openShares } from '../../src/api/http/limits/shares.ts';
+import { Submitter } from '../../src/api/http/submit/submitter.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { keysOf } from '../support/secret-keys.ts';
@@ -233,8 +233,8 @@ export class Place {
     };
     const { signal } = new AbortController();
     const { log, kafka } = this.#world;
-    if (log === 'postgres') return PostgresEngine.open(common, signal);
-    return KafkaEngine.over({
+    if (log === 'postgres') return PostgresLog.open(common, signal);
+    return KafkaLog.over({
       connect: () => KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'),
       membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
     }, { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);

@@ -2,18 +2,18 @@
  * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. Every one must be found, or the simulation
  * would be worth nothing. An offset that is reset silently is found with real processes only (test/faults/kafka/plants.ts): the proof of the last record stops it here.
  */
-import { Batch } from '../../projections/engine/batch.ts';
-import { KafkaEngine } from '../../projections/engine/kafka/kafka-engine.ts';
-import { ProgressNotifier } from '../../projections/engine/kafka/progress-notifications.ts';
-import { PostgresEngine } from '../../projections/engine/postgres/postgres-engine.ts';
+import { Batch } from '../../src/log/batch/batch.ts';
+import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';
+import { ProgressNotifier } from '../../src/log/kafka/progress-notifications.ts';
+import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
 import { readModelSchema } from '../../projections/models.ts';
-import type { Database } from '../../src/database/database.ts';
-import { HistoryGuard } from '../../src/database/history.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { HistoryGuard } from '../../src/storage/database/history.ts';
 import { NotAppended } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
-import { Rebuild } from '../../src/replay/rebuild.ts';
-import { rebuildName } from '../../src/replay/replay-progress.ts';
+import { Rebuild } from '../../src/operations/replay/rebuild.ts';
+import { rebuildName } from '../../src/operations/replay/replay-progress.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { otherReadModel } from './operations.ts';
@@ -30,15 +30,15 @@ const lostCommitsUnnoticed = 'Postgres goes on without its last commits, on the 
 
 /** Changes how a process that has the log in Postgres, and runs, catches up with it. */
 function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) => Promise<void>): void {
-  const { open } = PostgresEngine;
-  const { catchUp } = PostgresEngine.prototype;
-  const databases = new WeakMap<PostgresEngine, Database>();
-  PostgresEngine.open = async (options, signal) => {
-    const engine = await open.call(PostgresEngine, options, signal);
+  const { open } = PostgresLog;
+  const { catchUp } = PostgresLog.prototype;
+  const databases = new WeakMap<PostgresLog, Database>();
+  PostgresLog.open = async (options, signal) => {
+    const engine = await open.call(PostgresLog, options, signal);
     databases.set(engine, options.database);
     return engine;
   };
-  PostgresEngine.prototype.catchUp = async function changed(partition) {
+  PostgresLog.prototype.catchUp = async function changed(partition) {
     const database = databases.get(this);
     await (database === undefined ? catchUp.call(this, partition) : change(database, () => catchUp.call(this, partition)));
   };
@@ -96,7 +96,7 @@ export const plants: Readonly<Record<string, Plant>> = {
   'a deadline is by the own clock': {
     faults: ['the clocks of the brokers are wrong for a while'],
     plant: () => {
-      KafkaEngine.prototype.nextTime = function ownTime() {
+      KafkaLog.prototype.nextTime = function ownTime() {
         return this.now();
       };
     },
@@ -183,7 +183,7 @@ export const plants: Readonly<Record<string, Plant>> = {
   'an append that waits is never answered': {
     faults: ['Postgres is restarted', 'lines to Postgres are cut'],
     plant: () => {
-      for (const { prototype } of [PostgresEngine, KafkaEngine]) {
+      for (const { prototype } of [PostgresLog, KafkaLog]) {
         const { append } = prototype;
         prototype.append = async function answerOnlySuccess(this: never, ...args: Parameters<typeof append>) {
           return await append.apply(this, args).catch(() => new Promise<never>(() => undefined));

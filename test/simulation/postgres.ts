@@ -5,8 +5,8 @@
  * and of the models by their names (statements.ts).
  */
 import { readModelSchema } from '../../projections/models.ts';
-import type { CombinedStatement } from '../../src/database/combine.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { CombinedStatement } from '../../src/storage/database/combine.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { Random } from '../support/random.ts';
 import { clock, wallClock } from './clock.ts';
 import { readModelLock } from './handler.ts';

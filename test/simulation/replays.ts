@@ -1,8 +1,8 @@
 /** Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while replays and processes are killed. */
 import { models, readModelSchema } from '../../projections/models.ts';
-import { replay } from '../../src/replay/replay.ts';
-import { rebuildName } from '../../src/replay/replay-progress.ts';
-import { replacedName } from '../../src/replay/take-over.ts';
+import { replay } from '../../src/operations/replay/replay.ts';
+import { rebuildName } from '../../src/operations/replay/replay-progress.ts';
+import { replacedName } from '../../src/operations/replay/take-over.ts';
 import { clock } from './clock.ts';
 import { untilDone } from './command.ts';
 import { apart, nothingIsLost, together, type Deployment, type Fault } from './fault.ts';

@@ -1,5 +1,5 @@
 /** What each statement does in the model of Postgres: those of the engine and of the log. */
-import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';

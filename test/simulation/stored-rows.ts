@@ -1,9 +1,9 @@
-/** The tables of the read model and of the log, and the statements on them that are generated from entities (src/database/stored-table.ts). */
+/** The tables of the read model and of the log, and the statements on them that are generated from entities (src/storage/database/stored-table.ts). */
 import { BigIntType, type EntitySchema } from '@mikro-orm/core';
-import { OutcomeEntity } from '../../projections/engine/outcomes/outcome.entity.ts';
-import { ProgressEntity } from '../../projections/engine/progress/progress.entity.ts';
+import { OutcomeEntity } from '../../src/log/outcomes/outcome.entity.ts';
+import { ProgressEntity } from '../../src/log/progress/progress.entity.ts';
 import { models } from '../../projections/models.ts';
-import type { Statement } from '../../src/database/pipelined-client.ts';
+import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { partitions } from './partitions.ts';
 import { postgresError, type Row, type Tables, type View } from './view.ts';

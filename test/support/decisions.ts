@@ -2,8 +2,8 @@
  * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in it, which
  * shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
  */
-import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
-import { ModelSet } from '../../projections/engine/model-set.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
+import { ModelSet } from '../../src/log/model-set.ts';
 import { models, type States } from '../../projections/models.ts';
 import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments/body-block.ts';
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
@@ -13,12 +13,12 @@ import { changedForm, formOf } from '../../projections/tables/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
-import type { Event } from '../../src/events/event.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/events/quota.ts';
+import type { Event } from '../../src/language/events/event.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
-import { UndoJournal } from '../../projections/engine/undo-journal.ts';
+import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, gaps: [], time: 1_000_000_000 };

@@ -9,12 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import pg from 'pg';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { findPostmaster } from '../../src/embedded/postmaster.ts';
-import { isAlive } from '../../src/embedded/processes.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/storage/embedded/embedded-postgres.ts';
+import { findPostmaster } from '../../src/storage/embedded/postmaster.ts';
+import { isAlive } from '../../src/storage/embedded/processes.ts';
 import { limitMs } from './time-limits.ts';
 
-const MODULE = new URL('../../src/embedded/embedded-postgres.ts', import.meta.url).href;
+const MODULE = new URL('../../src/storage/embedded/embedded-postgres.ts', import.meta.url).href;
 
 /** Call these within tests. */
 export interface EmbeddedFolder {

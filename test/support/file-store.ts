@@ -2,8 +2,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { newFileName } from '../../src/files/new-file-name.ts';
-import type { ExpectedUpload, FileStore, StoredObject } from '../../src/files/file-store.ts';
+import { newFileName } from '../../src/storage/files/new-file-name.ts';
+import type { ExpectedUpload, FileStore, StoredObject } from '../../src/storage/files/file-store.ts';
 
 /** A store, and how clients send bytes to it. */
 export interface StoreOfTest {

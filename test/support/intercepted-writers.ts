@@ -1,6 +1,6 @@
 /** A database that tests stand before: the statements of its writers pass through them. */
-import type { Database } from '../../src/database/database.ts';
-import type { PipelinedClient, Statement, StatementResult } from '../../src/database/pipelined-client.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import type { PipelinedClient, Statement, StatementResult } from '../../src/storage/database/pipelined-client.ts';
 
 type Answer = Promise<StatementResult>;
 

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type {
   OpenApiDocument, OperationObject, ParameterObject, Reference, ResponseObject,
-} from '../../src/http/openapi/document.ts';
+} from '../../src/api/http/openapi/document.ts';
 import type { Exchange } from './shapes.ts';
 
 /** Headers that clients act on: an answer may have one, or one of Tablog, only if its description names it. */

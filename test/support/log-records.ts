@@ -1,8 +1,8 @@
 /** The records of a team in the log, for tests that say what a request may leave there. */
 import type { Service } from '../../src/app/service.ts';
-import { decodeEvent } from '../../src/events/event-codec.ts';
-import { type Event } from '../../src/events/event.ts';
-import { teamOf } from '../../src/events/event-names.ts';
+import { decodeEvent } from '../../src/language/events/event-codec.ts';
+import { type Event } from '../../src/language/events/event.ts';
+import { teamOf } from '../../src/language/events/event-names.ts';
 import { allPartitions, partitionOf } from '../../src/log/partition.ts';
 
 export interface TeamRecord {

@@ -1,6 +1,6 @@
 /** The query processes of a service, as the system knows them. Linux only. */
 import { readFile } from 'node:fs/promises';
-import type { ProcessKind } from '../../src/query/protocol.ts';
+import type { ProcessKind } from '../../src/api/query/protocol.ts';
 
 /** The ID of the query process that a service has started; null if there is none. */
 export async function findQueryProcess(service: number, kind: ProcessKind): Promise<number | null> {

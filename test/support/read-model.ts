@@ -1,8 +1,8 @@
 /** A read model that tests use directly, in a database of its own. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { createReadModel } from '../../projections/engine/read-model.ts';
+import { createReadModel } from '../../src/log/read-model.ts';
 import { readModelSchema, readTablesSql } from '../../projections/models.ts';
-import { Database } from '../../src/database/database.ts';
+import { Database } from '../../src/storage/database/database.ts';
 import { createDatabase } from './postgres.ts';
 
 /** Call these within tests. */

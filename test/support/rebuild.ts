@@ -1,5 +1,5 @@
 import type { LogReader } from '../../src/log/event-log.ts';
-import { endsOf, Rebuild } from '../../src/replay/rebuild.ts';
+import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
 
 /** Builds a read model from the whole log, in a Postgres schema of its own. */
 export async function rebuild({ url, schema, log }: { readonly url: string; readonly schema: string; readonly log: LogReader }): Promise<void> {

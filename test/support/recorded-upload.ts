@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createUpload as uploadCreated } from '../../commands/create-upload.ts';
-import type { UploadLimits } from '../../src/events/limits.ts';
-import type { ExpectedUpload } from '../../src/files/file-store.ts';
+import type { UploadLimits } from '../../src/language/events/limits.ts';
+import type { ExpectedUpload } from '../../src/storage/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
 import type { Team } from './api.ts';

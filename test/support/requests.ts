@@ -1,17 +1,17 @@
 /** Requests and their rows for decision tests (decisions.ts), as plain values. */
-import type { Event, EventData } from '../../src/events/event.ts';
-import type { EventRows, RowSource } from '../../src/events/row-source.ts';
-import type { RowAddress } from '../../src/events/row-id.ts';
-import type { RowLimits, UploadLimits } from '../../src/events/limits.ts';
-import type { StoredFile } from '../../src/events/upload-events.ts';
-import { joinRowBodies } from '../../src/events/row-bodies.ts';
-import { findRowIdRuns } from '../../src/events/row-id-runs.ts';
-import { DelimitedRowReader } from '../../src/formats/delimited-row-reader.ts';
-import { JsonRowReader } from '../../src/formats/json-row-reader.ts';
-import { readPatchRow } from '../../src/formats/read-patch-row.ts';
-import { emptyProfile } from '../../src/values/build-profile.ts';
-import type { SchemaErrorMode } from '../../src/values/decide-schema.ts';
-import type { Profile } from '../../src/values/profile.ts';
+import type { Event, EventData } from '../../src/language/events/event.ts';
+import type { EventRows, RowSource } from '../../src/language/events/row-source.ts';
+import type { RowAddress } from '../../src/language/events/row-id.ts';
+import type { RowLimits, UploadLimits } from '../../src/language/events/limits.ts';
+import type { StoredFile } from '../../src/language/events/upload-events.ts';
+import { joinRowBodies } from '../../src/language/events/row-bodies.ts';
+import { findRowIdRuns } from '../../src/language/events/row-id-runs.ts';
+import { DelimitedRowReader } from '../../src/language/formats/delimited-row-reader.ts';
+import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
+import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
+import { emptyProfile } from '../../src/language/values/build-profile.ts';
+import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
+import type { Profile } from '../../src/language/values/profile.ts';
 import { columnsFrom } from './schema-text.ts';
 
 interface Arrived {

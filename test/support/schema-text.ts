@@ -1,6 +1,6 @@
 /** Schemas in the notation of decision tests: `a:number b:array<date>`; with the versions of types, `a:10:number<20:string`. */
-import type { ColumnType } from '../../src/values/column-type.ts';
-import { currentType, type GivenColumn, type TableSchema } from '../../src/values/table-schema.ts';
+import type { ColumnType } from '../../src/language/values/column-type.ts';
+import { currentType, type GivenColumn, type TableSchema } from '../../src/language/values/table-schema.ts';
 
 /** The version at which a table was created, and its columns too unless the text gives another. */
 export const createdAt = 10n;

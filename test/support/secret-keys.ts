@@ -1,4 +1,4 @@
-import type { SecretKeys } from '../../src/security/secret-keys.ts';
+import type { SecretKeys } from '../../src/storage/security/secret-keys.ts';
 
 /** Keys with these IDs, the last of them current. Equal IDs have equal secrets. */
 export function keysOf(...ids: readonly number[]): SecretKeys {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import pg from 'pg';
 import { Wait } from 'testcontainers';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/storage/embedded/embedded-postgres.ts';
 import { hasEngine } from './docker-engine.ts';
 import { sleepUntil } from './server.ts';
 

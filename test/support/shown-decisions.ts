@@ -1,11 +1,11 @@
 /** Prints decisions as one line each, for tables of cases. */
-import type { Decision, LogPlace } from '../../projections/engine/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Stash } from '../../projections/stashes/stash.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import type { Team, UsageChange } from '../../projections/teams/team.ts';
 import type { Upload } from '../../projections/uploads/upload.ts';
-import { currentType } from '../../src/values/table-schema.ts';
-import type { SchemaColumn } from '../../src/values/table-schema.ts';
+import { currentType } from '../../src/language/values/table-schema.ts';
+import type { SchemaColumn } from '../../src/language/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**

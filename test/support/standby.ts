@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeFile } from 'node:fs/promises';
 import pg from 'pg';
-import { openCluster, SUPERUSER, type Cluster } from '../../src/embedded/cluster.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { endPostmaster, launchPostmaster } from '../../src/embedded/postmaster.ts';
+import { openCluster, SUPERUSER, type Cluster } from '../../src/storage/embedded/cluster.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/storage/embedded/embedded-postgres.ts';
+import { endPostmaster, launchPostmaster } from '../../src/storage/embedded/postmaster.ts';
 import { CutLine } from '../faults/cut-line.ts';
 import { freePort, sleepUntil } from './server.ts';
 

@@ -1,8 +1,8 @@
 /** Runs the background work on uploads for tests, and shows the state of uploads and of their bytes. */
 import { pino } from 'pino';
-import type { FileStore } from '../../src/files/file-store.ts';
+import type { FileStore } from '../../src/storage/files/file-store.ts';
 import type { Service } from '../../src/app/service.ts';
-import { UploadMaintenance, type UploadMaintenanceOptions } from '../../src/maintenance/upload-maintenance.ts';
+import { UploadMaintenance, type UploadMaintenanceOptions } from '../../src/operations/maintenance/upload-maintenance.ts';
 import type { Api, Team } from './api.ts';
 import { recordUpload } from './recorded-upload.ts';
 import { sleepUntil } from './server.ts';

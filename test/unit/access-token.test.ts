@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../support/property.ts';
 
-import { isAccessToken, newAccessToken } from '../../src/security/access-token.ts';
+import { isAccessToken, newAccessToken } from '../../src/storage/security/access-token.ts';
 
 const token = `tablog_${'A'.repeat(43)}d38add1e`;
 

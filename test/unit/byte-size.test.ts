@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { formatByteSize, parseByteSize } from '../../src/byte-size.ts';
+import { formatByteSize, parseByteSize } from '../../src/language/byte-size.ts';
 
 describe('a size', () => {
   test.each<[text: string, bytes: number]>([

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { EventData } from '../../src/events/event.ts';
-import { exceededShare, isOfShare, tableBytesOf, takesNoRoom, type DiskRoom } from '../../src/usage/disk-share.ts';
-import { emptyProfile } from '../../src/values/build-profile.ts';
+import type { EventData } from '../../src/language/events/event.ts';
+import { exceededShare, isOfShare, tableBytesOf, takesNoRoom, type DiskRoom } from '../../src/api/usage/disk-share.ts';
+import { emptyProfile } from '../../src/language/values/build-profile.ts';
 
 const mebibyte = 2 ** 20;
 const shared = (left: number): DiskRoom[] => [{ hasTables: true, hasFiles: true, left: left * mebibyte }];

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { eachInParallel } from '../../src/each-in-parallel.ts';
+import { eachInParallel } from '../../src/language/each-in-parallel.ts';
 
 /** These items, and how many of them were asked for. */
 function counted(count: number): { items: AsyncIterable<number>; asked: () => number } {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { isDatabaseAway } from '../../src/database/database-away.ts';
-import { HistoryChanged, HistoryGuard, IsStandby, type Connection } from '../../src/database/history.ts';
+import { isDatabaseAway } from '../../src/storage/database/database-away.ts';
+import { HistoryChanged, HistoryGuard, IsStandby, type Connection } from '../../src/storage/database/history.ts';
 
 /** A connection to a Postgres with this history, started then. */
 const connection = (history: string | null, started = 'noon'): Connection => {

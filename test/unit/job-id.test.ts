@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../support/property.ts';
-import type { SecretKeys } from '../../src/security/secret-keys.ts';
-import { formatJobId, parseJobId, requestTagOf, type Job } from '../../src/security/job-id.ts';
+import type { SecretKeys } from '../../src/storage/security/secret-keys.ts';
+import { formatJobId, parseJobId, requestTagOf, type Job } from '../../src/storage/security/job-id.ts';
 import { keysOf } from '../support/secret-keys.ts';
 
 const job: fc.Arbitrary<Job> = fc.record({

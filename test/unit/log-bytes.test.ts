@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { exceededLogBytes } from '../../src/usage/log-bytes.ts';
-import { dayOf } from '../../src/usage/log-bytes-notes.ts';
+import { exceededLogBytes } from '../../src/api/usage/log-bytes.ts';
+import { dayOf } from '../../src/api/usage/log-bytes-notes.ts';
 
 const ofPlan = (max: number) => ({ type: 'payment_required', message: `the team's plan allows ${max} bytes of the log today and 10 are in use` });
 const ofSetting = (max: number) => {

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { removeGarbage } from '../../projections/engine/garbage.ts';
-import type { Models } from '../../projections/engine/model.ts';
-import type { Database } from '../../src/database/database.ts';
-import { MaintenanceMetrics } from '../../src/metrics/maintenance-metrics.ts';
-import { runRound, type Kind, type MaintenanceObserver } from '../../src/maintenance/round.ts';
+import { removeGarbage } from '../../src/log/garbage.ts';
+import type { Models } from '../../src/log/model.ts';
+import type { Database } from '../../src/storage/database/database.ts';
+import { MaintenanceMetrics } from '../../src/operations/metrics/maintenance-metrics.ts';
+import { runRound, type Kind, type MaintenanceObserver } from '../../src/operations/maintenance/round.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 
 /** A kind that finds something so many times in all. */

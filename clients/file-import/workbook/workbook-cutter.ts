@@ -1,6 +1,6 @@
 /** Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and numbers as they are. */
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
-import { defaultRowLimits } from '../../../src/formats/row-limits.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
+import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Source } from '../source.ts';

@@ -1,5 +1,5 @@
 import type { ReactElement } from 'react';
-import { formatByteSize } from '../../../src/byte-size.ts';
+import { formatByteSize } from '../../../src/language/byte-size.ts';
 import { showBytes, showNumber } from '../ui/format.ts';
 import { namesOfQuotas } from './names.ts';
 

@@ -1,7 +1,7 @@
 /** Cells as text: what is shown, copied and typed. */
-import type { ColumnType } from '../../../src/values/column-type.ts';
-import { fitToken } from '../../../src/values/fit-value.ts';
-import { elementsOf } from '../../../src/values/json-text.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
+import { fitToken } from '../../../src/language/values/fit-value.ts';
+import { elementsOf } from '../../../src/language/values/json-text.ts';
 import { formOfType } from '../tables/type-forms.ts';
 import { numberOfText, shorten } from '../ui/number-of-text.ts';
 

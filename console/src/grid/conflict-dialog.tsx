@@ -1,8 +1,8 @@
 import type { ReactElement } from 'react';
 import type { AnyRow, Versioned } from '../../../clients/typescript/src/index.ts';
-import { classify } from '../../../src/values/json-value.ts';
-import { allTypes, type ColumnType } from '../../../src/values/column-type.ts';
-import { boundOfKnown } from '../../../src/values/lattice.ts';
+import { classify } from '../../../src/language/values/json-value.ts';
+import { allTypes, type ColumnType } from '../../../src/language/values/column-type.ts';
+import { boundOfKnown } from '../../../src/language/values/lattice.ts';
 import { nameOfType, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { textOfCell } from './cell-text.ts';

@@ -1,6 +1,6 @@
 /** Writes a row only if nobody else has changed it since the person read it. */
 import type { AnyRow, Table, Version } from '../../../clients/typescript/src/index.ts';
-import { eachInParallel } from '../../../src/each-in-parallel.ts';
+import { eachInParallel } from '../../../src/language/each-in-parallel.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 import { isSameCell } from './cell-text.ts';
 import type { GridRow } from './rows-reader.ts';

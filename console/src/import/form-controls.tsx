@@ -1,5 +1,5 @@
 import { useId, useState, type ChangeEvent, type ReactElement, type ReactNode } from 'react';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { Delimiter } from '../../../src/language/formats/delimited-records.ts';
 import { countFurther, dateFormatTitles, type FormDraft } from './form-draft.ts';
 import { delimiterTitles } from './reading-choices.ts';
 

@@ -1,7 +1,8 @@
 /** What a person says of the form of a file, as the controls hold it. */
-import { dateFormats, skipLinesMax, type DateFormat, type DelimitedForm } from '../../../src/formats/delimited-form.ts';
-import { conflictIn, isMark } from '../../../src/formats/dialect.ts';
-import type { ColumnType } from '../../../src/values/column-type.ts';
+import { skipLinesMax, type DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
+import { dateFormats, type DateFormat } from '../../../src/language/values/date-format.ts';
+import { conflictIn, isMark } from '../../../src/language/formats/dialect.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 
 /** Texts are as somebody types them; the empty text stands for what a plain file has. */

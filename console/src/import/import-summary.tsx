@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
+import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';

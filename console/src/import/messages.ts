@@ -4,8 +4,8 @@ import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportResult } from '../../../clients/file-import/import-file.ts';
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import type { ExpectedColumn, WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 
 /** How a file is read. */
 export interface Reading {

@@ -1,7 +1,7 @@
 import type { ReactElement } from 'react';
 import type { Preview, PreviewedColumn } from '../../../clients/file-import/preview.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
-import type { ColumnType } from '../../../src/values/column-type.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { columnTypes, nameOfType, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { showNumber } from '../ui/format.ts';
 import type { Targets } from './column-targets.ts';

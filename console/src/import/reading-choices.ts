@@ -1,6 +1,6 @@
 /** How a file can be read, as somebody chooses it. */
 import { formatOfName, type Format } from '../../../clients/file-import/file-format.ts';
-import type { Delimiter } from '../../../src/formats/delimited-records.ts';
+import type { Delimiter } from '../../../src/language/formats/delimited-records.ts';
 
 export const formatTitles: readonly (readonly [value: Format, title: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON (JSON lines)'], ['xlsx', 'Excel workbook (.xlsx)']];
 

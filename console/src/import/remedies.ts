@@ -1,7 +1,7 @@
 /** What a person can say of a file so that a column is no text any more. */
-import { dateFormats } from '../../../src/formats/delimited-form.ts';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
-import { momentOfText, numberOfText } from '../../../src/values/spelled-cells.ts';
+import { dateFormats } from '../../../src/language/values/date-format.ts';
+import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
+import { momentOfText, numberOfText } from '../../../src/language/values/spelled-cells.ts';
 
 export interface Remedy {
   /** `Read 1.234,50 as 1234.50, and NA as empty`. */

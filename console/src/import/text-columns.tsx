@@ -1,5 +1,5 @@
 import { Fragment, type ReactElement } from 'react';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
+import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import { showCount, showNumber } from '../ui/format.ts';
 import { remediesOf, type Remedy } from './remedies.ts';
 

@@ -1,12 +1,12 @@
 /** Compares all extents of two read models, and all rows that readers can reach, in order. */
-import { formatRowId } from '../../../src/events/row-id.ts';
-import { parseRow } from '../../../src/values/row-text.ts';
-import { compareCells } from '../../engine/compare/compare-cells.ts';
-import type { Differences } from '../../engine/compare/differences.ts';
+import { formatRowId } from '../../../src/language/events/row-id.ts';
+import { parseRow } from '../../../src/language/values/row-text.ts';
+import { compareCells } from '../../../src/log/compare/compare-cells.ts';
+import type { Differences } from '../../../src/log/compare/differences.ts';
 import { extentLabels, selectExtents, type ComparedExtent } from './extents.ts';
-import { queryAfter, type Comparison, type Position } from '../../engine/compare/comparison.ts';
-import { merge, positionOf } from '../../engine/compare/merge.ts';
-import type { Snapshot } from '../../engine/compare/snapshot.ts';
+import { queryAfter, type Comparison, type Position } from '../../../src/log/compare/comparison.ts';
+import { merge, positionOf } from '../../../src/log/compare/merge.ts';
+import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 

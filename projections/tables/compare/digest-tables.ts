@@ -1,9 +1,9 @@
 /** Digests the contents of tables: their extents, and the rows that readers can reach, as these are presented. */
 import { createHash, type Hash } from 'node:crypto';
-import type { DigestCache, KeptDigest } from '../../engine/compare/digest-cache.ts';
-import type { DigestedUnits } from '../../engine/compare/digested-units.ts';
-import { logTimes } from '../../engine/compare/section.ts';
-import type { Snapshot } from '../../engine/compare/snapshot.ts';
+import type { DigestCache, KeptDigest } from '../../../src/log/compare/digest-cache.ts';
+import type { DigestedUnits } from '../../../src/log/compare/digested-units.ts';
+import { logTimes } from '../../../src/log/compare/section.ts';
+import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 import { rememberedAnswers } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
 import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts';

@@ -2,8 +2,8 @@
 import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
 import { formInSql } from '../stored-body.ts';
-import { joinDigest } from '../../engine/compare/digest-cache.ts';
-import type { ComparedRow, Labels } from '../../engine/compare/compare-cells.ts';
+import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
+import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
 /**
  * What replay must reproduce of an extent: not how and where its bodies are stored, because rows are compared as presented.

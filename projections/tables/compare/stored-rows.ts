@@ -1,10 +1,10 @@
 /** The rows of extents, as stored and as presented; for many extents at once. */
 import { isDeepStrictEqual } from 'node:util';
-import { isPresentedBy, presentersOf, type BodyForm, type PresenterFor } from '../../../src/values/presentation.ts';
-import { decodeSchema } from '../../../src/values/table-schema.ts';
+import { isPresentedBy, presentersOf, type BodyForm, type PresenterFor } from '../../../src/language/values/presentation.ts';
+import { decodeSchema } from '../../../src/language/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
 import { changedForm, parseForm } from '../stored-body.ts';
-import type { Snapshot } from '../../engine/compare/snapshot.ts';
+import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 
 /** Consecutive rows of an extent. */
 export interface Window {

@@ -1,6 +1,6 @@
 /** `tablog export`. */
-import { rowIdKey } from '../../formats/row-scanner.ts';
-import { plainCsv, type CsvForm } from '../../query/language/export-format.ts';
+import { rowIdKey } from '../../language/formats/row-scanner.ts';
+import { plainCsv, type CsvForm } from '../../api/query/language/export-format.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';

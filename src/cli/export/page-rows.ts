@@ -1,6 +1,6 @@
 /** Reads a page of rows without parsing values, so that every number keeps its digits. */
-import { RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket } from '../../formats/json-scanner.ts';
-import { RowScanner } from '../../formats/row-scanner.ts';
+import { RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket } from '../../language/values/json-scanner.ts';
+import { RowScanner } from '../../language/formats/row-scanner.ts';
 import { notTablog } from '../../../clients/typescript/src/index.ts';
 
 /** The service may return more than it accepts, for example an array around a widened value. */

@@ -1,9 +1,9 @@
 /** Formats rows of pages as the text of a file. */
-import type { Delimiter } from '../../formats/delimited-records.ts';
-import { DelimitedRowWriter, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
-import { ExcelCsvWriter } from '../../formats/excel-csv-writer.ts';
-import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
-import type { CsvForm } from '../../query/language/export-format.ts';
+import type { Delimiter } from '../../language/formats/delimited-records.ts';
+import { DelimitedRowWriter, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
+import { ExcelCsvWriter } from '../../language/formats/excel-csv-writer.ts';
+import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
+import type { CsvForm } from '../../api/query/language/export-format.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';

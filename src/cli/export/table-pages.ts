@@ -1,6 +1,6 @@
 /** Reads the rows of a table, page by page (docs/spec/decisions.md 3). */
 import { versionOf, type ColumnType, type Tablog } from '../../../clients/typescript/src/index.ts';
-import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
+import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { UserError } from '../user-error.ts';
 
 export interface ExportedTable {

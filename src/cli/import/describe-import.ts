@@ -2,7 +2,7 @@
 import { OutcomeUnknown, RefusedRow } from '../../../clients/file-import/import-errors.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import type { PreviewedColumn } from '../../../clients/file-import/preview.ts';
-import { becauseOfCells, type TextColumn } from '../../formats/text-cells.ts';
+import { becauseOfCells, type TextColumn } from '../../language/formats/text-cells.ts';
 import { describeServerError } from '../client/server-error.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';

@@ -5,7 +5,7 @@ import { readTypes } from '../../../clients/file-import/read-types.ts';
 import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
 import { withoutSheetForm } from '../../../clients/file-import/workbook/workbook-cutter.ts';
 import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
-import type { DelimitedForm } from '../../formats/delimited-form.ts';
+import type { DelimitedForm } from '../../language/formats/delimited-form.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
 import type { ClientFlags } from '../client/client-settings.ts';

@@ -1,8 +1,9 @@
 /** The flags of `tablog import` that say how the text of a file is to be read. */
 import { InvalidArgumentError } from 'commander';
-import type { DateFormat, DelimitedForm } from '../../formats/delimited-form.ts';
-import { conflictIn, delimiterOf, isMark, type FormConflict } from '../../formats/dialect.ts';
-import { columnTypes, scalarKinds, type ColumnType } from '../../values/column-type.ts';
+import type { DelimitedForm } from '../../language/formats/delimited-form.ts';
+import type { DateFormat } from '../../language/values/date-format.ts';
+import { conflictIn, delimiterOf, isMark, type FormConflict } from '../../language/formats/dialect.ts';
+import { columnTypes, scalarKinds, type ColumnType } from '../../language/values/column-type.ts';
 import { UserError } from '../user-error.ts';
 
 /** Flags that say how CSV or TSV is written. */

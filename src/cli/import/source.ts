@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { decompress } from '../../decompress.ts';
+import { decompress } from '../../api/decompress.ts';
 import type { Compression } from '../../../clients/file-import/file-format.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import type { Source } from '../../../clients/file-import/source.ts';

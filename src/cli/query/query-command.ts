@@ -1,5 +1,5 @@
 /** `tablog query`. */
-import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
+import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import type { ClientFlags } from '../client/client-settings.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';

@@ -1,8 +1,8 @@
 /** What `tablog query` and `tablog sql` write: rows to stdout, and how many to stderr. */
-import type { WrittenColumn } from '../../formats/delimited-row-writer.ts';
+import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
 import { writerFor, type RowWriter } from '../export/row-writer.ts';
-import { plainCsv } from '../../query/language/export-format.ts';
+import { plainCsv } from '../../api/query/language/export-format.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { TableWriter } from './table-writer.ts';

@@ -1,6 +1,6 @@
 /** What `tablog query` asks for, as the body of a query (docs/spec/queries.md). */
 import { InvalidArgumentError } from 'commander';
-import { parseExactly } from '../../formats/exact-json.ts';
+import { parseExactly } from '../../language/formats/exact-json.ts';
 
 /** An aggregate as it is given: `count`, or `sum:amount`. */
 export interface Aggregate {

@@ -1,4 +1,4 @@
-import { numberToken, parseExactly } from '../../formats/exact-json.ts';
+import { numberToken, parseExactly } from '../../language/formats/exact-json.ts';
 
 /** The values for `$1`, `$2` and so on, as they are given on the command line. An object is a number whose digits are kept. */
 export type SqlParameter = string | number | boolean | object | null;

@@ -1,6 +1,6 @@
 /** Rows as aligned columns, which are as wide as the values of all rows need. */
-import { cellText, type WrittenColumn } from '../../formats/delimited-row-writer.ts';
-import { rowIdKey, type RowScanner } from '../../formats/row-scanner.ts';
+import { cellText, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
+import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
 import type { RowWriter } from '../export/row-writer.ts';
 import { tableChanged } from '../export/table-pages.ts';
 import { cut, textTable } from '../text-table.ts';

@@ -4,7 +4,7 @@
  */
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
-import { pause } from '../../pause.ts';
+import { pause } from '../../storage/pause.ts';
 
 /** Session timeout in milliseconds: a process that sends no heartbeat for this long loses its partitions. */
 export const sessionTimeout = 8000;

@@ -6,7 +6,7 @@
  * offsets, and silently resets when an offset is out of range.
  */
 import type { Kafka } from 'kafkajs';
-import { unwrapCopy } from '../../events/record-copy.ts';
+import { unwrapCopy } from '../../language/events/record-copy.ts';
 import { NotAppended } from '../event-log.ts';
 import type { LogRecord, PartitionBounds } from '../event-log.ts';
 import { whenSettled } from './kafka-client.ts';

@@ -2,7 +2,7 @@
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
-import { copyBytes, wrapCopy } from '../../events/record-copy.ts';
+import { copyBytes, wrapCopy } from '../../language/events/record-copy.ts';
 import { OtherLeader, WrongLog, type LedLog } from '../identity.ts';
 import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';

@@ -2,10 +2,10 @@
  * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the next. Records
  * never overtake each other, and the batch size follows the load.
  */
-import { type EncodedEvent } from '../../events/event.ts';
-import { teamOf } from '../../events/event-names.ts';
+import { type EncodedEvent } from '../../language/events/event.ts';
+import { teamOf } from '../../language/events/event-names.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchPipeline } from '../batch-pipeline.ts';
+import { BatchPipeline } from '../batch/batch-pipeline.ts';
 import { AppendUnknown, NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
 import type { KafkaConnection } from './kafka-connection.ts';

@@ -3,7 +3,7 @@
  * handles the records.
  */
 import type { Logger } from 'pino';
-import { pause } from '../../pause.ts';
+import { pause } from '../../storage/pause.ts';
 import type { LogRecord } from '../event-log.ts';
 import { OffsetOutOfRange, type KafkaConnection } from './kafka-connection.ts';
 

@@ -1,5 +1,5 @@
 /** The statements that append to the log in Postgres, to be run in one transaction or combined into one. */
-import { bind, type BoundStatement } from '../../database/combine.ts';
+import { bind, type BoundStatement } from '../../storage/database/combine.ts';
 import type { LogRecord } from '../event-log.ts';
 import { insertRecord, insertRecords, moveHead } from './statements.ts';
 

@@ -3,7 +3,7 @@
  * processes of any version, within the append's own transaction.
  */
 import type pg from 'pg';
-import { allowWrites, refuseWrites } from '../../database/refusing-trigger.ts';
+import { allowWrites, refuseWrites } from '../../storage/database/refusing-trigger.ts';
 import { createLogTables, logSchema } from './log-tables.ts';
 
 export type LogKind = 'postgres' | 'kafka';

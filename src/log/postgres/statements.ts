@@ -1,5 +1,5 @@
 /** The statements of the log in Postgres. */
-import type { Statement } from '../../database/pipelined-client.ts';
+import type { Statement } from '../../storage/database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
 /** Advances the head past the records, if it points at the first of them and is not newer than they are; else returns no row. */

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/storage/embedded/embedded-postgres.ts';
 import type { Broker, BrokerPorts } from '../../support/kafka/broker-settings.ts';
 import { startBroker } from '../../support/kafka/shared-kafka.ts';
 import { Client } from '../../support/client.ts';

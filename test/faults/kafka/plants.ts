@@ -3,14 +3,14 @@
  * PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { PipelinedClient, type Statement } from '../../../src/database/pipelined-client.ts';
-import { decodeEvent, encodeEvent } from '../../../src/events/event-codec.ts';
-import { HttpError } from '../../../src/http/answers/http-error.ts';
-import { Submitter } from '../../../src/http/submit/submitter.ts';
+import { PipelinedClient, type Statement } from '../../../src/storage/database/pipelined-client.ts';
+import { decodeEvent, encodeEvent } from '../../../src/language/events/event-codec.ts';
+import { HttpError } from '../../../src/api/http/answers/http-error.ts';
+import { Submitter } from '../../../src/api/http/submit/submitter.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-connection.ts';
-import { OutcomeWaiters } from '../../../projections/engine/kafka/outcome-waiters.ts';
-import { Projector } from '../../../projections/engine/projector.ts';
+import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
+import { Projector } from '../../../src/log/projector.ts';
 
 export const plants = {
   /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */

@@ -1,5 +1,5 @@
 /** Random SQL with one function at its centre. */
-import { operators } from '../../../src/query/sql/functions.ts';
+import { operators } from '../../../src/api/query/sql/functions.ts';
 import type { Random } from '../../support/random.ts';
 import type { Signature } from './signatures.ts';
 import { valueOf } from './values.ts';

@@ -1,6 +1,6 @@
 /** The functions that SQL may use, with the signatures that DuckDB itself gives them. */
 import { DuckDBInstance } from '@duckdb/node-api';
-import { functions, lambdaFunctions, operators } from '../../../src/query/sql/functions.ts';
+import { functions, lambdaFunctions, operators } from '../../../src/api/query/sql/functions.ts';
 
 export interface Signature {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** How test logs are generated: for each model, what a team does with it. */
-import type { PackedBody } from '../../../src/events/event-codec.ts';
-import type { RowSource } from '../../../src/events/row-source.ts';
-import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import type { PackedBody } from '../../../src/language/events/event-codec.ts';
+import type { RowSource } from '../../../src/language/events/row-source.ts';
+import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
 import type { EventSender } from '../event-sender.ts';
 import type { KnownTables } from '../known-tables.ts';
 import type { Random } from '../../support/random.ts';

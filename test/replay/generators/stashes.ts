@@ -1,6 +1,6 @@
 /** Stashes: chunks in any order, repeated, and for ended stashes; and imports. */
-import type { RowSource } from '../../../src/events/row-source.ts';
-import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import type { RowSource } from '../../../src/language/events/row-source.ts';
+import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
 import { rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { GeneratorOf, TeamMaterial } from './generator.ts';
 

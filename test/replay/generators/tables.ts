@@ -1,10 +1,10 @@
 /** Tables: created, patched and deleted; rows that are added, patched and deleted; overwrites that retain row IDs. */
 import { rowLimits } from '../../../commands/limits.ts';
-import type { PackedBody } from '../../../src/events/event-codec.ts';
-import type { EventData } from '../../../src/events/event.ts';
-import type { RowSource } from '../../../src/events/row-source.ts';
-import { formatRowId } from '../../../src/events/row-id.ts';
-import type { SchemaErrorMode } from '../../../src/values/decide-schema.ts';
+import type { PackedBody } from '../../../src/language/events/event-codec.ts';
+import type { EventData } from '../../../src/language/events/event.ts';
+import type { RowSource } from '../../../src/language/events/row-source.ts';
+import { formatRowId } from '../../../src/language/events/row-id.ts';
+import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
 import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { Generator, TeamMaterial } from './generator.ts';
 import { anyStash, putChunk } from './stashes.ts';

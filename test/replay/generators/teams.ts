@@ -1,5 +1,5 @@
 /** Teams that are suspended and get plans while they write, tokens, and facts about unknown teams. */
-import type { PlanLimits } from '../../../src/events/quota.ts';
+import type { PlanLimits } from '../../../src/language/events/quota.ts';
 import type { Random } from '../../support/random.ts';
 import type { GeneratorOf } from './generator.ts';
 

@@ -2,7 +2,7 @@
  * What a team does with uploads: files that rows name or not, too large files, files beyond the plan, unknown and repeated completions,
  * and checks and deletions of any upload at any time.
  */
-import type { RowSource } from '../../../src/events/row-source.ts';
+import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { packRows, pictureOf } from '../row-samples.ts';
 import type { Generator, Step, TeamMaterial } from './generator.ts';
 

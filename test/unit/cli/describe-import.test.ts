@@ -3,7 +3,7 @@ import { Unreachable, TablogError } from '../../../clients/typescript/src/index.
 import { OutcomeUnknown, RefusedRow } from '../../../clients/file-import/import-errors.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import { describeDelimiter, describeText, describeType, importFailure } from '../../../src/cli/import/describe-import.ts';
-import type { TextColumn } from '../../../src/formats/text-cells.ts';
+import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import { UserError } from '../../../src/cli/user-error.ts';
 
 const refused = new TablogError(400, 'column_has_invalid_value', 'rows[2].age: "x" does not fit');

@@ -5,9 +5,9 @@ import Papa from 'papaparse';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
 import { writerFor } from '../../../src/cli/export/row-writer.ts';
-import { plainCsv } from '../../../src/query/language/export-format.ts';
-import type { WrittenColumn } from '../../../src/formats/delimited-row-writer.ts';
-import { cellText } from '../values/cell-texts.ts';
+import { plainCsv } from '../../../src/api/query/language/export-format.ts';
+import type { WrittenColumn } from '../../../src/language/formats/delimited-row-writer.ts';
+import { cellText } from '../language/values/cell-texts.ts';
 
 interface Options {
   readonly columns?: readonly WrittenColumn[];

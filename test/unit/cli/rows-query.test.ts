@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { InvalidArgumentError } from 'commander';
 import { bodyOf, groupColumns, parseAggregates, parseFilter, parseNames } from '../../../src/cli/query/rows-query.ts';
-import { aggregateFunctions, readRowsQuery } from '../../../src/query/language/rows-query.ts';
+import { aggregateFunctions, readRowsQuery } from '../../../src/api/query/language/rows-query.ts';
 
 test.each([
   ['a', ['a']], ['-amount,name', ['-amount', 'name']], ['["a,b","c"]', ['a,b', 'c']], ['[]', []], ['a b', ['a b']],

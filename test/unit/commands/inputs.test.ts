@@ -10,10 +10,10 @@ import { overwriteTable } from '../../../commands/overwrite-table.ts';
 import { patchRow, patchRowQuery } from '../../../commands/patch-row.ts';
 import { receiveBlock } from '../../../commands/receive-block.ts';
 import { rowLimits } from '../../../commands/limits.ts';
-import type { RowSource } from '../../../src/events/row-source.ts';
-import { formatRowId } from '../../../src/events/row-id.ts';
-import { emptyProfile } from '../../../src/values/build-profile.ts';
-import { scalarKinds } from '../../../src/values/column-type.ts';
+import type { RowSource } from '../../../src/language/events/row-source.ts';
+import { formatRowId } from '../../../src/language/events/row-id.ts';
+import { emptyProfile } from '../../../src/language/values/build-profile.ts';
+import { scalarKinds } from '../../../src/language/values/column-type.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
 

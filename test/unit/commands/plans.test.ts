@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { InvalidRequest } from '../../../commands/invalid-request.ts';
 import { resumeTeam, setPlan, suspendTeam } from '../../../commands/plans.ts';
-import { noPlanLimits } from '../../../src/events/quota.ts';
+import { noPlanLimits } from '../../../src/language/events/quota.ts';
 
 const teamId = 'team';
 

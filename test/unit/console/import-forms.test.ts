@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { columnsOfTargets, problemOfTargets, targetsOf, type Targets } from '../../../console/src/import/column-targets.ts';
 import { countFurther, dateFormatTitles, formOfDraft, plainDraft, withForm, type FormDraft } from '../../../console/src/import/form-draft.ts';
 import type { Column } from '../../../console/src/tables/column-types.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 
 test.each<[said: Partial<FormDraft>, form: DelimitedForm]>([
   [{}, {}],

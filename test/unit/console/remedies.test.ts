@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { preview, type Preview } from '../../../clients/file-import/preview.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
 import { remediesOf, type Remedy } from '../../../console/src/import/remedies.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 
 function previewOf(cells: readonly string[], form: DelimitedForm = {}): Promise<Preview> {
   const file = new File([`c;d\n${cells.map((cell) => `${cell};x\n`).join('')}`], 'a.csv');

@@ -2,7 +2,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from '@jest/globals';
 import { functions, keywords, types } from '../../../console/src/query/sql-words.ts';
-import * as allowed from '../../../src/query/sql/functions.ts';
+import * as allowed from '../../../src/api/query/sql/functions.ts';
 
 test('all keywords, types and functions exist', async () => {
   const engine = await DuckDBInstance.create(':memory:');

@@ -4,12 +4,12 @@ import { fc } from '../../support/property.ts';
 import Papa from 'papaparse';
 import type { Chunk, ChunkLimits } from '../../../clients/file-import/chunk.ts';
 import { cutterFor } from '../../../clients/file-import/cut-file.ts';
-import { parseRow } from '../../../src/values/row-text.ts';
-import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../formats/json-text.ts';
-import { readCells } from '../formats/read-cells.ts';
-import { bodiesOf, readRows, refusalOf, type RowsRead } from '../formats/read-rows.ts';
-import { wildInForms } from '../formats/wild-forms.ts';
-import { cellText } from '../values/cell-texts.ts';
+import { parseRow } from '../../../src/language/values/row-text.ts';
+import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../language/formats/json-text.ts';
+import { readCells } from '../language/formats/read-cells.ts';
+import { bodiesOf, readRows, refusalOf, type RowsRead } from '../language/formats/read-rows.ts';
+import { wildInForms } from '../language/formats/wild-forms.ts';
+import { cellText } from '../language/values/cell-texts.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
 const runs = { numRuns: 500 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { cutterFor } from '../../../clients/file-import/cut-file.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
-import { chunksOf } from '../formats/json-text.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
+import { chunksOf } from '../language/formats/json-text.ts';
 import { bodyOf, cutPieces, linesOf, mistakeOf } from './cut-pieces.ts';
 
 const two = { rows: 2, bytes: 1000 };

@@ -4,7 +4,7 @@ import type { Format } from '../../../clients/file-import/file-format.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import { readTypes, type FileTypes } from '../../../clients/file-import/read-types.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
-import type { DelimitedForm } from '../../../src/formats/delimited-form.ts';
+import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 
 const read = (format: Format, content: string, form: DelimitedForm = {}): Promise<FileTypes> => readTypes(sourceOfBlob(new File([content], `file.${format}`)), {
   format, encoding: 'utf-8', form, onSchemaError: 'abort', signal: new AbortController().signal, onRecognised: () => undefined,

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
 import { findWidened, type ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
-import type { ColumnType } from '../../../src/values/column-type.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 
 const signal = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 /** Which events a process takes in, and why not. */
 import { describe, expect, test } from '@jest/globals';
-import { AppendQueue } from '../../../projections/engine/append-queue.ts';
-import { errorTypeOf } from '../../../src/http/answers/error-reply.ts';
+import { AppendQueue } from '../../../src/log/batch/append-queue.ts';
+import { errorTypeOf } from '../../../src/api/http/answers/error-reply.ts';
 import { noLogObserver, type RefusalReason } from '../../../src/log/log-observer.ts';
 
 describe('an event is taken in if all live processes read its language, and there is room', () => {

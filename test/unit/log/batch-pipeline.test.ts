@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { BatchPipeline, type BatchStage } from '../../../src/log/batch-pipeline.ts';
+import { BatchPipeline, type BatchStage } from '../../../src/log/batch/batch-pipeline.ts';
 
 /** A stage that writes down what is done, and stores when it is told to. */
 class Stage implements BatchStage<number, number[]> {

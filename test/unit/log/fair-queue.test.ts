@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { FairQueue } from '../../../src/log/fair-queue.ts';
+import { FairQueue } from '../../../src/log/batch/fair-queue.ts';
 import { fc } from '../../support/property.ts';
 
 interface Item {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Contradictions } from '../../../projections/engine/kafka/contradictions.ts';
+import { Contradictions } from '../../../src/log/kafka/contradictions.ts';
 import { LogMoved } from '../../../src/log/postgres/log-place.ts';
-import type { Database } from '../../../src/database/database.ts';
+import type { Database } from '../../../src/storage/database/database.ts';
 import { encodeGenesis, hashOf, OtherLeader, proveIdentityTwice, RecordsLost, type LedLog } from '../../../src/log/identity.ts';
 import type { LogReader, LogRecord } from '../../../src/log/event-log.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Outcome } from '../../../src/events/outcome.ts';
+import type { Outcome } from '../../../src/language/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../../src/log/event-log.ts';
-import { OutcomeWaiters, type Wait } from '../../../projections/engine/kafka/outcome-waiters.ts';
-import { outcomeLife } from '../../../projections/engine/outcomes/recorded-outcome.ts';
-import { noTeamsHeld, parseHeldTeams } from '../../../projections/engine/quarantine/held-teams.ts';
+import { OutcomeWaiters, type Wait } from '../../../src/log/kafka/outcome-waiters.ts';
+import { outcomeLife } from '../../../src/log/outcomes/recorded-outcome.ts';
+import { noTeamsHeld, parseHeldTeams } from '../../../src/log/quarantine/held-teams.ts';
 
 const applied: Outcome = { status: 'applied', result: {} };
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RetakeDelays } from '../../../projections/engine/kafka/retake-delays.ts';
+import { RetakeDelays } from '../../../src/log/kafka/retake-delays.ts';
 
 test.each<[string, kept: readonly number[], delays: readonly number[]]>([
   ['a partition that was kept for long', [60_000, 6000], [0, 0]],

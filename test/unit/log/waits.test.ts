@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Waits } from '../../../projections/engine/waits.ts';
+import { Waits } from '../../../src/log/batch/waits.ts';
 import { sleepUntil } from '../../support/server.ts';
 
 /** Waits until this many milliseconds have passed for sure. */

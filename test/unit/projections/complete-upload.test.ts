@@ -5,7 +5,7 @@ import { here, when } from '../../support/decisions.ts';
 import { checkUpload, completeUpload, createUpload } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import { afterSteps, type Step } from '../../support/upload-steps.ts';
-import type { EventData } from '../../../src/events/event.ts';
+import type { EventData } from '../../../src/language/events/event.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Request } from '../../support/requests.ts';
 

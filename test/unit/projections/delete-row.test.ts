@@ -6,7 +6,7 @@ import { remove } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Asked } from '../../support/requests.ts';
-import type { RowAddress } from '../../../src/events/row-id.ts';
+import type { RowAddress } from '../../../src/language/events/row-id.ts';
 
 type Case = readonly [name: string, state: Given, row: RowAddress, asked: Asked, outcome: string];
 

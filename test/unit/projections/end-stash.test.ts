@@ -6,7 +6,7 @@ import { add, block, create, deleteStash, expireStash, overwrite, putChunk, stas
 import { shown } from '../../support/shown-decisions.ts';
 import type { States } from '../../../projections/models.ts';
 import type { Request } from '../../support/requests.ts';
-import type { LogPlace } from '../../../projections/engine/decision.ts';
+import type { LogPlace } from '../../../src/log/batch/decision.ts';
 
 const one = '{"a":1}';
 const week = 7 * 24 * 3_600_000;

@@ -2,9 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 
 import type { Team, Token } from '../../../projections/teams/team.ts';
-import type { EventData } from '../../../src/events/event.ts';
-import { noPlanLimits, noUsage } from '../../../src/events/quota.ts';
-import { emptyProfile } from '../../../src/values/build-profile.ts';
+import type { EventData } from '../../../src/language/events/event.ts';
+import { noPlanLimits, noUsage } from '../../../src/language/events/quota.ts';
+import { emptyProfile } from '../../../src/language/values/build-profile.ts';
 import { decide, given, here, openStates, when } from '../../support/decisions.ts';
 import { eventOf } from '../../support/requests.ts';
 

@@ -5,7 +5,7 @@ import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts
 import { add, block, body, cells, create, noRows, overwrite, putChunk, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { States } from '../../../projections/models.ts';
-import { formatRowId, type RowAddress } from '../../../src/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../../src/language/events/row-id.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Asked, Request, Rows } from '../../support/requests.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { Statement, StatementResult, Tx } from '../../../src/database/pipelined-client.ts';
-import { LocalKeys } from '../../../projections/engine/local-keys.ts';
+import type { Statement, StatementResult, Tx } from '../../../src/storage/database/pipelined-client.ts';
+import { LocalKeys } from '../../../src/log/batch/local-keys.ts';
 
 /** A sequence that hands out a thousand keys at a time, and answers a turn of the event loop later. */
 function newSequence(): Tx {

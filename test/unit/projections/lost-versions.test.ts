@@ -1,8 +1,8 @@
 /** A part of the log was lost: which versions its partition has afterwards, and what If-Match says of those that are lost. */
 import { describe, expect, test } from '@jest/globals';
-import { versionsAt, type Versions } from '../../../projections/engine/progress/versions.ts';
+import { versionsAt, type Versions } from '../../../src/log/progress/versions.ts';
 import { changedSince } from '../../../projections/tables/guards.ts';
-import type { Event, EventData } from '../../../src/events/event.ts';
+import type { Event, EventData } from '../../../src/language/events/event.ts';
 import { resumedBase } from '../../../src/log/resume.ts';
 import { given, here, when } from '../../support/decisions.ts';
 import { fc } from '../../support/property.ts';

@@ -1,11 +1,11 @@
 /** Outcomes survive being stored, and are matched to the attempts that they belong to. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { OutcomeQueries } from '../../../projections/engine/outcomes/outcomes.queries.ts';
-import { findOutcomes, isDuplicateOutcome, outcomeRow } from '../../../projections/engine/outcomes/outcomes.store.ts';
-import { answersAttempt, outcomeLife, outcomesKept, type Attempt, type RecordedOutcome } from '../../../projections/engine/outcomes/recorded-outcome.ts';
-import type { Database } from '../../../src/database/database.ts';
-import type { AppliedResult, Outcome, RowRange } from '../../../src/events/outcome.ts';
+import { OutcomeQueries } from '../../../src/log/outcomes/outcomes.queries.ts';
+import { findOutcomes, isDuplicateOutcome, outcomeRow } from '../../../src/log/outcomes/outcomes.store.ts';
+import { answersAttempt, outcomeLife, outcomesKept, type Attempt, type RecordedOutcome } from '../../../src/log/outcomes/recorded-outcome.ts';
+import type { Database } from '../../../src/storage/database/database.ts';
+import type { AppliedResult, Outcome, RowRange } from '../../../src/language/events/outcome.ts';
 
 /** A field that may be left out. */
 const maybe = <K extends string, T>(key: K, value: fc.Arbitrary<T>): fc.Arbitrary<{ readonly [P in K]?: T }> =>

@@ -6,7 +6,7 @@ import { add, block, body, few, noRows, overwrite, patch, remove, stash } from '
 import { shown } from '../../support/shown-decisions.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Asked, Rows } from '../../support/requests.ts';
-import { formatRowId, type RowAddress } from '../../../src/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../../src/language/events/row-id.ts';
 
 type Case = readonly [name: string, state: Given, rows: Rows, asked: Asked & { schema?: string }, outcome: string];
 

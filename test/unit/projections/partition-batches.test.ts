@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { PartitionBatches } from '../../../projections/engine/partition-batches.ts';
-import type { Projector } from '../../../projections/engine/projector.ts';
-import type { ProgressAhead, SpeculativeBatch } from '../../../projections/engine/speculative-batch.ts';
+import { PartitionBatches } from '../../../src/log/batch/partition-batches.ts';
+import type { Projector } from '../../../src/log/projector.ts';
+import type { ProgressAhead, SpeculativeBatch } from '../../../src/log/batch/speculative-batch.ts';
 import type { LogRecord } from '../../../src/log/event-log.ts';
 
 const recordAt = (offset: bigint): LogRecord => ({ partition: 0, offset, time: 0, bytes: Buffer.from(String(offset)) });

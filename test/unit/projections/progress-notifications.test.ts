@@ -1,7 +1,7 @@
 /** What a projector tells other processes: any outcomes that fit into a notification of Postgres. */
 import { expect, test } from '@jest/globals';
-import { decodeNotification, encodeNotification } from '../../../projections/engine/kafka/progress-notifications.ts';
-import type { Outcome } from '../../../src/events/outcome.ts';
+import { decodeNotification, encodeNotification } from '../../../src/log/kafka/progress-notifications.ts';
+import type { Outcome } from '../../../src/language/events/outcome.ts';
 import { fc } from '../../support/property.ts';
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(

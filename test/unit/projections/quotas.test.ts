@@ -1,8 +1,8 @@
 /** Quotas (docs/limits.md): which requests they refuse, and what counts to them. */
 import { describe, expect, test } from '@jest/globals';
 
-import type { LogPlace } from '../../../projections/engine/decision.ts';
-import { quotas, type PlanLimits, type Usage } from '../../../src/events/quota.ts';
+import type { LogPlace } from '../../../src/log/batch/decision.ts';
+import { quotas, type PlanLimits, type Usage } from '../../../src/language/events/quota.ts';
 import { given, here, when, type Given } from '../../support/decisions.ts';
 import {
   add, block, body, checkUpload, completeUpload, create, createUpload, deleteStash, expireBody, expireStash, noRows, openBody, overwrite,

@@ -5,9 +5,9 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { refusalOfCells } from '../../../projections/tables/guards.ts';
-import type { EventOf } from '../../../src/events/event.ts';
-import type { Profile } from '../../../src/values/profile.ts';
-import { schemaOf } from '../../../src/values/table-schema.ts';
+import type { EventOf } from '../../../src/language/events/event.ts';
+import type { Profile } from '../../../src/language/values/profile.ts';
+import { schemaOf } from '../../../src/language/values/table-schema.ts';
 import { blockRow, given, when } from '../../support/decisions.ts';
 import { add, block, body, create, patch, remove, stash } from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import { RowsCsv, writtenColumns } from '../../../projections/tables/rows-csv.ts';
-import { formatRowId, rowIdPrefix } from '../../../src/events/row-id.ts';
-import { schemaOf } from '../../../src/values/table-schema.ts';
+import { formatRowId, rowIdPrefix } from '../../../src/language/events/row-id.ts';
+import { schemaOf } from '../../../src/language/values/table-schema.ts';
 
 const schema = schemaOf([{ id: 'name', type: 'string' }, { id: 'tags', type: 'array<string>' }, { id: 'json', type: 'json' }], 1n);
 

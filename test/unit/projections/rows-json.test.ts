@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { formatRowId, rowIdPrefix } from '../../../src/events/row-id.ts';
+import { formatRowId, rowIdPrefix } from '../../../src/language/events/row-id.ts';
 import { RowsJson } from '../../../projections/tables/rows-json.ts';
 
 const someRow = fc.dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ unit: 'grapheme', maxLength: 200 }));

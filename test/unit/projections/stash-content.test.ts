@@ -1,22 +1,22 @@
 /** What an import sees of a stash: as if the rows of all its chunks had come in one body. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
-import { KeyReservation } from '../../../projections/engine/local-keys.ts';
+import { KeyReservation } from '../../../src/log/batch/local-keys.ts';
 import type { States } from '../../../projections/models.ts';
 import type { Chunk, ChunkBlock, Stash } from '../../../projections/stashes/stash.ts';
 import { chunkBlockRows } from '../../../projections/stashes/stashes.store.ts';
 import { loadStashContents } from '../../../projections/stashes/load-stashes.ts';
 import { defaultColumnsMax, StashContentBuilder } from '../../../projections/stashes/stash-content.ts';
 import { compareSerials, numericOrderOf } from '../../../projections/stashes/stash-order.ts';
-import type { Statement, Tx } from '../../../src/database/pipelined-client.ts';
-import { DelimitedRowReader } from '../../../src/formats/delimited-row-reader.ts';
-import { concatenateAll, emptyProfile } from '../../../src/values/build-profile.ts';
-import { columnTypes } from '../../../src/values/column-type.ts';
-import { holdsCells, isPlain } from '../../../src/values/presentation.ts';
-import type { Profile } from '../../../src/values/profile.ts';
+import type { Statement, Tx } from '../../../src/storage/database/pipelined-client.ts';
+import { DelimitedRowReader } from '../../../src/language/formats/delimited-row-reader.ts';
+import { concatenateAll, emptyProfile } from '../../../src/language/values/build-profile.ts';
+import { columnTypes } from '../../../src/language/values/column-type.ts';
+import { holdsCells, isPlain } from '../../../src/language/values/presentation.ts';
+import type { Profile } from '../../../src/language/values/profile.ts';
 import { change, openStates } from '../../support/decisions.ts';
 import { add, eventOf, stash as imported } from '../../support/requests.ts';
-import { anyRows, profileOf, profileOfRows } from '../values/rows.ts';
+import { anyRows, profileOf, profileOfRows } from '../language/values/rows.ts';
 
 /** The profiles of CSV texts: without rows, of cells that are exactly such a token, and others. */
 const cellProfiles = ['a,b', 'a\n1\n2', 'b,a\ntrue,x', 'a,10\n 1,\n,2024-01-01', '__proto__\n[1]', 'e\nnull'].map((text) => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { PairMap } from '../../../projections/engine/pair-map.ts';
-import { UndoJournal, UndoMap, UndoSet } from '../../../projections/engine/undo-journal.ts';
+import { PairMap } from '../../../src/log/batch/pair-map.ts';
+import { UndoJournal, UndoMap, UndoSet } from '../../../src/log/batch/undo-journal.ts';
 import { fc } from '../../support/property.ts';
 
 type Change = readonly [container: 'map' | 'set' | 'list' | 'pairs', isDeletion: boolean, key: number, value: number];

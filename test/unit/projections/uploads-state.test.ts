@@ -2,9 +2,9 @@
 import { expect, test } from '@jest/globals';
 import { UploadsState } from '../../../projections/uploads/uploads.state.ts';
 import type { TailRowsChange } from '../../../projections/tables/table.ts';
-import { filePath } from '../../../src/files/file-name.ts';
-import { newFileName } from '../../../src/files/new-file-name.ts';
-import { UndoJournal } from '../../../projections/engine/undo-journal.ts';
+import { filePath } from '../../../src/storage/files/file-name.ts';
+import { newFileName } from '../../../src/storage/files/new-file-name.ts';
+import { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 
 test('a file is named by the row whose body has it, counted from the first one added', () => {
   const state = new UploadsState(new UndoJournal());

@@ -1,0 +1,48 @@
+/**
+ * Revokes tokens. A revocation is noted in Postgres first, where authentication sees it, and then appended to the log: so it takes
+ * effect even while the log is unavailable (docs/decisions/0016).
+ */
+import { revokeToken } from '../../commands/teams.ts';
+import { commandIdOf } from '../language/events/command-id.ts';
+import { isNotHeld } from '../log/quarantine/held-in-sql.ts';
+import type { Database } from '../storage/database/database.ts';
+import { revocationNotes } from '../storage/security/token-notes.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { recordFact } from '../log/record-fact.ts';
+
+/** Per partition: one that accepts no events does not block the others. */
+const revocationsAtOnce = 20;
+
+/**
+ * How long a note is kept once the log has the revocation, in milliseconds: the read model of another version may lag behind on the
+ * same log.
+ */
+const noteLife = 3_600_000;
+
+/** Appends the revocation of a token. Two processes that do so send the same command. Rejects as `EventLog.append` does. */
+export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
+  await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
+}
+
+/**
+ * Appends the revocations that the log does not have yet, and deletes old notes of those that it has. Any process may, at any time.
+ * Returns whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
+ */
+export async function tellRevocations(database: Database, log: EventLog, life = noteLife): Promise<boolean> {
+  await database.pool.query(
+    `delete from ${revocationNotes} notes using tokens
+      where tokens.id = notes.token_id and tokens.revoked and noted_at <= now() - $1 * interval '1 millisecond'`,
+    [life],
+  );
+  const { rows: due } = await database.pool.query<{ team_id: string; id: string }>(
+    `select due.team_id, due.id from progress cross join lateral (
+        select tokens.team_id, tokens.id from ${revocationNotes} notes
+        join tokens on tokens.id = notes.token_id join teams on teams.id = tokens.team_id
+        where teams.partition = progress.partition and ${isNotHeld} and not tokens.revoked order by noted_at limit ${revocationsAtOnce}
+      ) due`,
+  );
+  const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));
+  const failed = told.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+  return due.length > 0;
+}

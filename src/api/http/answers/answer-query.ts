@@ -1,0 +1,101 @@
+/** Answers with what the query engine says. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
+import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
+import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
+import { ClientGone } from '../bodies/request-body.ts';
+import { takeOutgoing } from '../limits/outgoing.ts';
+import type { FairShares } from '../limits/fair-shares.ts';
+import type { Shares } from '../limits/shares.ts';
+import { invalidContinuation } from '../requests/continuation.ts';
+import { isOfQuery } from '../requests/rows-query.ts';
+import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { HttpError, isErrorType } from './http-error.ts';
+import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
+
+/** The most bytes of an answer to SQL, with its columns and versions. */
+const sqlBytesMax = 17 * 1024 * 1024;
+
+export interface QueryDependencies {
+  readonly engine: QueryEngine;
+  readonly shares: Pick<Shares, 'queries' | 'sql' | 'outgoingBytes'>;
+}
+
+/** Asks the engine within the shares of the team, and answers. Throws HttpError. */
+export async function answerQuery(
+  { engine, shares }: QueryDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: Omit<QueryRequest, 'teamId' | 'appId' | 'tableId' | 'format'>,
+): Promise<FastifyReply> {
+  const { teamId, appId } = request.principal;
+  const has = request.method === 'GET' ? readIfNoneMatch(request) : () => false;
+  const tableId = tableIdOf(request);
+  if (asked.continuation !== null && !isOfQuery(asked.continuation)) throw invalidContinuation(asked.prefix, 'this query');
+  const format = rowsFormatOf(reply);
+  const query = { teamId, appId, tableId, format, ...asked };
+  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(asked.limit, format), (gone) => engine.ask(query, gone));
+  if (has(answer.version)) return replyNotModified(reply, answer.version);
+  if (answer.count !== null) reply.header('tablog-count', answer.count);
+  reply.header('tablog-cache', answer.isCold ? 'cold' : 'warm');
+  return sendRowsPage(reply, format, asked.limit, answer);
+}
+
+/**
+ * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304 answers it.
+ * Returns the version of the table. Throws HttpError.
+ */
+export async function checkQuery(
+  { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
+  reply: FastifyReply,
+  asked: Pick<QueryRequest, 'tableId' | 'query' | 'prefix'>,
+): Promise<bigint> {
+  const { teamId, appId } = reply.request.principal;
+  const query = { teamId, appId, format: 'json' as const, continuation: null, limit: 1, ...asked };
+  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(1, 'json'), (gone) => engine.ask(query, gone));
+  return answer.version;
+}
+
+/** The same of SQL. Throws HttpError. */
+export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Omit<SqlRequest, 'teamId' | 'appId'>): Promise<FastifyReply> {
+  const { teamId, appId } = reply.request.principal;
+  const { body, isCold } = await askWithinShares(shares.sql, shares.outgoingBytes, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
+  return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(mediaTypes[asked.format]).send(body);
+}
+
+/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+async function askWithinShares<Answer extends { readonly body: Buffer }>(
+  queries: FairShares,
+  outgoingBytes: FairShares,
+  reply: FastifyReply,
+  bytesAtMost: number,
+  ask: (gone: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  const { teamId } = reply.request.principal;
+  const outgoing = await takeOutgoing(outgoingBytes, teamId, bytesAtMost, reply);
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  reply.raw.once('close', leave);
+  try {
+    const answer = await queries.run(teamId, () => ask(gone.signal));
+    outgoing.shrink(answer.body.length);
+    return answer;
+  } catch (error) {
+    throw gone.signal.aborted ? new ClientGone('it was answered') : engineProblem(error);
+  } finally {
+    reply.raw.off('close', leave);
+  }
+}
+
+/** The answer to an error of the engine. */
+export function engineProblem(error: unknown): unknown {
+  const again = { 'retry-after': '1' };
+  if (error instanceof EngineRefusal) {
+    const type = isErrorType(error.type) ? error.type : 'internal_error';
+    const wait = error.retryAfter === null ? (type === 'service_unavailable' ? again : {}) : { 'retry-after': String(error.retryAfter) };
+    return new HttpError(type, error.message, wait, { cause: error });
+  }
+  if (error instanceof EngineGone) return new HttpError('service_unavailable', `${error.message} Ask again.`, again, { cause: error });
+  return error;
+}

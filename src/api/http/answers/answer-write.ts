@@ -1,0 +1,93 @@
+/** Answers a write that the client may allow to be answered before it is done (spec 4.2, decisions 3). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
+import type { PackedBody } from '../../../language/events/event-codec.ts';
+import type { Remarks } from '../../../language/formats/row-reader.ts';
+import { encloseResult } from './result-json.ts';
+import type { RequestIdentity } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import type { Submission } from '../submit/turned-away.ts';
+import { parseOrRefuse } from '../requests/validation.ts';
+import { setVersion } from '../requests/versions.ts';
+
+const json = 'application/json; charset=utf-8';
+
+/** The header `x-service-asynchronous`. */
+export const asynchronous = z.enum(['true', 'false'], { error: 'must be true or false' });
+
+/** Whether the client accepts a job as the answer. Throws HttpError for a malformed header. */
+export function readAsynchronous(request: FastifyRequest): boolean {
+  const value = request.raw.headers['x-service-asynchronous'];
+  return value !== undefined && parseOrRefuse(asynchronous, value, 'x-service-asynchronous') === 'true';
+}
+
+/** The dependencies of answering a write. */
+export interface WriteDependencies {
+  readonly submitter: Submitter;
+  readonly rows: RowQueries;
+}
+
+export interface Write {
+  readonly teamId: string;
+  readonly identity: RequestIdentity;
+  /** Whether the client accepts a job as the answer. */
+  readonly asynchronous: boolean;
+  /** The ID of the table that it creates; null if it creates none. */
+  readonly newTable: string | null;
+  /** On its body. */
+  readonly remarks: Remarks;
+  readonly event: Submission;
+  readonly body?: PackedBody | undefined;
+  /** How many rows it affects; null if not known yet. */
+  readonly rows: number | null;
+}
+
+/**
+ * Submits a write whose body has been read, and answers it: with its result and `status`, or 202 with its job if the client accepts
+ * that and the outcome takes longer, or is unknown. Throws as `Submitter.submit` does.
+ */
+export async function answerWrite(
+  reply: FastifyReply,
+  { submitter, rows: queries }: WriteDependencies,
+  write: Write,
+  status: 200 | 201,
+): Promise<FastifyReply> {
+  const { teamId, identity, newTable, remarks, event, body, rows } = write;
+  const submitted = mayBeJob(write)
+    ? await submitter.submitOrAccept(teamId, identity, event, body, rows)
+    : await submitter.submit(teamId, identity, event, body, rows);
+  if ('jobId' in submitted) return replyAccepted(setRemarks(reply, remarks), submitted.jobId, newTable);
+  const data = await submitter.answering(submitted, (result) => {
+    return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
+  });
+  setRemarks(setDroppedCells(reply, submitted.result.droppedCells), remarks);
+  return setVersion(reply, submitted.etag).code(status).type(json).send(data);
+}
+
+/** Tells the client how many cells were dropped. Undefined: none may be, or they were not counted. */
+export function setDroppedCells(reply: FastifyReply, droppedCells: number | undefined): FastifyReply {
+  return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
+}
+
+/** Tells the client what was made of a body that is seldom meant as it is. */
+export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks): FastifyReply {
+  if (shortLines > 0) reply.header('tablog-short-lines', shortLines);
+  return notes.length === 0 ? reply : reply.header('tablog-notes', notes.join('; '));
+}
+
+/** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
+function mayBeJob({ asynchronous, newTable, identity }: Write): boolean {
+  return asynchronous && !(newTable !== null && identity.digest !== null);
+}
+
+function replyAccepted(reply: FastifyReply, jobId: string, newTable: string | null): FastifyReply {
+  const table = newTable === null ? {} : { tableID: newTable };
+  return reply
+    .code(202)
+    .header('location', `/jobs/${jobId}`)
+    .header('retry-after', '1')
+    .header('cache-control', 'no-store')
+    .type(json)
+    .send(JSON.stringify({ data: { ...table, jobID: jobId } }));
+}

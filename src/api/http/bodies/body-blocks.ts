@@ -1,0 +1,250 @@
+/**
+ * The blocks of one body. The first is held back until it is known whether there is a second. A single block travels in the request's own
+ * event. Of several, the rows are written ahead to segments while the body comes, and the packed blocks are spooled: they are appended
+ * once the body is whole and well-formed.
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import { openBody, receiveBlock } from '../../../../commands/receive-block.ts';
+import { bodyLife, lateBody } from '../../../../projections/segments/arrived-rows.ts';
+import { eachInParallel } from '../../../language/each-in-parallel.ts';
+import { packBody, type PackedBody } from '../../../language/events/event-codec.ts';
+import { type BodyContent, contentOf } from '../../../language/events/cost-of-rows.ts';
+import type { BodyLimits } from '../../../language/events/limits.ts';
+import type { RowSource } from '../../../language/events/row-source.ts';
+import type { Refusal } from '../../../language/values/refusal.ts';
+import { joinRowBodies } from '../../../language/events/row-bodies.ts';
+import type { RowBlock } from '../../../language/formats/block-writer.ts';
+import { ProfileChain, emptyProfile } from '../../../language/values/build-profile.ts';
+import type { Profile } from '../../../language/values/profile.ts';
+import { HttpError } from '../answers/http-error.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import { TurnedAway } from '../submit/turned-away.ts';
+import { decodeBlock, encodeBlock, type SpooledBlock } from './spooled-block.ts';
+import { Spool } from './spool.ts';
+
+/** Up to this size rows count as few: they join the table's tail instead of a segment. */
+const fewRowsMax = 100;
+const fewBytesMax = 64 * 1024;
+
+/** Limit of columns, summed over the blocks of a body: a decision holds the profiles of all blocks in memory. */
+const profiledColumnsMax = 250_000;
+
+/** How many blocks of a body are appended at once. */
+const appendsMax = 4;
+
+/** Where the blocks of bodies are kept. */
+export interface BlockStore {
+  readonly submitter: Pick<Submitter, 'submitPart'>;
+  readonly bodyLimits: BodyLimits;
+  /** Limits the rows and imports of a team. */
+  readonly rateLimits: Pick<RateLimits, 'take' | 'count'> | null;
+  /** Writes the rows of a segment before the event that references it. */
+  readonly writeAhead: (teamId: string, segmentId: string, block: RowBlock) => Promise<void>;
+  /** Removes rows that were written ahead for segments that no event names. */
+  readonly takeBack: (segmentIds: readonly string[]) => Promise<void>;
+  /** The folder of the spools. */
+  readonly spoolFolder: string;
+}
+
+/** Where the rows of a body are stored. */
+export type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+
+/** What has arrived of a body: rows, and the columns of the profiles of its blocks, added up. */
+export interface ArrivedContent {
+  readonly rows: number;
+  readonly profiledColumns: number;
+}
+
+/** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
+export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
+
+/** Why the schema that the rows are for refuses them; null if it does not. */
+export type JudgeRows = (profile: Profile) => Refusal | null;
+
+/** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
+export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
+
+export interface BodyBlocksOptions {
+  readonly teamId: string;
+  /** Whether even few rows are stored in segments. */
+  readonly asSegments: boolean;
+  /** Whether cells of the rows may have been left out, and are counted. */
+  readonly dropsCells: boolean;
+  /** Looks up the committed state. Called once, when the body begins; asked before the first block is stored. */
+  readonly lookUp: () => Promise<Refuses>;
+}
+
+/** Disposing it removes what was written ahead, unless it was appended. */
+export class BodyBlocks implements AsyncDisposable {
+  readonly #store: BlockStore;
+  readonly #options: BodyBlocksOptions;
+  readonly #refuses: Promise<Refuses>;
+  readonly #bodyId = randomUUIDv7();
+  readonly #began = performance.now();
+  readonly #spool: Spool;
+  #refusal: Refusal | TurnedAway | null = null;
+  /** Why the rows are refused wherever they go: then they are dropped, and only judged. */
+  #rowsRefusal: Refusal | null = null;
+  /** The profile of the blocks that were dropped. */
+  readonly #dropped = new ProfileChain();
+  #only: RowBlock | null = null;
+  #content: BodyContent = { columns: 0, rowIds: 0 };
+  #rowCount = 0;
+  #droppedCells = 0;
+  /** The blocks that were kept or, of a refused request, dropped. */
+  #blocks = 0;
+  /** Keeps the last block, while the next one is read. */
+  #keeping: Promise<void> = Promise.resolve();
+  /** The segments that were written ahead, and that no event names. */
+  #writtenAhead: string[] = [];
+
+  constructor(store: BlockStore, options: BodyBlocksOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#spool = new Spool(store.spoolFolder);
+    this.#refuses = options.lookUp();
+    // Of a malformed body nobody asks.
+    this.#refuses.catch(() => undefined);
+  }
+
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  get droppedCells(): number {
+    return this.#droppedCells;
+  }
+
+  /** Notes why the rows are refused wherever they go. The first reason counts. */
+  refuse(refusal: Refusal): void {
+    this.#rowsRefusal ??= refusal;
+  }
+
+  /** Takes in the next block. Throws HttpError, also for a block before it. */
+  async add(block: RowBlock): Promise<void> {
+    const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
+    this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
+    if (this.#content.columns > profiledColumnsMax) {
+      this.refuse({ type: 'limit_exceeded', message: 'The body has too many columns for so many rows: send it in several requests.' });
+    }
+    this.#rowCount += block.profile.rows;
+    this.#droppedCells += block.profile.dropped ?? 0;
+    if (this.#blocks === 0 && this.#only === null) {
+      this.#only = block;
+      return;
+    }
+    const first = this.#only;
+    this.#only = null;
+    if (first !== null) await this.#take(first);
+    await this.#take(block);
+  }
+
+  /** Stores the rows where the request's event refers to them, or says why the request is refused. Throws HttpError. */
+  async store(judge: JudgeRows): Promise<StoredRows> {
+    if (this.#rowsRefusal !== null) return { refusal: await this.#firstRefusal(this.#rowsRefusal, judge) };
+    if (this.#blocks === 0) return this.#storeOnly();
+    if (this.#refusal !== null) return { refusal: this.#refusal };
+    await this.#keeping;
+    // Only now it is known how many rows there are.
+    const refusal = await this.#findRefusal();
+    if (refusal !== null) return { refusal };
+    const turnedAway = await this.#append();
+    if (turnedAway !== null) return { refusal: turnedAway };
+    return { source: { kind: 'body', bodyId: this.#bodyId, blocks: this.#blocks, content: this.#content } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#keeping.catch(() => undefined);
+    await this.#spool[Symbol.asyncDispose]();
+    // Should it fail, garbage collection finds them: they are idle since they were written.
+    await this.#store.takeBack(this.#writtenAhead).catch(() => undefined);
+  }
+
+  /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
+  async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
+    if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
+    return this.#refusal ?? await this.#findRefusal() ?? judge(await this.#profile()) ?? last;
+  }
+
+  /** The profile of all rows. To be called once, and not before `#append`. */
+  async #profile(): Promise<Profile> {
+    if (this.#only !== null) return this.#only.profile;
+    await this.#keeping;
+    const chain = new ProfileChain();
+    for await (const { profile } of this.#spooled()) chain.add(profile);
+    chain.add(this.#dropped.build());
+    return chain.build();
+  }
+
+  async #storeOnly(): Promise<StoredRows> {
+    const block = this.#only;
+    const { teamId, asSegments, dropsCells } = this.#options;
+    // A chunk without rows has no cells, so all of them are counted.
+    if (block === null) return { source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
+    const { profile, ids } = block;
+    this.#store.rateLimits?.take('rows', teamId, profile.rows);
+    const refusal = await this.#findRefusal();
+    if (refusal !== null) return { refusal };
+    const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
+    const areFew = profile.rows === 0 || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+    if (areFew) {
+      return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
+    }
+    const segmentId = randomUUIDv7();
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#store.writeAhead(teamId, segmentId, block)]);
+    return { source: { kind: 'block', ...carried, segmentId }, body };
+  }
+
+  /** Keeps a block of several, once the one before is kept; or drops it. */
+  async #take(block: RowBlock): Promise<void> {
+    const { rateLimits } = this.#store;
+    const { teamId } = this.#options;
+    const isFirst = this.#blocks === 0;
+    this.#blocks += 1;
+    // Once a body has begun it is accepted whole.
+    if (isFirst) rateLimits?.take('rows', teamId, block.profile.rows);
+    else rateLimits?.count('rows', teamId, block.profile.rows);
+    if (performance.now() - this.#began > bodyLife) throw new HttpError(lateBody.type, lateBody.message);
+    if (isFirst) this.#refusal = await this.#findRefusal();
+    if (this.#rowsRefusal !== null) this.#dropped.add(block.profile);
+    if (this.#refusal !== null || this.#rowsRefusal !== null) return;
+    await this.#keeping;
+    this.#keeping = this.#keep(block);
+    // Whoever waits for it next sees the error.
+    this.#keeping.catch(() => undefined);
+  }
+
+  async #keep(block: RowBlock): Promise<void> {
+    const segmentId = randomUUIDv7();
+    this.#writtenAhead.push(segmentId);
+    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#store.writeAhead(this.#options.teamId, segmentId, block)]);
+    await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
+  }
+
+  /** Appends the blocks, unless a quota turns the body away: it says why, and they are dropped. */
+  async #append(): Promise<TurnedAway | null> {
+    const { submitter, bodyLimits } = this.#store;
+    const { teamId } = this.#options;
+    const bodyId = this.#bodyId;
+    try {
+      await submitter.submitPart(teamId, openBody(teamId, bodyId, bodyLimits));
+    } catch (error) {
+      if (error instanceof TurnedAway) return error;
+      throw error;
+    }
+    this.#writtenAhead = [];
+    await eachInParallel(this.#spooled(), appendsMax, async ({ body, ...block }, number) => {
+      await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
+    }, () => undefined);
+    return null;
+  }
+
+  async *#spooled(): AsyncGenerator<SpooledBlock, void, undefined> {
+    for await (const entry of this.#spool.entries()) yield decodeBlock(entry);
+  }
+
+  async #findRefusal(): Promise<Refusal | TurnedAway | null> {
+    return (await this.#refuses)({ rows: this.#rowCount, profiledColumns: this.#content.columns });
+  }
+}

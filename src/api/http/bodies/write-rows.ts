@@ -1,0 +1,54 @@
+/** Writes with rows in the body: create, add and overwrite. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { refusalOfCells } from '../../../../projections/tables/guards.ts';
+import type { EventOf } from '../../../language/events/event.ts';
+import type { RowSource } from '../../../language/events/row-source.ts';
+import type { TableSchema } from '../../../language/values/table-schema.ts';
+import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
+import { identify } from '../submit/request-identity.ts';
+import { refusing } from '../submit/turned-away.ts';
+
+/** The dependencies of writing a body of rows. */
+export interface RowWriteDependencies extends WriteDependencies {
+  readonly receiver: RowReceiver;
+}
+
+export interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
+  /**
+   * Builds the event from the members of the body except its rows (null for a bare array), and from where the rows are (null if the
+   * body had none). Throws InvalidRequest.
+   */
+  readonly command: (
+    members: Readonly<Record<string, unknown>> | null,
+    rows: RowSource | null,
+  ) => EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested'>;
+  /** The schema of the table that the rows are for; null if that is new. */
+  readonly schema: TableSchema | null;
+  /** The status of success. */
+  readonly status: 200 | 201;
+}
+
+/** Reads the body, submits the command, and answers. Throws as `receiveRows` and `answerWrite` do. */
+export async function writeRows(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: RowWriteDependencies,
+  { command, status, schema, ...options }: RowsWrite,
+): Promise<FastifyReply> {
+  const { teamId } = request.principal;
+  const identity = identify(request);
+  const asynchronous = readAsynchronous(request);
+  await using received = await receiveRows(dependencies.receiver, request, identity, { ...options, columns: schema?.columns.map(({ id }) => id) ?? [] });
+  // Malformed requests are refused before anything is stored.
+  const asked = received.isWhole ? command(received.members, received.hasRows ? { kind: 'none' } : null) : null;
+  if (asked?.rows.kind === 'stash') dependencies.receiver.rateLimits?.take('imports', teamId, 1);
+  const stored = asked?.rows.kind === 'stash'
+    ? { source: asked.rows, body: undefined }
+    : await received.store((profile) => asked && refusalOfCells(asked, schema, profile));
+  const newTable = asked?.type === 'TableCreateRequested' ? asked.tableId : null;
+  const write = 'refusal' in stored
+    ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
+    : { event: { ...asked!, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
+  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write }, status);
+}

@@ -1,0 +1,299 @@
+/** Submits commands: appends their events, and waits for their outcomes (ARCHITECTURE.md, "Invariants"). */
+import { randomUUIDv7 } from 'node:crypto';
+import type { FastifyBaseLogger } from 'fastify';
+import type { OutcomeQueries } from '../../../log/outcomes/outcomes.queries.ts';
+import type { SecretKeys } from '../../../storage/security/secret-keys.ts';
+import { encodeEvent, RecordTooLarge, type PackedBody } from '../../../language/events/event-codec.ts';
+import { endedBody, namedBy, stashOf } from '../../../language/events/event-names.ts';
+import type { EventData } from '../../../language/events/event.ts';
+import { stashIdIn } from '../../../language/events/stash-name.ts';
+import { countRowsOf, type AppliedResult, type Outcome } from '../../../language/events/outcome.ts';
+import type { Refusal } from '../../../language/values/refusal.ts';
+import { formatJobId, requestTagOf, type Job } from '../../../storage/security/job-id.ts';
+import { AppendError, AppendUnknown, NotAppended } from '../../../log/event-log.ts';
+import type { EventLog } from '../../../log/event-log.ts';
+import { partitionOf } from '../../../log/partition.ts';
+import { isUnavailable } from '../answers/error-reply.ts';
+import { HttpError } from '../answers/http-error.ts';
+import type { JobNote, JobNotes } from '../../jobs/job-notes.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
+import { tableBytesOf, takesNoRoom } from '../../usage/disk-share.ts';
+import type { LogBytes } from '../../usage/log-bytes.ts';
+import type { Shares } from '../limits/shares.ts';
+import type { RequestIdentity } from './request-identity.ts';
+import { TurnedAway, type Submission } from './turned-away.ts';
+import { pause, Waiting } from './waiting.ts';
+
+/** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
+export const notAfterDelay = 60_000;
+
+/** When a request with an Idempotency-Key that a quota has turned away should be sent again, in seconds. */
+const turnedAwayRetryAfter = '10';
+
+export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
+
+/** The job of a request, and what the list of jobs says of it; null: nothing. */
+export interface RequestJob extends Job {
+  readonly about: Pick<JobNote, 'operation' | 'appId' | 'tableId' | 'stashId'> | null;
+}
+
+/** The result of a command that was applied. */
+export interface Applied {
+  readonly result: AppliedResult;
+  /** The version for the answer's ETag; 0 if there is none. */
+  readonly etag: bigint;
+  /** Finds the same result later. */
+  readonly job: RequestJob;
+}
+
+/** A job that tells the outcome of a command. */
+export interface Accepted {
+  readonly jobId: string;
+}
+
+/** A command in flight. */
+interface Sent {
+  /** Rejects with HttpError when the command is refused, with NotAppended when it has no effect. */
+  readonly applied: Promise<Applied>;
+  readonly job: RequestJob;
+}
+
+export interface SubmitterOptions {
+  /** Shares out among teams what may wait for its outcome. */
+  readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
+  /** Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or share. Absent: there is no such quota. */
+  readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'refusalOfShare' | 'add'>;
+  /** Notes jobs that clients are told of. Absent: they are not listed. */
+  readonly jobNotes?: Pick<JobNotes, 'add'>;
+  /** Finds the outcome of an earlier try of a request that is refused without being appended. */
+  readonly outcomes: Pick<OutcomeQueries, 'find'>;
+  /** How long a command that may become a job waits for its outcome, in milliseconds. */
+  readonly asyncWaitMs: number;
+  /** Traces appends of requests; absent: nobody does. */
+  readonly tracing?: Pick<Tracing, 'beginAppend'> | null;
+  /** Called with the rows of each write that has taken effect. */
+  readonly onApplied?: (teamId: string, rows: number) => void;
+  /** Called with each refusal. */
+  readonly onRefused?: (refusal: Refusal) => void;
+  /** Logs failures that no client waits for any more. */
+  readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
+}
+
+/** Submits commands of requests to the log, and returns their results. */
+export class Submitter {
+  readonly #log: EventLog;
+  readonly #keys: SecretKeys;
+  readonly #options: SubmitterOptions;
+  readonly #waiting = new Waiting();
+
+  constructor(log: EventLog, keys: SecretKeys, options: SubmitterOptions) {
+    this.#log = log;
+    this.#keys = keys;
+    this.#options = options;
+  }
+
+  /**
+   * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must find it: under an
+   * Idempotency-Key, where an earlier outcome comes before it. A request that is turned away is never appended: it is answered with the outcome of
+   * an earlier try. `rows`: how many it affects, for its job. Throws HttpError when it is refused, or when its outcome is not known in time, and
+   * NotAppended, which is certain, when this try will never be appended.
+   */
+  async submit(
+    teamId: string,
+    identity: RequestIdentity,
+    data: Submission,
+    body?: PackedBody,
+    rows: number | null = rowsOf(data),
+  ): Promise<Applied> {
+    if (data.type === 'RequestRefused' && identity.digest === null) {
+      this.#options.onRefused?.(data.refusal);
+      throw new HttpError(data.refusal.type, data.refusal.message);
+    }
+    const { applied, job } = await this.#send(teamId, identity, data, body, rows);
+    try {
+      return await this.#waiting.until(applied);
+    } catch (error) {
+      if (!(error instanceof AppendUnknown)) throw error;
+      throw outcomeUnknown(this.#tellOf(job), 'Nobody could tell in time whether the request took effect.', error);
+    }
+  }
+
+  /**
+   * Does the same, but resolves to a job if the outcome does not come within a short wait, or is unknown. If a job then gets no
+   * outcome, the log of the process says so.
+   */
+  async submitOrAccept(
+    teamId: string,
+    identity: RequestIdentity,
+    data: Submission,
+    body?: PackedBody,
+    rows: number | null = rowsOf(data),
+  ): Promise<Applied | Accepted> {
+    const { applied, job } = await this.#send(teamId, identity, data, body, rows);
+    const waited = pause(this.#options.asyncWaitMs);
+    try {
+      const first = await this.#waiting.until(Promise.race([applied, waited.over]));
+      if (first !== 'over') return first;
+    } catch (error) {
+      if (!(error instanceof AppendUnknown)) throw error;
+    } finally {
+      waited.end();
+    }
+    const accepted = { jobId: this.#tellOf(job) };
+    applied.catch((error: unknown) => this.#tellOfFailure(error, job, accepted));
+    return accepted;
+  }
+
+  /**
+   * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request, even if the
+   * outcome of the part is unknown: the later event will not be appended. Throws TurnedAway if a quota refuses the part: that says nothing about
+   * earlier tries of the request.
+   */
+  async submitPart(teamId: string, data: EventData, body?: PackedBody): Promise<void> {
+    try {
+      await this.submit(teamId, { commandId: randomUUIDv7(), digest: null }, data, body);
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      if (error.type === 'limit_exceeded' || error.type === 'payment_required') throw new TurnedAway(error.type, error.message, error.headers, { cause: error });
+      if (error.type !== 'outcome_unknown') throw error;
+      throw new NotAppended('a part of the request could not be recorded in time', { cause: error });
+    }
+  }
+
+  /**
+   * Builds the answer to a command that was applied. If what it needs cannot be read now, throws HttpError `outcome_unknown` with the
+   * job, where the client finds the result: `service_unavailable` would promise that nothing was changed.
+   */
+  async answering<T>({ result, job }: Applied, build: (result: AppliedResult) => Promise<T>): Promise<T> {
+    try {
+      return await build(result);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      throw outcomeUnknown(this.#tellOf(job), 'The request took effect, but its answer cannot be built now.', error as Error);
+    }
+  }
+
+  /** Ends the waiting of all requests: each is answered that its outcome is unknown, with its job. */
+  giveUp(): void {
+    this.#waiting.giveUp();
+  }
+
+  /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
+  async #send(
+    teamId: string,
+    { commandId, digest, about, turnedAway }: RequestIdentity,
+    data: Submission,
+    body: PackedBody | undefined,
+    rows: number | null,
+  ): Promise<Sent> {
+    const requestDigest = digest === null ? null : digest.digest('base64url');
+    const partition = partitionOf(teamId, this.#log.partitions);
+    const notAfter = this.#log.nextTime(partition) + notAfterDelay;
+    const job = {
+      teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest),
+      about: about === undefined || data instanceof TurnedAway ? null : { ...about, ...namesIn(data, requestDigest !== null) },
+    };
+    const { logBytes, shares: { writes, writeUnitsMin } } = this.#options;
+    const submission = data instanceof TurnedAway ? data : turnedAway?.() ?? this.#exceededBy(teamId, data) ?? data;
+    if (submission instanceof TurnedAway) {
+      const earlier = await this.#outcomeOfEarlierTry(job, requestDigest, submission);
+      return { applied: Promise.resolve(toApplied(earlier, requestDigest, job)), job };
+    }
+    const span = this.#options.tracing?.beginAppend(partition, submission.type) ?? null;
+    const event = encode({ commandId, notAfter, requestDigest }, submission, body, span?.context);
+    const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
+    const appended = this.#log.append(partition, event).finally(() => share.release());
+    if (span !== null) void appended.then(() => span.end(), (error: unknown) => span.end(error));
+    const taken = { log: event.size, tables: tableBytesOf(submission, event.size) };
+    const applied = appended.catch((error: unknown) => {
+      if (!(error instanceof NotAppended)) logBytes?.add(teamId, taken);
+      throw error;
+    }).then((outcome) => {
+      logBytes?.add(teamId, taken);
+      if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
+      else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
+      return toApplied(outcome, requestDigest, job);
+    });
+    return { applied, job };
+  }
+
+  /** The ID of a job that a client is about to be told of, so that it is listed, too. */
+  #tellOf(job: RequestJob): string {
+    const jobId = formatJobId(this.#keys, job);
+    const { teamId, notAfter, commandId, about } = job;
+    if (about !== null) this.#options.jobNotes?.add({ teamId, notAfter, commandId, jobId, ...about });
+    return jobId;
+  }
+
+  /** Turns a write away if its team has appended too much today, or taken too much of a disk; null: it may go on. */
+  #exceededBy(teamId: string, data: EventData): TurnedAway | null {
+    const { logBytes, onRefused } = this.#options;
+    if (logBytes === undefined || !beginsWrite(data)) return null;
+    const refusal = logBytes.refusalOf(teamId) ?? (takesNoRoom(data) ? null : logBytes.refusalOfShare(teamId, 'tables'));
+    if (refusal === null) return null;
+    onRefused?.(refusal);
+    return new TurnedAway(refusal.type, refusal.message);
+  }
+
+  /**
+   * The outcome of an earlier try of a request that is turned away. Throws the reason if there can be none, because the request has no Idempotency-Key. If
+   * none is recorded, throws HttpError `outcome_unknown` with a job: an earlier try may be on its way to the log, through any process, until `notAfter`.
+   */
+  async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
+    if (requestDigest === null) throw away;
+    const { partition, commandId, notAfter } = job;
+    const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
+    if (outcome !== null && outcome !== 'forgotten') return outcome;
+    const message = `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
+      + 'ask for the job, or send the request again.';
+    const headers = { 'tablog-turned-away': away.type, 'job-id': formatJobId(this.#keys, job), 'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter };
+    throw new HttpError('outcome_unknown', message, headers, { cause: away });
+  }
+
+  /** A refusal is not logged: the job reports it. */
+  #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
+    if (error instanceof HttpError) return;
+    const { offset } = error instanceof AppendError ? error.place : {};
+    const details = { teamId, partition, offset: offset?.toString(), commandId, jobId, err: error };
+    const isExpected = error instanceof NotAppended || error instanceof AppendUnknown;
+    this.#options.logger[isExpected ? 'warn' : 'error'](details, 'a request that was answered 202 has no outcome');
+  }
+}
+
+/** Throws HttpError for a refusal, and for the outcome of another request under the same key. */
+function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJob): Applied {
+  if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
+    throw new HttpError('idempotency_key_reused', keyReusedMessage);
+  }
+  if (outcome.status === 'refused') throw new HttpError(outcome.refusal.type, outcome.refusal.message);
+  return { result: outcome.result, etag: outcome.etag ?? 0n, job };
+}
+
+/** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
+function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
+  const [stash, created] = [stashOf(data), namedBy(data, 'newTable')];
+  return { stashId: stash === null ? null : stashIdIn(stash), ...(created !== null && !hasKey ? { tableId: created } : {}) };
+}
+
+/** Whether no part of the write came before: once its body is open, it is accepted whole. */
+function beginsWrite(data: EventData): boolean {
+  return data.type !== 'BlockReceived' && endedBody(data) === null;
+}
+
+/** How many rows a command affects that names at most one row. */
+function rowsOf(data: Submission): number {
+  return 'row' in data ? 1 : 0;
+}
+
+function outcomeUnknown(jobId: string, message: string, cause: Error): HttpError {
+  return new HttpError('outcome_unknown', message, { 'job-id': jobId }, { cause });
+}
+
+function encode(...args: Parameters<typeof encodeEvent>): ReturnType<typeof encodeEvent> {
+  try {
+    return encodeEvent(...args);
+  } catch (error) {
+    if (!(error instanceof RecordTooLarge)) throw error;
+    throw new HttpError('limit_exceeded', 'The request names too many columns, or too long ones, to be recorded.');
+  }
+}

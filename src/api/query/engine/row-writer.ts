@@ -1,0 +1,227 @@
+/**
+ * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows are read. What only this process
+ * can make of a cell (stored-type.ts) comes beside the row.
+ */
+import type { CopiedRow } from '../../../../projections/tables/copied-rows.ts';
+import type { ColumnType } from '../../../language/values/column-type.ts';
+import { decodeString } from '../../../language/values/json-text.ts';
+import { eachCell } from '../../../language/values/row-text.ts';
+import { TimeSlices } from '../../../language/time-slices.ts';
+import type { ColumnarChange } from './columnar.ts';
+import { extracted, pointerTo } from './extracted.ts';
+import { tableOf, type Placed } from './parts.ts';
+import type { StoredType } from './stored-type.ts';
+
+/** The version up to which a row is shown that is shown still. */
+export const forever = 2n ** 63n - 1n;
+
+/** So many bytes of bodies are written at once. */
+const bytesAtOnce = 2 * 1024 * 1024;
+
+/** To compress these texts takes a fifth of the processor time of a copy, to save half of its bytes on disk. */
+const plainText = 'VARCHAR USING COMPRESSION uncompressed';
+
+/** The columns that all copies have. The first ones come with a row, in this order. */
+const placeColumns = ['n BIGINT', '"version" BIGINT', '"ordinal" INTEGER', '"index" INTEGER', 'row_version BIGINT', `row_id ${plainText}`] as const;
+const fixedColumns = [...placeColumns, 'since BIGINT', 'until BIGINT', `body ${plainText}`] as const;
+
+/** By which the cells of other parts are found. */
+const keyColumns = ['n BIGINT', 'since BIGINT'] as const;
+
+/** After so many bytes of bodies it is time to look whether others wait. */
+const bytesBetweenLooks = 4 * 1024;
+
+const lineFeed = 0x0a;
+/** Most writes are of a few rows. */
+const linesBytesAtFirst = 16 * 1024;
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
+const bytesOfUnitMax = 3;
+
+/** A column of a copy. */
+export interface WrittenColumn extends Placed {
+  readonly id: string;
+  /** Its name in the copy. */
+  readonly sql: string;
+  readonly type: ColumnType;
+  readonly stored: StoredType;
+}
+
+/** A table of rows. */
+export interface WrittenTable {
+  readonly table: string;
+  /** Those of the table, in its order. */
+  readonly columns: readonly WrittenColumn[];
+  /** The version from which on the rows are shown that are written. */
+  readonly since: bigint;
+}
+
+export interface RowWriterOptions extends WrittenTable {
+  readonly onProgress: () => Promise<void>;
+}
+
+/** The columns of each part that has any, and those of the first part, which has the rows. */
+export function byPart(columns: readonly WrittenColumn[]): [part: number, columns: readonly WrittenColumn[]][] {
+  return [...Map.groupBy(columns, ({ part }) => part).set(0, columns.filter(({ part }) => part === 0))].toSorted(([a], [b]) => a - b);
+}
+
+/** The statements that make the tables for rows with these columns. */
+export function createRows(table: string, columns: readonly WrittenColumn[]): string[] {
+  return byPart(columns).map(([part, ofPart]) => createPart(table, part, ofPart));
+}
+
+/** The statement that makes the table of a part. */
+export function createPart(table: string, part: number, columns: readonly WrittenColumn[]): string {
+  const place = part === 0 ? fixedColumns : keyColumns;
+  return `CREATE TABLE ${tableOf(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
+}
+
+/** Adds rows to a table of the engine. */
+export class RowWriter {
+  readonly #insert: (values: readonly Uint8Array[]) => Promise<void>;
+  /** Whose cells are prepared. */
+  readonly #prepared: readonly WrittenColumn[];
+  /** Their keys in a body, as most clients write them. Null: a cell may hold objects, whose keys look the same. */
+  readonly #keys: readonly string[] | null;
+  readonly #onProgress: () => Promise<void>;
+  readonly #slices = new TimeSlices();
+  readonly #beside = new Lines();
+  readonly #bodies = new Lines();
+  #writing: Promise<void> = Promise.resolve();
+  /** How many bytes of bodies were added. */
+  bytes = 0;
+  /** When this many were added, the time is looked at. */
+  #lookAt = 0;
+
+  private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, columns: readonly WrittenColumn[], onProgress: () => Promise<void>) {
+    this.#insert = insert;
+    this.#prepared = columns.filter(isPrepared);
+    this.#keys = columns.some(({ type }) => type === 'json' || type === 'array<json>') ? null : this.#prepared.map(({ id }) => `${JSON.stringify(id)}:"`);
+    this.#onProgress = onProgress;
+  }
+
+  /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
+  static async use(change: ColumnarChange, { table, columns, since, onProgress }: RowWriterOptions, work: (writer: RowWriter) => Promise<void>): Promise<void> {
+    const writer = new RowWriter(await change.prepare(byPart(columns).map(([part, ofPart]) => insertRows(table, part, ofPart, columns, since))), columns, onProgress);
+    try {
+      await work(writer);
+      await writer.#write();
+    } finally {
+      // Whatever has happened: a connection that is at work cannot be closed.
+      await writer.#writing;
+    }
+  }
+
+  /** Adds a row with its number. */
+  add({ version, ordinal, index, rowVersion, rowId, body }: CopiedRow, n: bigint): void {
+    this.#beside.add(`[${n},${version},${ordinal},${index},${rowVersion},"${rowId}"${this.#prepare(body)}]`);
+    this.#bodies.add(body);
+    this.bytes += body.length;
+  }
+
+  /** Whether `giveWay` is to be awaited before the next row is added. */
+  get isDue(): boolean {
+    if (this.#bodies.bytes > bytesAtOnce) return true;
+    // To look at the clock for each row would take longer than to write some.
+    if (this.bytes < this.#lookAt) return false;
+    this.#lookAt = this.bytes + bytesBetweenLooks;
+    return this.#slices.isOver;
+  }
+
+  /** Hands what was added to the engine, if it is enough, which writes it while the next rows come; and lets other work go on. */
+  async giveWay(): Promise<void> {
+    if (this.#bodies.bytes > bytesAtOnce) {
+      await this.#write();
+      await this.#onProgress();
+    }
+    await this.#slices.next();
+  }
+
+  #prepare(body: string): string {
+    if (this.#prepared.length === 0) return '';
+    return (this.#keys && this.#prepareStrings(body, this.#keys)) ?? this.#prepareParsed(body);
+  }
+
+  /** Without parsing the whole body, which takes most of the time for rows of a few cells. Null: some cell is not there, or is no plain string. */
+  #prepareStrings(body: string, keys: readonly string[]): string | null {
+    let text = '';
+    for (const [at, key] of keys.entries()) {
+      const keyStart = body.indexOf(key);
+      const start = keyStart + key.length;
+      const cell = body.slice(start, body.indexOf('"', start));
+      // Behind a backslash it is the end of a longer key.
+      if (keyStart < 0 || body[keyStart - 1] === '\\' || cell.includes('\\')) return null;
+      text += `,${this.#prepared[at]!.stored.prepare!(cell)}`;
+    }
+    return text;
+  }
+
+  #prepareParsed(body: string): string {
+    const texts = this.#prepared.map(() => 'null');
+    eachCell(body, (key, token) => {
+      const id = decodeString(key);
+      const at = this.#prepared.findIndex((column) => column.id === id);
+      if (at >= 0) texts[at] = this.#prepared[at]!.stored.prepare!(JSON.parse(token));
+    });
+    return `,${texts.join(',')}`;
+  }
+
+  async #write(): Promise<void> {
+    await this.#writing;
+    if (this.#bodies.bytes === 0) return;
+    // The engine takes a copy of the bytes at once.
+    this.#writing = this.#insert([this.#beside.take(), this.#bodies.take()]);
+    // Awaited before the next ones are written, and at the end.
+    this.#writing.catch(() => undefined);
+  }
+}
+
+/** Lines of text, in UTF-8: strings that wait would be moved by the garbage collector. */
+class Lines {
+  #bytes = Buffer.allocUnsafeSlow(linesBytesAtFirst);
+  #length = 0;
+
+  get bytes(): number {
+    return this.#length;
+  }
+
+  add(line: string): void {
+    const needed = this.#length + 1 + line.length * bytesOfUnitMax;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 4));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    if (this.#length > 0) this.#bytes[this.#length++] = lineFeed;
+    this.#length += this.#bytes.write(line, this.#length);
+  }
+
+  /** What was added, until more is. */
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+}
+
+/** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of all parts. */
+function insertRows(table: string, part: number, columns: readonly WrittenColumn[], all: readonly WrittenColumn[], since: bigint): string {
+  const prepared = all.filter(isPrepared);
+  const own = columns.filter((column) => !isPrepared(column));
+  const places = placeColumns.map((column, at) => `CAST(beside[${at + 1}] AS ${column.split(' ')[1]})`);
+  const cells = columns.map((column) => {
+    const { stored } = column;
+    return stored.read(!isPrepared(column) ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
+  });
+  const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
+  const paths = own.map(({ id }) => pointerTo(id));
+  const place = part === 0 ? [...places, since, forever, 'body'] : [places[0], since];
+  return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
+    FROM (
+      SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
+      FROM (SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body)
+    )`;
+}
+
+function isPrepared({ stored }: WrittenColumn): boolean {
+  return stored.prepare !== null;
+}

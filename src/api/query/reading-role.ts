@@ -1,0 +1,32 @@
+/** The Postgres role of query processes: it only reads. */
+import { createHmac } from 'node:crypto';
+import type pg from 'pg';
+import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
+import { inTransaction } from '../../storage/database/transaction.ts';
+
+const role = 'tablog_queries';
+
+/**
+ * Creates the role, or sees to it that it may log in. Only for a server that is Tablog's alone, as the embedded one: roles are of all databases of a server, and to create
+ * one takes a superuser. Safe to call concurrently from many processes. `url`: that of the superuser. Returns that of the role.
+ */
+export async function createReadingRole(pool: pg.Pool, url: string): Promise<string> {
+  const { href, password } = withRole(url);
+  await inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
+    const { rows } = await client.query('select from pg_roles where rolname = $1', [role]);
+    if (rows.length === 0) await client.query(`create role ${role}`);
+    await client.query(`alter role ${role} login nosuperuser password '${password}'`);
+    await client.query(`grant pg_read_all_data to ${role}`);
+  });
+  return href;
+}
+
+/** Derives the role's password from the superuser's, so that all processes agree on it. The HMAC cannot be reversed, so the role's password does not reveal the superuser's. */
+function withRole(url: string): { readonly href: string; readonly password: string } {
+  const changed = new URL(url);
+  const password = createHmac('sha256', decodeURIComponent(changed.password)).update(role).digest('hex');
+  changed.username = role;
+  changed.password = password;
+  return { href: changed.href, password };
+}

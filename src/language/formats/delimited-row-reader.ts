@@ -1,0 +1,440 @@
+/** CSV (RFC 4180) and TSV bodies as streams of row blocks, in bounded memory (spec 4.2, decisions 2 and 6). */
+import { isUtf8 } from 'node:buffer';
+import { cellFormOf, ruleOfCells } from '../values/rule.ts';
+import type { RowBlock } from './block-writer.ts';
+import { CellBlockWriter } from './cell-block-writer.ts';
+import { bytesAsStrings } from './cell-bodies.ts';
+import type { DelimitedForm } from './delimited-form.ts';
+import { headerOfAbsent, noteRenormalized, noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
+import type { DelimitedHeader } from './delimited-header.ts';
+import { readRecords } from './delimited-records.ts';
+import type { DelimitedRecord, Delimiter } from './delimited-records.ts';
+import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from './dialect.ts';
+import { backslash, blank, quote } from '../values/json-scanner.ts';
+import { MalformedBody, invalidUtf8 } from '../values/malformed-body.ts';
+import { emptyOf } from './null-texts.ts';
+import { firstMistake, type Mistake } from './record-splitter.ts';
+import { defaultRowLimits } from './row-limits.ts';
+import type { RowLimits } from './row-limits.ts';
+import { placeInRow } from './row-place.ts';
+import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
+import { shortenCells } from './shorten-cells.ts';
+import { SkippedLines } from './skipped-lines.ts';
+import type { TextCells } from './text-cells.ts';
+
+/** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
+const sliceBytes = 64 * 1024;
+const sliceBytesMin = 2 * 1024;
+const lineFeed = 10;
+const carriageReturn = 13;
+/** Ctrl-Z, which ended texts in CP/M and DOS. */
+const endOfFile = 0x1a;
+const byteOrderMark = Buffer.from('\ufeff');
+
+export interface DelimitedRowReaderOptions {
+  /** Of the media type. The form, or a first line that names one, counts more. */
+  readonly delimiter: Delimiter;
+  /** What a person said of the body. No two of its marks may be in conflict. */
+  readonly form?: DelimitedForm;
+  /** Column IDs whose order is already fixed: they come first in bodies. */
+  readonly columns?: readonly string[];
+  readonly limits?: Partial<RowLimits>;
+  /** Whether blocks include the row IDs of their rows (`$rowID` in the header); else they are ignored. */
+  readonly retainIds?: boolean;
+  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  readonly dropsCells?: boolean;
+  /** Watches the columns whose types are inferred: all that are not known, and of which the form says no type. */
+  readonly texts?: TextCells | undefined;
+}
+
+/** The state once the header has been read. */
+interface Body {
+  readonly header: DelimitedHeader;
+  /** Null if no table takes rows with this header: they are only checked. */
+  readonly writer: CellBlockWriter | null;
+}
+
+/**
+ * Reads whole lines. Buffers the bytes behind the last line end, and the lines of a record whose quoted cell is incomplete: at most
+ * one row and one slice.
+ */
+export class DelimitedRowReader implements RowReader {
+  #dialect: Dialect;
+  readonly #form: DelimitedForm;
+  /** The texts of cells that are empty, unless they are quoted. */
+  readonly #nulls: ReadonlySet<string>;
+  readonly #skipped: SkippedLines;
+  readonly #known: readonly string[];
+  readonly #limits: RowLimits;
+  readonly #retainIds: boolean;
+  readonly #dropsCells: boolean;
+  readonly #texts: TextCells | undefined;
+  /** Null until the header has been read. */
+  #body: Body | null = null;
+  #rows = 0;
+  #shortLines = 0;
+  #blocks: RowBlock[] = [];
+
+  #bytes = Buffer.alloc(0);
+  #end = 0;
+  /** Bytes before this index have been read. */
+  #position = 0;
+  /** The index behind the last line end. */
+  #linesEnd = 0;
+  /** Below this many bytes of whole lines a new attempt is not worthwhile: the last one failed with half as many. */
+  #unreadMin = 0;
+  #sawBeginning = false;
+  #sawFirstLine = false;
+  /** What was made of lines that are not by the book. */
+  #namedDelimiter = false;
+  #endedAtMark = false;
+  #leftOutBlanks = false;
+  /** Bytes at the end that are of an unfinished cell, which may turn out to be too long, and to be dropped. */
+  #openBytes = 0;
+  #refusal: RowsRefusal | null = null;
+  /** Whether a limit ended the reading. */
+  #isCut = false;
+
+  constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false, texts }: DelimitedRowReaderOptions) {
+    this.#dialect = dialectOf(form, delimiter);
+    this.#form = form;
+    this.#nulls = new Set(form.null);
+    this.#skipped = new SkippedLines(form.skipLines ?? 0);
+    this.#known = columns;
+    this.#limits = { ...defaultRowLimits, ...limits };
+    this.#retainIds = retainIds;
+    this.#dropsCells = dropsCells;
+    this.#texts = texts;
+  }
+
+  get refusal(): RowsRefusal | null {
+    return this.#refusal;
+  }
+
+  /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
+  *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
+    for (let start = this.#skipped.skip(chunk); start < chunk.length && !this.#isCut;) {
+      const end = start + this.#sliceBytes();
+      this.#append(chunk.subarray(start, end));
+      start = end;
+      this.#shortenCells();
+      const unread = this.#linesEnd - this.#position;
+      if ((unread > 0 && unread >= this.#unreadMin) || this.#isTooLong()) this.#readLines();
+      yield* this.#takeBlocks();
+    }
+  }
+
+  end(): RowsEnd {
+    if (!this.#isCut) {
+      this.#endAtMark();
+      this.#read(this.#end, true);
+    }
+    if (!this.#isCut) {
+      if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
+      const last = this.#body.writer?.close() ?? null;
+      if (last !== null) this.#blocks.push(last);
+    }
+    const notes = this.#body === null ? [] : [...this.#notes(), ...noteRenormalized(this.#body.header), ...noteUnnamed(this.#body.header)].slice(0, notesMax);
+    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes }, isWhole: !this.#isCut };
+  }
+
+  #notes(): string[] {
+    const notes: string[] = [];
+    if (this.#namedDelimiter) notes.push('first line: named the delimiter by sep=');
+    if (this.#leftOutBlanks) notes.push('blanks around quoted cells: were left out');
+    if (this.#endedAtMark) notes.push('Ctrl-Z at the end: was left out');
+    return notes;
+  }
+
+  #endAtMark(): void {
+    while (this.#end > this.#position && this.#bytes[this.#end - 1] === endOfFile) {
+      this.#end -= 1;
+      this.#endedAtMark = true;
+    }
+  }
+
+  /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
+  #sliceBytes(): number {
+    const columns = this.#body?.header.columns ?? [];
+    if (columns.length === 0) return sliceBytes;
+    const keyBytes = columns.reduce((sum, column) => sum + (column?.overheadBytes ?? 0), 0) / columns.length;
+    return Math.max(sliceBytesMin, Math.min(sliceBytes, Math.floor((2 * this.#limits.blockBytes) / (keyBytes + 2))));
+  }
+
+  #takeBlocks(): RowBlock[] {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    return blocks;
+  }
+
+  #append(slice: Uint8Array): void {
+    if (this.#end + slice.length > this.#bytes.length) this.#makeRoom(slice.length);
+    const openReturn = this.#end > this.#position && this.#bytes[this.#end - 1] === carriageReturn && slice[0] !== lineFeed;
+    this.#bytes.set(slice, this.#end);
+    const lineEnd = lastLineEnd(slice);
+    if (lineEnd !== -1) this.#linesEnd = this.#end + lineEnd + 1;
+    else if (openReturn) this.#linesEnd = this.#end;
+    this.#end += slice.length;
+    if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
+  }
+
+  /** Where cells may be dropped, those that are too long leave the buffer: they do not count to their row. */
+  #shortenCells(): void {
+    this.#openBytes = 0;
+    if (!this.#dropsCells || this.#body === null || this.#end - this.#position <= this.#limits.rowBytes) return;
+    const { end, open } = shortenCells(this.#bytes, this.#position, this.#end, this.#dialect, this.#limits.cellBytes);
+    this.#end = end;
+    this.#openBytes = open;
+    this.#linesEnd = this.#position + lastLineEnd(this.#bytes.subarray(this.#position, end)) + 1;
+  }
+
+  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
+  #makeRoom(bytes: number): void {
+    const unread = this.#end - this.#position;
+    const needed = 2 * unread + bytes;
+    const target = needed <= this.#bytes.length ? this.#bytes : Buffer.allocUnsafeSlow(needed);
+    this.#bytes.copy(target, 0, this.#position, this.#end);
+    this.#bytes = target;
+    this.#linesEnd = Math.max(0, this.#linesEnd - this.#position);
+    this.#end = unread;
+    this.#position = 0;
+  }
+
+  /** Call it before anything is read: by then a byte order mark is either complete or absent. */
+  #skipByteOrderMark(): void {
+    if (this.#sawBeginning) return;
+    this.#sawBeginning = true;
+    const beginning = this.#bytes.subarray(0, Math.min(this.#end, byteOrderMark.length));
+    if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
+  }
+
+  /** A first line such as `sep=;` names the delimiter, and is no header. A delimiter that a person named counts more. */
+  #readFirstLine(end: number): void {
+    if (this.#sawFirstLine || end <= this.#position) return;
+    this.#sawFirstLine = true;
+    const next = this.#nextLine(this.#position, end);
+    const line = withoutLineEnd(this.#bytes.subarray(this.#position, next));
+    const named = line.length <= delimiterLineBytesMax ? delimiterNamedBy(line.toString(), this.#dialect) : null;
+    if (named === null) return;
+    this.#position = next;
+    this.#namedDelimiter = true;
+    this.#dialect = dialectOf(this.#form, named);
+  }
+
+  /** Whether the unread bytes, without a line end, exceed one row. */
+  #isTooLong(): boolean {
+    const max = this.#position + this.#limits.rowBytes;
+    if (this.#end <= max) return false;
+    // The last bytes may be a line end, or half of one.
+    let end = this.#end - this.#openBytes;
+    if (this.#bytes[end - 1] === lineFeed) end -= 1;
+    if (this.#bytes[end - 1] === carriageReturn) end -= 1;
+    return end > max;
+  }
+
+  #readLines(): void {
+    this.#read(this.#linesEnd, false);
+    if (this.#isCut) return;
+    const unread = this.#linesEnd - this.#position;
+    // Doubling keeps the work linear in the size of the body.
+    this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
+    if (this.#isTooLong()) this.#untilLimit(() => this.#refuseLong(this.#bytes.subarray(this.#position, this.#end)));
+  }
+
+  /** Reads the records before `end`: at the end of the body all of them, else those that have their line end. */
+  #read(end: number, isLast: boolean): void {
+    this.#untilLimit(() => this.#readBefore(end, isLast));
+  }
+
+  /** A limit ends the reading: the row cannot be kept whole, so nothing can be said of what follows. */
+  #untilLimit(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof MalformedBody) || error.type !== 'limit_exceeded') throw error;
+      this.#refusal ??= { type: error.type, message: error.message };
+      this.#isCut = true;
+      this.#bytes = Buffer.alloc(0);
+    }
+  }
+
+  #readBefore(end: number, isLast: boolean): void {
+    this.#skipByteOrderMark();
+    this.#readFirstLine(end);
+    const invalid = this.#invalidLine(end);
+    this.#readText(invalid ?? end, isLast && invalid === null);
+    if (invalid === null) return;
+    const rest = withoutLineEnd(this.#bytes.subarray(this.#position, this.#nextLine(invalid, end)));
+    if (rest.length > this.#limits.rowBytes) this.#refuseLong(rest);
+    throw invalidUtf8();
+  }
+
+  /** Where the first line begins that is not UTF-8; null if all are. No character spans a line end. */
+  #invalidLine(end: number): number | null {
+    if (isUtf8(this.#bytes.subarray(this.#position, end))) return null;
+    for (let start = this.#position;;) {
+      const next = this.#nextLine(start, end);
+      if (!isUtf8(this.#bytes.subarray(start, next))) return start;
+      start = next;
+    }
+  }
+
+  #nextLine(start: number, end: number): number {
+    let at = start;
+    while (at < end && this.#bytes[at] !== lineFeed && this.#bytes[at] !== carriageReturn) at += 1;
+    if (this.#bytes[at] === carriageReturn && at + 1 < end && this.#bytes[at + 1] === lineFeed) at += 1;
+    return Math.min(end, at + 1);
+  }
+
+  #readText(end: number, isLast: boolean): void {
+    if (end <= this.#position) return;
+    const bytes = this.#bytes.subarray(this.#position, end);
+    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast }, (record) => this.#readRecord(record));
+    this.#leftOutBlanks ||= sawBlanks;
+    this.#position = end - Buffer.byteLength(rest);
+    if (rest === '') return;
+    const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
+    const open = Math.max(0, this.#openBytes - (this.#end - end));
+    if (unread.length - open > this.#limits.rowBytes) this.#refuseLong(unread);
+    const mistake = this.#mistakeIn(isLast ? unread.toString() : rest);
+    if (mistake !== null && (isLast || !mistake.isOpen)) this.#refuse(mistake);
+  }
+
+  #readRecord(received: DelimitedRecord): void {
+    let record = received;
+    if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
+    if (this.#body === null) {
+      const isAbsent = this.#form.header === 'absent';
+      const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
+      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
+      this.#body = { header, writer };
+      this.#watch(header);
+      this.#refusal = header.refusal;
+      if (!isAbsent) return;
+    }
+    const { header, writer } = this.#body;
+    if (this.#nulls.size > 0) record = emptyOf(record, this.#nulls);
+    if (record.cells.length > header.ids.length) {
+      throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
+    }
+    if (record.cells.length < header.namedEnd) this.#shortLines += 1;
+    if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);
+    if (writer === null) {
+      this.#rows += 1;
+      return;
+    }
+    const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
+    const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);
+    if (full !== null) this.#blocks.push(full);
+    this.#rows += 1;
+  }
+
+  #watch({ columns }: DelimitedHeader): void {
+    const texts = this.#texts;
+    if (texts === undefined) return;
+    const form = cellFormOf(ruleOfCells(this.#form));
+    const known = new Set(this.#known);
+    for (const column of columns) {
+      if (column !== null && column.given === null && !known.has(column.id)) column.watch = texts.column(column.id, form);
+    }
+  }
+
+  /** An upper bound for the bytes of the row's body: the bytes received, plus keys and escapes. */
+  #bodyBytesMax({ text, bytes, cells, clean }: DelimitedRecord, header: DelimitedHeader): number {
+    let bytesMax = 2 + bytes + (clean ? 0 : escapeBytes(text, this.#dialect));
+    for (let position = 0; position < cells.length; position += 1) {
+      if (cells[position] !== '') bytesMax += header.columns[position]?.overheadBytes ?? 0;
+    }
+    if (bytesMax > this.#limits.rowBytes) this.#bodyBytes(cells, header);
+    return bytesMax;
+  }
+
+  /** The bytes of the row's body if all cells are stored as strings. Those of dropped cells must not count: how many are left depends on how the body was cut. */
+  #bodyBytes(cells: readonly string[], header: DelimitedHeader): number {
+    const bytes = bytesAsStrings(cells, header);
+    if (bytes > this.#limits.rowBytes) throw this.#tooLong();
+    return bytes;
+  }
+
+  /** The cells, of which those are empty that no row may hold. What `$rowID` may hold is judged where IDs are used. */
+  #withoutBadCells({ cells, bytes, clean }: DelimitedRecord, { rowIdAt }: DelimitedHeader): { readonly cells: readonly string[]; readonly dropped: number } {
+    const { cellBytes } = this.#limits;
+    if (clean && bytes <= cellBytes) return { cells, dropped: 0 };
+    const isBad = (text: string, position: number): boolean => position !== rowIdAt && (text.includes('\0') || Buffer.byteLength(text) > cellBytes);
+    return { cells: cells.map((text, position) => (isBad(text, position) ? '' : text)), dropped: cells.filter(isBad).length };
+  }
+
+  get #allowsZero(): boolean {
+    return this.#dropsCells && this.#body !== null;
+  }
+
+  #mistakeIn(text: string): Mistake | null {
+    return firstMistake(text, this.#dialect, this.#allowsZero);
+  }
+
+  #checkCells(cells: readonly string[]): void {
+    const { cellBytes } = this.#limits;
+    const cell = cells.findIndex((text) => Buffer.byteLength(text) > cellBytes);
+    if (cell === -1) return;
+    const reason = `a cell must not be longer than ${cellBytes} bytes`;
+    this.#refusal ??= { type: 'limit_exceeded', message: `${this.#place(cell)}: ${reason}` };
+  }
+
+  #refuse({ cell, reason }: Mistake): never {
+    throw malformed(`${this.#place(cell)}: ${reason}`);
+  }
+
+  /** Refuses a record that is longer than a row may be; an error within the limit takes precedence. `bytes` begin with the record. */
+  #refuseLong(bytes: Buffer): never {
+    let end = this.#limits.rowBytes;
+    // The limit may split a character, which has at most three continuation bytes.
+    for (let back = 0; back < 3 && (bytes[end]! & 0xc0) === 0x80; back += 1) end -= 1;
+    const within = bytes.subarray(0, end);
+    if (!isUtf8(within)) throw invalidUtf8();
+    const mistake = this.#mistakeIn(within.toString());
+    if (mistake !== null && !mistake.isOpen) this.#refuse(mistake);
+    throw this.#tooLong();
+  }
+
+  #tooLong(): MalformedBody {
+    const what = this.#body === null ? 'the header' : 'a row';
+    const reason = `${what} must not be longer than ${this.#limits.rowBytes} bytes`;
+    return new MalformedBody('limit_exceeded', this.#body === null ? reason : `${this.#place()}: ${reason}`);
+  }
+
+  /** Names the current record, or a cell of it. */
+  #place(cell?: number): string {
+    if (this.#body === null) return placeInHeader(cell ?? 0);
+    return placeInRow(this.#rows, cell === undefined ? null : this.#body.header.ids[cell] ?? null);
+  }
+}
+
+/** The most bytes that JSON escapes add to the text. A quote within a cell was doubled already, or had an escape before it. */
+function escapeBytes(text: string, { quote: quotes, lenient }: Dialect): number {
+  let bytes = 0;
+  const hasSingleQuotes = lenient || quotes !== '"';
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === backslash || (hasSingleQuotes && code === quote)) bytes += 1;
+    else if (code < blank) bytes += '\\u0000'.length - 1;
+  }
+  return bytes;
+}
+
+function withoutLineEnd(line: Buffer): Buffer {
+  let { length } = line;
+  if (line[length - 1] === lineFeed) length -= 1;
+  if (line[length - 1] === carriageReturn) length -= 1;
+  return line.subarray(0, length);
+}
+
+/** The index of the last line end, or of its last byte; -1 if there is none. A carriage return that is the last byte may be half of one. */
+function lastLineEnd(bytes: Uint8Array): number {
+  const feed = bytes.lastIndexOf(lineFeed);
+  const found = bytes.subarray(feed + 1, -1).lastIndexOf(carriageReturn);
+  return found === -1 ? feed : feed + 1 + found;
+}
+
+function malformed(message: string): MalformedBody {
+  return new MalformedBody('request_validation_error', message);
+}

@@ -1,0 +1,296 @@
+/**
+ * Writes rows as CSV (RFC 4180) and TSV, for pages and exports: the one place for how a cell is written. From bytes to bytes, since most
+ * cells are written as they stand in their rows.
+ */
+import { skipBlanks, stringEnd, valueEnd } from '../values/json-bytes.ts';
+import { decodeString } from '../values/json-text.ts';
+import type { Delimiter } from './delimited-records.ts';
+import { RowKeys, wordsOf } from './row-keys.ts';
+import { backslash, blank, comma, lowerN, openBrace, openBracket, quote } from '../values/json-scanner.ts';
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const tab = 0x09;
+const byteOrderMark = Buffer.from('\uFEFF');
+
+/** How bytes of a string are marked: those for which it may have to be quoted, and those where it may end. */
+const special = 1;
+const stops = 2;
+
+/** By delimiter: each takes 64 KiB. */
+const marksByDelimiter = new Map([comma, tab].map((delimiter) => [delimiter, marksFor(delimiter)]));
+
+export interface WrittenColumn {
+  readonly id: string;
+  /** Whether its cells are JSON text, so that strings keep their quotes. */
+  readonly isJson: boolean;
+}
+
+/** A value in JSON as the text of a cell; null is an empty cell. */
+export function cellText(json: string, { isJson }: WrittenColumn): string {
+  if (json === 'null') return '';
+  return json.startsWith('"') && !isJson ? decodeString(json) : json;
+}
+
+/** A header of column IDs, and a line for each row. */
+export class DelimitedRowWriter {
+  readonly #delimiter: number;
+  readonly #marks: Uint8Array;
+  readonly #columns: readonly WrittenColumn[];
+  readonly #keys: RowKeys;
+  /** Where the cells of a row are, by place. An end of 0: nowhere. */
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+  /** 1 for a cell that is written as it is, from behind the quote of a string. */
+  readonly #plain: Uint8Array;
+  /** What `#stringEnd` says besides its result. */
+  #isPlain = false;
+  /** Lines that may still be sent, and those that are written. */
+  readonly #taken = [Buffer.alloc(0), Buffer.alloc(0)];
+  #bytes = Buffer.alloc(0);
+  #words = wordsOf(this.#bytes);
+  #length = 0;
+
+  /** `columns`: at least one, in the order of their cells. */
+  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
+    this.#delimiter = delimiter.charCodeAt(0);
+    this.#marks = marksByDelimiter.get(this.#delimiter) ?? marksFor(this.#delimiter);
+    this.#columns = columns;
+    this.#starts = new Int32Array(columns.length);
+    this.#ends = new Int32Array(columns.length);
+    this.#plain = new Uint8Array(columns.length);
+    this.#keys = new RowKeys(columns);
+    for (const [place, column] of columns.entries()) {
+      const text = Buffer.from(column.id);
+      this.#reserve(text.length);
+      if (place > 0) this.#writeByte(this.#delimiter);
+      this.#writeText(text);
+    }
+    this.#endLine(0);
+  }
+
+  /** How many bytes there are to take. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds rows: JSON objects, with one byte between them. What stands before an object is the first cell, as it is. Cells of other columns are passed over. */
+  add(rows: Buffer): void {
+    const words = wordsOf(rows);
+    for (let start = 0; start < rows.length;) {
+      // A row is not longer than all that is left.
+      this.#reserve(rows.length - start);
+      const lineStart = this.#length;
+      let end = this.#writeInOrder(rows, words, start);
+      if (end < 0) {
+        this.#length = lineStart;
+        end = this.#read(rows, words, start);
+        this.#write(rows, words);
+      }
+      this.#endLine(lineStart);
+      start = end + 1;
+    }
+  }
+
+  /** The lines since the last call, the header first of all. They stay until the second call after this one; rows that are added then are written over them. */
+  take(): Buffer {
+    const lines = this.#bytes.subarray(0, this.#length);
+    this.#taken.push(this.#bytes);
+    this.#bytes = this.#taken.shift()!;
+    this.#words = wordsOf(this.#bytes);
+    this.#length = 0;
+    return lines;
+  }
+
+  /** Writes the cells of the row at `start` while it finds them. Returns the index after the row; -1 if they do not come in the order of their columns. */
+  #writeInOrder(rows: Buffer, words: DataView, start: number): number {
+    let at = objectAt(rows, start);
+    // The cell that was written last, and the place that is reached.
+    let [last, place] = [-1, 0];
+    if (at > start) {
+      this.#copy(rows, words, start, at);
+      last = 0;
+    }
+    const keys = this.#keys;
+    let key = keys.beforeFirst;
+    at = skipBlanks(rows, at + 1);
+    while (rows[at] === quote) {
+      key = keys.at(rows, words, at, key);
+      at = skipBlanks(rows, keys.valueStart);
+      if (key.place < 0 || rows[at] === lowerN) {
+        at = valueEnd(rows, at);
+      } else {
+        if (key.place <= last) return -1;
+        last = key.place;
+        for (; place < last; place += 1) this.#writeByte(this.#delimiter);
+        at = this.#writeCell(rows, words, at, key.isJson);
+      }
+      at = skipBlanks(rows, at);
+      if (rows[at] === comma) at = skipBlanks(rows, at + 1);
+    }
+    for (; place < this.#ends.length - 1; place += 1) this.#writeByte(this.#delimiter);
+    return at + 1;
+  }
+
+  /** Writes the cell of the value at `start`. Returns the index after that. */
+  #writeCell(rows: Buffer, words: DataView, start: number, isJson: boolean): number {
+    const first = rows[start];
+    if (first === quote) {
+      const cellStart = this.#length;
+      const end = this.#stringEnd(rows, words, start, this.#words);
+      if (this.#isPlain && !isJson) {
+        this.#length += end - start - 2;
+        return end;
+      }
+      this.#length = cellStart;
+      this.#writeText(textOf(rows.subarray(start, end), isJson));
+      return end;
+    }
+    const end = valueEnd(rows, start);
+    if (first === openBracket || first === openBrace) this.#writeText(rows.subarray(start, end));
+    else this.#copy(rows, words, start, end);
+    return end;
+  }
+
+  /** Finds the cells of the row at `start`. Returns the index after it. */
+  #read(rows: Buffer, words: DataView, start: number): number {
+    this.#ends.fill(0);
+    const keys = this.#keys;
+    let key = keys.beforeFirst;
+    let at = objectAt(rows, start);
+    if (at > start) [this.#plain[0], this.#starts[0], this.#ends[0]] = [1, start, at];
+    at = skipBlanks(rows, at + 1);
+    while (rows[at] === quote) {
+      key = keys.at(rows, words, at, key);
+      at = skipBlanks(rows, keys.valueStart);
+      const first = rows[at];
+      const end = first === quote ? this.#stringEnd(rows, words, at, null) : valueEnd(rows, at);
+      const { place, isJson } = key;
+      if (place >= 0 && first !== lowerN) {
+        const isPlain = first === quote ? this.#isPlain && !isJson : first !== openBracket && first !== openBrace;
+        const quoteBytes = isPlain && first === quote ? 1 : 0;
+        this.#plain[place] = isPlain ? 1 : 0;
+        this.#starts[place] = at + quoteBytes;
+        this.#ends[place] = end - quoteBytes;
+      }
+      at = skipBlanks(rows, end);
+      if (rows[at] === comma) at = skipBlanks(rows, at + 1);
+    }
+    return at + 1;
+  }
+
+  /** The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end of what is written, if that is given. */
+  #stringEnd(rows: Buffer, words: DataView, start: number, to: DataView | null): number {
+    const marks = this.#marks;
+    const last = rows.length - 4;
+    const offset = this.#length - start - 1;
+    let seen = 0;
+    for (let at = start + 1; at <= last; at += 4) {
+      const word = words.getInt32(at, true);
+      if (to !== null) to.setInt32(at + offset, word, true);
+      const found = marks[word & 0xffff]! | marks[word >>> 16]!;
+      if (found < stops) {
+        seen |= found;
+        continue;
+      }
+      let end = at;
+      for (let byte = rows[end]!; byte !== quote; byte = rows[end += 1]!) {
+        if (byte === backslash) {
+          this.#isPlain = false;
+          return stringEnd(rows, start);
+        }
+        seen |= marks[byte]!;
+      }
+      // Readers may take away blanks at the ends.
+      this.#isPlain = seen === 0 && rows[start + 1] !== blank && rows[end - 1] !== blank;
+      return end + 1;
+    }
+    this.#isPlain = false;
+    return stringEnd(rows, start);
+  }
+
+  #write(rows: Buffer, words: DataView): void {
+    for (let place = 0; place < this.#ends.length; place += 1) {
+      if (place > 0) this.#writeByte(this.#delimiter);
+      const start = this.#starts[place]!;
+      const end = this.#ends[place]!;
+      if (end === 0) continue;
+      if (this.#plain[place] === 1) this.#copy(rows, words, start, end);
+      else this.#writeText(textOf(rows.subarray(start, end), this.#columns[place]!.isJson));
+    }
+  }
+
+  #copy(rows: Buffer, words: DataView, start: number, end: number): void {
+    let from = start;
+    let to = this.#length;
+    for (; from <= end - 4; from += 4, to += 4) this.#words.setInt32(to, words.getInt32(from, true), true);
+    for (; from < end; from += 1, to += 1) this.#bytes[to] = rows[from]!;
+    this.#length = to;
+  }
+
+  /** Writes the text of a cell, in quotes if it would end, begin quotes, or lose blanks. */
+  #writeText(text: Buffer): void {
+    if (!this.#needsQuotes(text)) {
+      this.#length += text.copy(this.#bytes, this.#length);
+      return;
+    }
+    this.#writeByte(quote);
+    for (const byte of text) {
+      this.#writeByte(byte);
+      if (byte === quote) this.#writeByte(quote);
+    }
+    this.#writeByte(quote);
+  }
+
+  #needsQuotes(text: Buffer): boolean {
+    const isSpecial = (byte: number): boolean => byte === quote || byte === this.#delimiter || byte === lineFeed || byte === carriageReturn;
+    return text[0] === blank || text.at(-1) === blank || text.some(isSpecial) || text.includes(byteOrderMark);
+  }
+
+  #endLine(start: number): void {
+    // An empty line is no row, so a single empty cell is quoted.
+    if (this.#length === start && this.#ends.length === 1) {
+      this.#writeByte(quote);
+      this.#writeByte(quote);
+    }
+    this.#writeByte(lineFeed);
+  }
+
+  #writeByte(byte: number): void {
+    this.#bytes[this.#length] = byte;
+    this.#length += 1;
+  }
+
+  /** Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled; delimiters and quotes come on top. */
+  #reserve(bytes: number): void {
+    const needed = this.#length + 2 * bytes + 3 * this.#ends.length + 1;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+    this.#words = wordsOf(larger);
+  }
+}
+
+/** The index of the object of the row at `start`. */
+function objectAt(rows: Buffer, start: number): number {
+  let at = start;
+  while (rows[at] !== openBrace) at += 1;
+  return at;
+}
+
+/** The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes with each that matters. */
+function marksFor(delimiter: number): Uint8Array {
+  const ofByte = new Uint8Array(256);
+  ofByte[delimiter] = ofByte[byteOrderMark[0]!] = special;
+  ofByte[quote] = ofByte[backslash] = stops;
+  const ofTwo = new Uint8Array(256 * 256);
+  for (let bytes = 0; bytes < ofTwo.length; bytes += 1) ofTwo[bytes] = ofByte[bytes & 0xff]! | ofByte[bytes >>> 8]!;
+  return ofTwo;
+}
+
+/** What a cell shows of a value. */
+function textOf(json: Buffer, isJson: boolean): Buffer {
+  if (isJson || json[0] !== quote) return json;
+  return json.includes(backslash) ? Buffer.from(decodeString(json.toString())) : json.subarray(1, -1);
+}

@@ -1,0 +1,104 @@
+/**
+ * Which values fit a type is a rule with a number. Cells are judged again whenever stored rows are read, so a new rule must not touch what an
+ * earlier one dropped: profiles say by which rule their rows came (`Profile.rule`).
+ *
+ * * 1: `dateTime` takes the extended form only, with a `T` between day and time.
+ * * 2: it also takes a blank there, and the basic form.
+ * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. Before, it fitted no type. And a `number` takes cells
+ *   such as `.5`, `5.` and `+3`.
+ *
+ * That is the number's lowest four bits. The bits above them say how a person said that the cells are written (docs/decisions/0070): two for the
+ * decimal mark, and two for the order of dates.
+ */
+import { dateFormats, type DateFormat } from './date-format.ts';
+import { isArrayType, itemKind } from './column-type.ts';
+import type { ColumnType } from './column-type.ts';
+import { decodeString, elementsOf, hasOnlyExactNumbers } from './json-text.ts';
+import { isExtendedDateTime } from './scan-time.ts';
+
+export type Rule = number;
+
+/** The rule by which rows are judged that come now, if a person said nothing of their cells. */
+export const currentRule: Rule = 3;
+
+const generations = 0xf;
+const decimals = [null, '.', ','] as const;
+const decimalUnit = generations + 1;
+const dateFormatUnit = 4 * decimalUnit;
+
+/** How cells are written. */
+export interface CellForm {
+  /**
+   * How numbers are written: `json`: as in JSON; `plain`: also `.5`, `5.` and `+3`; a decimal mark: with that mark, and thousands may be separated
+   * by other characters than it.
+   */
+  readonly numbers: 'json' | 'plain' | '.' | ',';
+  /** How dates are written, besides ISO 8601. */
+  readonly dateFormat: DateFormat | null;
+}
+
+/** The rule of cells that come now. */
+export function ruleOfCells({ decimal, dateFormat }: { readonly decimal?: '.' | ','; readonly dateFormat?: DateFormat }): Rule {
+  const decimalBits = decimals.indexOf(decimal ?? null);
+  const dateBits = dateFormat === undefined ? 0 : dateFormats.indexOf(dateFormat) + 1;
+  return currentRule + decimalUnit * decimalBits + dateFormatUnit * dateBits;
+}
+
+/** How cells are written that came by this rule. */
+export function cellFormOf(rule: Rule): CellForm {
+  const known = cellForms.get(rule);
+  if (known !== undefined) return known;
+  const decimal = decimals[(rule >>> 4) & 3] ?? null;
+  const form: CellForm = {
+    numbers: decimal ?? (generationOf(rule) < 3 ? 'json' : 'plain'),
+    dateFormat: dateFormats[((rule >>> 6) & 3) - 1] ?? null,
+  };
+  cellForms.set(rule, form);
+  return form;
+}
+
+/** There are at most as many as numbers of one byte. */
+const cellForms = new Map<Rule, CellForm>();
+
+/** How cells are written of which a person said nothing. */
+export const plainCells: CellForm = cellFormOf(currentRule);
+
+/** The rule of several parts. If they are written differently, only the rules of the parts say how their cells are read. */
+export function joinedRule(a: Rule, b: Rule): Rule {
+  return Math.min(generationOf(a), generationOf(b)) | Math.max(a & ~generations, b & ~generations);
+}
+
+function generationOf(rule: Rule): number {
+  return rule & generations;
+}
+
+/** A value as it came: a JSON value as JSON text, or the text of a CSV or TSV cell. */
+export interface ReceivedValue {
+  readonly text: string;
+  readonly isCell: boolean;
+}
+
+/**
+ * Whether a value that fits a type by the current rule did so by this one, too. How its cell is written is judged before.
+ * @param token the value as the type presents it
+ */
+export function fitsBy(rule: Rule, received: ReceivedValue, token: string, type: ColumnType): boolean {
+  const generation = generationOf(rule);
+  return generation >= 3 || (fitsByRule2(received, token, type) && (generation >= 2 || fitsByRule1(token, type)));
+}
+
+function fitsByRule2({ text, isCell }: ReceivedValue, token: string, type: ColumnType): boolean {
+  const isCellOfText = isCell && (isArrayType(type) ? itemKind(type) : type) !== 'json' && isTextIn(token, text);
+  return isCellOfText || hasOnlyExactNumbers(text);
+}
+
+/** Whether a cell's text became a string, or an array of it. */
+function isTextIn(token: string, text: string): boolean {
+  const string = JSON.stringify(text);
+  return token === string || token === `[${string}]`;
+}
+
+function fitsByRule1(token: string, type: ColumnType): boolean {
+  if (!isArrayType(type)) return type !== 'dateTime' || isExtendedDateTime(decodeString(token));
+  return itemKind(type) !== 'dateTime' || elementsOf(token).every((element) => isExtendedDateTime(decodeString(element)));
+}

@@ -1,0 +1,36 @@
+/**
+ * What a batch hands to the next one of its partition: its states, because the next batch is decided while this one is still in flight
+ * and invisible to reads, and what the models remember of all earlier batches. It is valid only while nobody else moves the progress.
+ * Storing the next batch checks that; if the check fails, the memory is dropped and the batch is decided again.
+ */
+import type { RecordedOutcome } from '../outcomes/recorded-outcome.ts';
+import type { States } from '../model-set.ts';
+
+export class BatchMemory {
+  /** What each model remembers, by its name. */
+  readonly remembered: States;
+  #before: States | null;
+  #outcomes: ReadonlyMap<string, RecordedOutcome>;
+
+  constructor(before: States, outcomes: ReadonlyMap<string, RecordedOutcome>, remembered: States) {
+    this.#before = before;
+    this.#outcomes = outcomes;
+    this.remembered = remembered;
+  }
+
+  /** The states of the batch in flight; null once it is visible. */
+  get before(): States | null {
+    return this.#before;
+  }
+
+  /** Call this when the batch is visible to every later read. */
+  forgetBefore(): void {
+    this.#before = null;
+    this.#outcomes = new Map();
+  }
+
+  /** The outcome that the batch in flight gave to a command. */
+  outcome(commandId: string): RecordedOutcome | null {
+    return this.#outcomes.get(commandId) ?? null;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * A batch in the making: records that are decided in log order on the states of all models, and stored together. It may be
+ * filled in several steps; later events see the changes of earlier ones in the states.
+ */
+import type { Tx } from '../../storage/database/pipelined-client.ts';
+import type { BoundStatement } from '../../storage/database/combine.ts';
+import type { Event } from '../../language/events/event.ts';
+import type { Outcome } from '../../language/events/outcome.ts';
+import type { CommandId } from '../event-log.ts';
+import { inSlices, TimeSlices } from '../../language/time-slices.ts';
+import { BatchMemory } from './batch-memory.ts';
+import type { LogPlace } from './decision.ts';
+import type { Entry } from './entry.ts';
+import type { KeyReservation } from './local-keys.ts';
+import type { AnyModel, Loading } from '../model.ts';
+import type { ModelSet, States } from '../model-set.ts';
+import { findOutcomes, storeOutcomes } from '../outcomes/outcomes.store.ts';
+import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
+import { versionsAt, type Versions } from '../progress/versions.ts';
+import { UndoJournal } from './undo-journal.ts';
+
+/** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
+export type Duplicates = 'replace' | 'fail';
+
+/** How many changes are applied between two looks at the clock. */
+const changesOfSlice = 1000;
+
+/** A write that must precede the batch in its transaction. */
+export type Write = (tx: Tx) => Promise<void>;
+
+export interface BatchOptions {
+  readonly models: ModelSet;
+  readonly partition: number;
+  readonly duplicates: Duplicates;
+  readonly keys: KeyReservation;
+  /** What each model keeps of the committed state. */
+  readonly committed: States;
+  /** What the previous batch left, if it is known to be valid. */
+  readonly memory: BatchMemory | null;
+}
+
+export class Batch {
+  /** The outcome of each command; none for an event that came after its `notAfter`. */
+  readonly outcomes = new Map<CommandId, Outcome>();
+  readonly #options: BatchOptions;
+  readonly #journal = new UndoJournal();
+  readonly #states: States;
+  /** Outcomes recorded before this batch, and the new ones. */
+  readonly #recorded = new Map<CommandId, RecordedOutcome>();
+  readonly #fresh = new Map<CommandId, RecordedOutcome>();
+
+  /** How many changes were applied. */
+  #changes = 0;
+
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#states = options.models.open(() => options.keys.take(), this.#journal);
+  }
+
+  /**
+   * Loads what these events look up. Resolves to the writes that the storing transaction must do before it stores the batch. Call
+   * `decide` next.
+   */
+  async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
+    const looksUpAll = this.#options.duplicates === 'replace';
+    const events = run.map(({ event }) => event);
+    const commandIds = events.filter(({ requestDigest }) => looksUpAll || requestDigest !== null).map(({ commandId }) => commandId);
+    return this.#load(tx, events, commandIds);
+  }
+
+  /** Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them. */
+  async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
+    // The earlier outcome of an Idempotency-Key is looked up once the event is there.
+    const likely = events.filter(({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data));
+    if (likely.length > 0) await this.#load(tx, likely, []);
+  }
+
+  async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
+    const { models, partition, keys, committed, memory } = this.#options;
+    const writes: Write[] = [];
+    const parts = events.flatMap((event) => models.partsOf(event));
+    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [model, {
+      tx, events: parts, keys, states: this.#states, before: memory?.before ?? null, remembered: memory?.remembered[name] ?? null,
+      committed: committed[name], writeFirst: (write) => writes.push(write),
+    }]);
+    const [recorded] = await Promise.all([
+      commandIds.length === 0 ? [] : findOutcomes(tx, partition, commandIds),
+      keys.reserve(tx, events.reduce((sum, { data }) => sum + models.keysAtMost(data), 0)),
+      ...loadings.map(([model, loading]) => model.load?.(loading)),
+    ]);
+    for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
+    // A run begins with the event that may load much: what it looks up has been decided.
+    const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
+    const remaining = refused.length === 0 ? parts : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
+    for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
+    return writes;
+  }
+
+  /**
+   * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after them. Other work runs
+   * in between while the many changes of an import are applied.
+   */
+  async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
+    const slices = new TimeSlices();
+    let versions = before;
+    for (const { record, event } of run) {
+      versions = versionsAt(event, record.offset, versions);
+      const { commandId, notAfter, requestDigest } = event;
+      const earlier = this.#outcomeBefore(commandId);
+      if (earlier && stillCounts(earlier, record.time)) {
+        this.outcomes.set(commandId, earlier.outcome);
+        continue;
+      }
+      if (notAfter !== null && record.time > notAfter) continue;
+
+      const { partition, offset, time } = record;
+      const decided = await this.#decide(event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time }, slices);
+      const outcome = { ...decided, requestDigest: requestDigest ?? undefined };
+      this.outcomes.set(commandId, outcome);
+      this.#fresh.set(commandId, { commandId, offset, time, outcome });
+    }
+    return versions;
+  }
+
+  /** Decides an event, and applies its changes. */
+  async #decide(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+    const { models } = this.#options;
+    const sequence = models.sequenceOf(event.data);
+    if (sequence === null) return this.#decideAlone(event, at, slices);
+    const outcomes: Outcome[] = [];
+    this.#journal.setSavepoint();
+    for (const part of models.partsOf(event)) {
+      const outcome = await this.#decideAlone(part, at, slices);
+      if (outcome.status === 'refused') {
+        this.#journal.rollBack();
+        return { status: 'refused', refusal: sequence.refusalOf(outcome.refusal, outcomes.length) };
+      }
+      outcomes.push(outcome);
+    }
+    this.#journal.release();
+    return sequence.outcomeOf(outcomes, at);
+  }
+
+  async #decideAlone(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+    const { models } = this.#options;
+    const { changes, outcome } = models.decide(this.#states, event, at);
+    for (const change of changes) {
+      models.apply(this.#states, change);
+      this.#changes += 1;
+      if (this.#changes % changesOfSlice === 0) await slices.next();
+    }
+    return outcome;
+  }
+
+  /** The net changes of all models, and the outcomes. */
+  async changes(): Promise<BoundStatement[]> {
+    const { models, partition, duplicates } = this.#options;
+    const changes: BoundStatement[] = [];
+    for (const [name, model] of models.list) {
+      for (const binding of model.store(this.#states[name])) changes.push(await inSlices(binding));
+    }
+    if (this.#fresh.size === 0) return changes;
+    return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
+  }
+
+  /** What the next batch need not load, or cannot read from Postgres yet. Null: that is too much to remember. Call it once, after the last decision. */
+  memory(): BatchMemory | null {
+    const { models, memory } = this.#options;
+    const remembered: Record<string, unknown> = {};
+    for (const [name, model] of models.list) {
+      if (model.remember === undefined) continue;
+      remembered[name] = model.remember(memory?.remembered[name] ?? null, this.#states[name]);
+      if (remembered[name] === null) return null;
+    }
+    return new BatchMemory(this.#states, this.#fresh, remembered);
+  }
+
+  #outcomeBefore(commandId: CommandId): RecordedOutcome | undefined {
+    return this.#fresh.get(commandId) ?? this.#options.memory?.outcome(commandId) ?? this.#recorded.get(commandId);
+  }
+}

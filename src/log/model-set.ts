@@ -1,0 +1,138 @@
+/** A list of models, indexed by the events that they decide and by the changes that they apply. */
+import type { Event, EventData, EventType } from '../language/events/event.ts';
+import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './batch/decision.ts';
+import type { AnyModel, Models, Sequence } from './model.ts';
+import type { UndoJournal } from './batch/undo-journal.ts';
+
+/** The states of a batch, by the names of their models. */
+export type States = Readonly<Record<string, unknown>>;
+
+type AnyDecide = Decide<States, EventData, AnyChange>;
+type TakeChange = (states: States, change: AnyChange) => void;
+
+export class ModelSet {
+  readonly list: readonly (readonly [name: string, model: AnyModel])[];
+  readonly #decisions = new Map<string, AnyDecide>();
+  readonly #sequences = new Map<string, Sequence<EventData>>();
+  readonly #changes = new Map<string, TakeChange[]>();
+  /** The parts of events that were looked at: what is loaded for one is found by it when it is decided. */
+  readonly #parts = new WeakMap<Event, readonly Event[]>();
+  /** What models define of these, which every event goes through. */
+  readonly #asked: { readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<AnyModel[Hook]>[] };
+  readonly #readsStored: ReadonlySet<EventType>;
+  readonly #loadsAhead: ReadonlySet<EventType>;
+
+  constructor(models: Models) {
+    this.list = Object.entries(models);
+    const all = this.list.map(([, model]) => model);
+    for (const model of all) {
+      for (const [type, decide] of Object.entries(model.decisions as Record<string, AnyDecide>)) {
+        this.#refuseSecond(type);
+        this.#decisions.set(type, decide);
+      }
+      for (const [type, sequence] of Object.entries((model.sequences ?? {}) as Record<string, Sequence<EventData>>)) {
+        this.#refuseSecond(type);
+        this.#sequences.set(type, sequence);
+      }
+      for (const [kind, take] of Object.entries(model.changes as Record<string, TakeChange>)) {
+        this.#changes.set(kind, [...(this.#changes.get(kind) ?? []), take]);
+      }
+    }
+    this.#asked = {
+      keysAtMost: all.flatMap(({ keysAtMost = [] }) => keysAtMost),
+      needs: all.flatMap(({ needs = [] }) => needs),
+      makes: all.flatMap(({ makes = [] }) => makes),
+      loadsMuch: all.flatMap(({ loadsMuch = [] }) => loadsMuch),
+      isRefused: all.flatMap(({ isRefused = [] }) => isRefused),
+    };
+    this.#readsStored = new Set(all.flatMap(({ readsStored = [] }) => readsStored));
+    this.#loadsAhead = new Set(all.flatMap(({ loadsAhead = [] }) => loadsAhead));
+  }
+
+  #refuseSecond(type: string): void {
+    if (this.#decisions.has(type) || this.#sequences.has(type)) throw new Error(`two models decide ${type}`);
+  }
+
+  /** Opens the states of a batch. */
+  open(newKey: () => bigint, journal: UndoJournal): States {
+    return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey, journal)]));
+  }
+
+  /** Opens what the models keep of the committed state. */
+  openCommitted(): States {
+    return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
+  }
+
+  /** How an event is decided that consists of others; null if it does not. */
+  sequenceOf({ type }: EventData): Sequence<EventData> | null {
+    return this.#sequences.get(type) ?? null;
+  }
+
+  /** The parts of an event that consists of others; else the event alone. */
+  partsOf(event: Event): readonly Event[] {
+    const sequence = this.sequenceOf(event.data);
+    if (sequence === null) return [event];
+    let parts = this.#parts.get(event);
+    if (parts === undefined) {
+      parts = sequence.partsOf(event.data).map((data) => ({ ...event, data }));
+      this.#parts.set(event, parts);
+    }
+    return parts;
+  }
+
+  #partsOfData(data: EventData): readonly EventData[] {
+    return this.sequenceOf(data)?.partsOf(data) ?? [data];
+  }
+
+  /** Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as one of a newer version. */
+  decide(states: States, event: Event, at: LogPlace): Decision {
+    const { type } = event.data;
+    // The projector itself reads these events, when it advances the progress.
+    if (type === 'GenerationStarted' || type === 'LogResumed') return apply([]);
+    const decide = this.#decisions.get(type);
+    if (!decide) throw new Error(`an event of the unknown type ${type}`);
+    return decide(states, event, at);
+  }
+
+  /** Whether a model decides events of this type. */
+  decides({ type }: EventData): boolean {
+    return this.#decisions.has(type) || this.#sequences.has(type);
+  }
+
+  /** Applies a change of a decision to the states, where later events and `store` find it. */
+  apply(states: States, change: AnyChange): void {
+    const followers = this.#changes.get(change.kind);
+    if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
+    for (const take of followers) take(states, change);
+  }
+
+  keysAtMost(data: EventData): number {
+    return this.#partsOfData(data).reduce((sum, part) => this.#asked.keysAtMost.reduce((ofPart, keysAtMost) => ofPart + keysAtMost(part), sum), 0);
+  }
+
+  needs(data: EventData): string[] {
+    return this.#partsOfData(data).flatMap((part) => this.#asked.needs.flatMap((needs) => needs(part)));
+  }
+
+  makes(data: EventData): string[] {
+    return this.#partsOfData(data).flatMap((part) => this.#asked.makes.flatMap((makes) => makes(part)));
+  }
+
+  loadsMuch(data: EventData): boolean {
+    return this.#partsOfData(data).some((part) => this.#asked.loadsMuch.some((loadsMuch) => loadsMuch(part)));
+  }
+
+  isRefused(states: States, data: EventData): boolean {
+    return this.#partsOfData(data).some((part) => this.#asked.isRefused.some((isRefused) => isRefused(states, part)));
+  }
+
+  /** Whether everything before such an event must be stored before the event is loaded. */
+  readsStored(data: EventData): boolean {
+    return this.#partsOfData(data).some(({ type }) => this.#readsStored.has(type));
+  }
+
+  /** Whether it pays to load for such an event while it is still on its way into the log. */
+  loadsAhead(data: EventData): boolean {
+    return this.#partsOfData(data).some(({ type }) => this.#loadsAhead.has(type));
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own transaction
+ * (src/log/README.md).
+ */
+import { type EncodedEvent } from '../../language/events/event.ts';
+import { teamOf } from '../../language/events/event-names.ts';
+import { randomUUID } from 'node:crypto';
+import pRetry from 'p-retry';
+import type { Logger } from 'pino';
+import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
+import type { Database } from '../../storage/database/database.ts';
+import { isDatabaseAway } from '../../storage/database/database-away.ts';
+import { inTransaction } from '../../storage/database/transaction.ts';
+import type { Outcome } from '../../language/events/outcome.ts';
+import { noteFailure, readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
+import { describeHalt } from '../describe-halt.ts';
+import { NotAppended } from '../event-log.ts';
+import { encodeGenesis, proveIdentity, readLogId } from '../identity.ts';
+import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../event-log.ts';
+import { LogClock } from '../log-clock.ts';
+import { fail, noLogObserver, type LogObserver } from '../log-observer.ts';
+import { allPartitions, partitionOf } from '../partition.ts';
+import { AppendQueue, type QueuedEvent } from '../batch/append-queue.ts';
+import { appendsWait } from '../batch/waits.ts';
+import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
+import { listenerOf } from '../projection-listener.ts';
+import { heldMessage, noTeamsHeld, type HeldTeams } from '../quarantine/held-teams.ts';
+import { resumeLog } from '../resume.ts';
+import { appendRecord } from './append-record.ts';
+import { createLogTables, logSchema, noteHistory, selectHistory } from './log-tables.ts';
+import { HeadWatch, selectHeads, type Head } from './head-watch.ts';
+import { SharedRuns } from '../shared-runs.ts';
+import { PartitionWriter } from './partition-writer.ts';
+import { PostgresReader, readRecords } from './postgres-reader.ts';
+import { untilClosed } from '../until-closed.ts';
+
+/** How long to wait before the log is resumed again, in milliseconds. */
+const resumeDelay = 500;
+
+export interface PostgresLogOptions {
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly partitions: number;
+  /** How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are refused. */
+  readonly queueEventsMax: number;
+  readonly queueBytesMax: number;
+  /** The newest language of events that all live processes read; absent: this process is the only one. */
+  readonly languageMax?: () => number;
+  /** Whether processes that use other read models may append; absent: they do not. */
+  readonly mayBeBehind?: () => boolean;
+  /** How long to look for the result of an unanswered commit, in milliseconds. */
+  readonly unknownWait: number;
+  readonly logger: Logger;
+  /** Notified of appends, refusals and failures. */
+  readonly observer?: LogObserver;
+}
+
+export class PostgresLog implements EventLog {
+  readonly partitions: number;
+  readonly #reader: PostgresReader;
+  readonly #options: PostgresLogOptions;
+  readonly #clock = new LogClock('Postgres');
+  readonly #observer: LogObserver;
+  readonly #writers: readonly PartitionWriter[];
+  readonly #halted = new Map<number, string>();
+  /** The offset behind the last event that this process stored, by partition. */
+  readonly #landed = new Map<number, bigint>();
+  /** By partition. */
+  readonly #held: HeldTeams[];
+  /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
+  readonly #epochs: readonly bigint[];
+  readonly #queue: AppendQueue;
+  /** Looks how far the log and the read model are. */
+  readonly #looks: SharedRuns<readonly Head[]>;
+  readonly #catchUps: readonly SharedRuns<void>[];
+  #watch: HeadWatch | null = null;
+  /** Why nothing is appended any more; null while it is. */
+  #lost: string | null = null;
+  readonly #failure = Promise.withResolvers<string>();
+  #resuming: Promise<void> | null = null;
+  readonly #closing = new AbortController();
+
+  private constructor(options: PostgresLogOptions, epochs: readonly bigint[]) {
+    this.#epochs = epochs;
+    this.#options = options;
+    const { database, projector, partitions, unknownWait, observer = noLogObserver } = options;
+    this.partitions = partitions;
+    this.#observer = observer;
+    this.#held = allPartitions(partitions).map(() => noTeamsHeld);
+    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, languageMax: options.languageMax, observer });
+    this.#reader = PostgresReader.over(database.pool, partitions);
+    this.#looks = new SharedRuns(async () => (await database.reader.query(selectHeads, [])).rows);
+    this.#catchUps = allPartitions(partitions).map((partition) => new SharedRuns(() => this.#catchUpOnce(partition)));
+    const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
+    this.#writers = allPartitions(partitions).map((partition) => {
+      const onLanded = (to: number, next: bigint): void => {
+        this.#landed.set(to, next);
+        this.#watch?.landed(to, next);
+      };
+      return new PartitionWriter({ partition, epoch: epochs[partition]!, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
+    });
+  }
+
+  /**
+   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog when it is not the one
+   * that the read model was built from.
+   */
+  static async open(options: PostgresLogOptions, signal: AbortSignal): Promise<PostgresLog> {
+    const log = new PostgresLog(options, (await readProgress(options.database.pool)).map(({ epoch }) => epoch));
+    await log.#start(signal);
+    return log;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  nextTime(partition: number): number {
+    return this.#writers[partition]!.nextTime();
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    await createLogTables(this.#options.database.pool, this.partitions);
+    await this.#startGeneration();
+    for (const partition of allPartitions(this.partitions)) {
+      signal.throwIfAborted();
+      await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
+      await this.#catchUpOrHalt(partition);
+    }
+    await this.#resumeInNewHistory();
+    const { pool, history } = this.#options.database;
+    const watch = new HeadWatch({
+      pool, logger: this.#options.logger,
+      onTime: (serverTime) => this.#clock.set(serverTime),
+      onHeld: (partition, held) => {
+        this.#held[partition] = held;
+      },
+      // A halted partition would fail again, and keep the others from being caught up.
+      onBehind: async (partition) => {
+        if (!this.#halted.has(partition)) await this.#catchUpOrHalt(partition);
+      },
+      onFallen: (partition, versions) => this.#lose(partition, versions),
+    });
+    this.#watch = watch;
+    history.onRestarted((connection) => watch.check(connection));
+  }
+
+  /**
+   * Postgres lost commits and tells of no new history, so only a process that ran before can know: it resumes the log for all, and
+   * then has to start anew.
+   */
+  #lose(partition: number, versions: readonly bigint[]): void {
+    if (this.#lost !== null) return;
+    const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
+    this.#lost = lost;
+    const { pool } = this.#options.database;
+    const resume = (): Promise<void> => inTransaction(pool, async (client) => {
+      await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+    });
+    const resuming = pRetry(resume, {
+      retries: Infinity, minTimeout: resumeDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+    });
+    this.#resuming = resuming.then(() => this.#failure.resolve(lost), (error: unknown) => {
+      this.#options.logger.error({ err: error }, 'the log could not be resumed');
+      this.#failure.resolve(`${lost}; versions may come again, because the log could not be resumed`);
+    });
+  }
+
+  onFailure(listener: (reason: string) => void): void {
+    void this.#failure.promise.then(listener);
+  }
+
+  /**
+   * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes the log. A log
+   * without a noted history is from a version that did not note it. To be called when the read model is at the end of the log, except
+   * for partitions that have halted.
+   */
+  async #resumeInNewHistory(): Promise<void> {
+    const { database: { pool, writers, history }, logger } = this.#options;
+    // A connection that writes has checked the history.
+    await writers.with(async () => undefined);
+    await inTransaction(pool, async (client) => {
+      await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.resumeLog]);
+      const { rows: [noted] } = await client.query<{ name: string }>(selectHistory);
+      if (noted?.name === history.known) return;
+      if (noted !== undefined) {
+        logger.warn({ from: noted.name, to: history.known }, 'Postgres goes on from another history: the versions of all partitions rise above those that may be lost');
+        const versions = (await readProgressNow(client)).progress.map(({ base, next }) => base + next);
+        await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+      }
+      await client.query(noteHistory, [history.known]);
+    });
+    for (const partition of allPartitions(this.partitions)) await this.#catchUpOrHalt(partition);
+  }
+
+  async append(partition: number, event: EncodedEvent): Promise<Outcome> {
+    const observer = this.#observer;
+    const queued = this.#admit(partition, event);
+    const began = performance.now();
+    try {
+      const outcome = await this.#writers[partition]!.append(event);
+      queued.left('done');
+      const ms = performance.now() - began;
+      observer.appended(ms);
+      observer.settled(ms);
+      return outcome;
+    } catch (error) {
+      throw fail(observer, error, { partition });
+    } finally {
+      queued.sent();
+      queued.left('failed');
+    }
+  }
+
+  read(partition: number, from: bigint, to: bigint): AsyncIterable<readonly LogRecord[]> {
+    return this.#reader.read(partition, from, to);
+  }
+
+  bounds(partition: number): Promise<PartitionBounds> {
+    return this.#reader.bounds(partition);
+  }
+
+  readonly isCaughtUp = true;
+
+  /** `open` and every append bring the read model to the end of the log. */
+  async caughtUp(): Promise<void> {
+    // There is nothing to wait for.
+  }
+
+  get mayBeBehind(): boolean {
+    return this.#options.mayBeBehind?.() ?? false;
+  }
+
+  async reachHead(partition: number | null): Promise<void> {
+    const heads = await this.#looks.run();
+    const behind = heads.flatMap(({ next, projected }, at) => (BigInt(projected) < BigInt(next) && !this.#halted.has(at) ? [at] : []));
+    await Promise.all(behind.filter((at) => partition === null || at === partition).map((at) => this.#catchUpOrHalt(at)));
+  }
+
+  quarantinedSince(teamId: string): number | null {
+    return this.#held[partitionOf(teamId, this.partitions)]!.since.get(teamId) ?? null;
+  }
+
+  problems(): readonly string[] {
+    return [this.#lost, this.#clock.problem, ...[...this.#halted.keys()].map(describeHalt)].filter((problem) => problem !== null);
+  }
+
+  status(): LogStatus {
+    const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
+    const oldestAppendMs = this.#writers.map((_, partition) => this.#queue.waitsIn(partition).oldestMs);
+    const quarantinedTeams = this.#held.reduce((sum, { since }) => sum + since.size, 0);
+    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, oldestAppendMs, halts, quarantinedTeams, kafka: null };
+  }
+
+  standstills(): readonly Standstill[] {
+    if (this.#lost !== null || this.#clock.problem !== null) return [];
+    return this.#writers.flatMap((_, partition) => {
+      const { count, undoneMs, silentMs } = this.#queue.waitsIn(partition);
+      if (count === 0 || this.#halted.has(partition)) return [];
+      const landed = this.#landed.get(partition);
+      const what = `${appendsWait(count)} for an outcome, ${landed === undefined ? 'and none was stored before' : `the last one was stored before offset ${landed}`}`;
+      return [{ partition, what, undecidedMs: undoneMs, silentMs }];
+    });
+  }
+
+  /**
+   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine or, if it is of none,
+   * halts the partition. Rejects with NotAppended if it has halted.
+   */
+  async catchUp(partition: number): Promise<void> {
+    await this.#catchUps[partition]!.run();
+  }
+
+  async #catchUpOnce(partition: number): Promise<void> {
+    const { database, projector, logger } = this.#options;
+    const { end } = await this.bounds(partition);
+    for (;;) {
+      const { next, epoch, time, held } = await readProgressOf(database.pool, partition);
+      this.#held[partition] = held;
+      this.#writers[partition]!.noteTime(time);
+      if (epoch !== this.#epochs[partition]) throw new NotAppended('the read model was replaced, and this process is about to open the new one');
+      if (next >= end) break;
+      try {
+        for await (const records of this.read(partition, next, end)) {
+          const target = { database, projector, partition, epoch, listener: listenerOf(logger, this.#observer) };
+          await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
+        }
+      } catch (error) {
+        // Another process is catching up too.
+        if (error instanceof ProgressMoved || isConflict(error)) continue;
+        if (!(error instanceof ProjectionFailed)) throw error;
+        const reason = `partition ${partition} has halted at offset ${error.offset}: ${(error.cause as Error).message}`;
+        this.#halted.set(partition, reason);
+        logger.fatal({ partition, offset: String(error.offset), err: error.cause }, 'a partition has halted: its log cannot be projected any further');
+        await noteFailure(database.pool, partition, error.offset, reason)
+          .catch((unnoted: unknown) => logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'));
+        throw new NotAppended(reason, { cause: error });
+      }
+    }
+    this.#halted.delete(partition);
+  }
+
+  /** The same, but a partition that halts keeps neither the others nor the process from going on. */
+  async #catchUpOrHalt(partition: number): Promise<void> {
+    try {
+      await this.catchUp(partition);
+    } catch (error) {
+      if (!this.#halted.has(partition)) throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const { logger } = this.#options;
+    await untilClosed('its looks at the log', Promise.all([this.#watch?.close(), this.#resuming]), logger);
+    await untilClosed('its appends to the log', Promise.all(this.#writers.map((writer) => writer.idle())), logger);
+  }
+
+  /** Queues an event. Throws NotAppended when it cannot be accepted now. */
+  #admit(partition: number, event: EncodedEvent): QueuedEvent {
+    if (this.#closing.signal.aborted) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
+    if (this.#lost !== null) throw this.#queue.refuse('lost', this.#lost, partition);
+    const differing = this.#clock.problem;
+    if (differing !== null) throw this.#queue.refuse('clock', differing, partition);
+    const halted = this.#halted.get(partition);
+    if (halted !== undefined) throw this.#queue.refuse('halted', halted, partition);
+    if (this.#held[partition]!.since.has(teamOf(event.event.data))) {
+      throw this.#queue.refuse('quarantined', heldMessage(event.event.data), partition);
+    }
+    return this.#queue.enter(partition, event);
+  }
+
+  /** The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one process does. */
+  async #startGeneration(): Promise<void> {
+    await inTransaction(this.#options.database.pool, async (client) => {
+      const { rows } = await client.query(
+        `select partition, next, (extract(epoch from clock_timestamp()) * 1000)::int8 as time
+         from ${logSchema}.heads order by partition for update`,
+      );
+      this.#clock.set(Number(rows[0].time));
+      const empty = rows.filter((head) => head.next === '0');
+      const logId = empty.length === rows.length ? randomUUID() : await readLogId({ read: (partition, from, to) => readRecords(client, partition, from, to) }, 0);
+      for (const { partition } of empty) await appendRecord(client, partition, encodeGenesis(logId));
+    });
+  }
+}

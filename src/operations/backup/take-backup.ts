@@ -1,0 +1,166 @@
+/** Takes a backup of a deployment while it runs (docs/decisions/0039-backups.md). */
+import { to as copyTo } from 'pg-copy-streams';
+import { digestPartition, digestReadModel } from '../../log/compare/digest.ts';
+import { entitiesOf } from '../../log/read-model.ts';
+import { models } from '../../../projections/models.ts';
+import type { Database } from '../../storage/database/database.ts';
+import type { FileStore } from '../../storage/files/file-store.ts';
+import type { LogReader } from '../../log/event-log.ts';
+import type { BackupError, BackupStore, OnProgress } from './backup-store.ts';
+import { CopyConnections, type CopySnapshot } from './copy-out.ts';
+import { backupKeys } from './keys.ts';
+import { packsOf, readNewestUsableSet, writeManifest, type Manifest, type PartitionCopy } from './manifest.ts';
+import { ManifestKey } from './manifest-key.ts';
+import { PackWriter } from './packs.ts';
+import { writeRecords } from './record-packs.ts';
+import { sharesOfPartitions } from './rows-of-partition.ts';
+import { checkPassphrase } from './sealed-keys.ts';
+import { noteTables, readModelTables } from './stored-tables.ts';
+import { untilCaughtUp } from './until-caught-up.ts';
+import { backupFiles, inFileOrder, listFiles } from './uploaded-files.ts';
+import { withStoreLease, type StoreLease } from './store-lease.ts';
+
+export interface BackupOptions {
+  readonly store: BackupStore;
+  /** Of Postgres. */
+  readonly url: string;
+  readonly database: Database;
+  readonly log: LogReader;
+  /** Whether the set holds the records of the log, or only where it ends: then it can be restored only where that log is. */
+  readonly withRecords: boolean;
+  /** Signs the manifest, and encrypts the signing keys of the service. Null: the set is not signed, and has no keys. */
+  readonly passphrase: Buffer | null;
+  /** Whether the set has the signing keys, if there is a passphrase. */
+  readonly withKeys: boolean;
+  /** Null: only the names of the uploaded files are kept. */
+  readonly files: Pick<FileStore, 'read'> | null;
+  /** Whether everything is stored anew, in the place of what is there: that may be damaged. */
+  readonly full: boolean;
+  /** Whether the read model may lack events that the log has. */
+  readonly behind: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
+  /** Told of newer sets than the one that this backup goes on from: they cannot be read, or are not signed with the passphrase. */
+  readonly onUnusable: (problem: BackupError) => void;
+}
+
+export interface TakenBackup {
+  readonly id: string;
+  readonly manifest: Manifest;
+  readonly isSigned: boolean;
+  /** New packs and their bytes. Packs that earlier sets have already are not counted. */
+  readonly written: { readonly packs: number; readonly bytes: number };
+}
+
+/**
+ * Takes a backup. What it has stored when it is interrupted is used by the next one, unless that is a full one. Rejects with BackupError, among others if the read model is behind
+ * the log, with the reason of `signal`, and with errors of Postgres, the log and the store.
+ */
+export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
+  const { store, database, log, passphrase, behind, signal } = options;
+  // Before the work.
+  if (passphrase !== null) checkPassphrase(passphrase);
+  if (!behind) await untilCaughtUp(log, database, signal);
+  return withStoreLease(store, 'backup', (lease) => takeUnderLease(options, lease));
+}
+
+async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promise<TakenBackup> {
+  const { store, url, database, log, withRecords, passphrase, files, full, signal, onProgress, onUnusable } = options;
+  const key = passphrase === null ? null : new ManifestKey(passphrase);
+  const before = full ? undefined : (await readNewestUsableSet(store, key, onUnusable))?.manifest;
+  const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
+  // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed since.
+  await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
+  const { copied, fileNames, fileCount, ...rest } = await CopyConnections.with(url, database.schema, (connections) => copyReadModel(connections, options, packs, before));
+  const partitions: Manifest['partitions'] = [];
+  const ofRecords = copied.reduce((sum, { next }) => sum + Number(next), 0);
+  let records = 0;
+  for (const [partition, { next, ...one }] of copied.entries()) {
+    const onWritten = (end: bigint): void => {
+      signal.throwIfAborted();
+      onProgress('records of the log', records + Number(end), ofRecords);
+    };
+    signal.throwIfAborted();
+    partitions.push({
+      next, ...one, records: withRecords ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition], onWritten) : null,
+    });
+    records += Number(next);
+  }
+  const keptFiles = await backupFiles(listFiles(store, fileNames), {
+    files, store, packs, reuses: !full, signal, onDone: (done) => onProgress('uploaded files', done, fileCount),
+  });
+  const manifest: Manifest = { format: 2, readModel: database.schema, ...rest, partitions, files: keptFiles };
+  signal.throwIfAborted();
+  lease.check();
+  return { id: await writeManifest(store, manifest, key), manifest, isSigned: key !== null, written: packs.written };
+}
+
+type CopiedPartition = Omit<PartitionCopy, 'records'>;
+
+/**
+ * Copies the read model, each partition out of a snapshot of its own: so none is open for as long as all rows are read, and each partition is copied at an
+ * offset that the snapshot shows. A restore goes on from the offset of each.
+ *
+ * Notes and keys are copied before. A revocation of a token is noted until the log has it, so a set has it in one of the two. Names of files are copied
+ * after, so all files are named that the copied uploads have, unless they were removed meanwhile.
+ */
+async function copyReadModel(
+  connections: CopyConnections, { store, database: { schema }, log, passphrase, withKeys, signal, onProgress }: BackupOptions, packs: PackWriter, before: Manifest | undefined,
+): Promise<Pick<Manifest, 'takenAt' | 'snapshotMs' | 'tables' | 'notes' | 'keys' | 'localKeys'> & { readonly copied: CopiedPartition[]; readonly fileNames: string[]; readonly fileCount: number }> {
+  let snapshotMs = 0;
+  const inSnapshot = async <T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const began = performance.now();
+    try {
+      return await connections.withSnapshot(use);
+    } finally {
+      snapshotMs = Math.max(snapshotMs, Math.round(performance.now() - began));
+    }
+  };
+  const takenAt = Date.now();
+  const tables = readModelTables(entitiesOf(models), schema);
+  const { keys, notes, shares } = await inSnapshot(async (snapshot) => ({
+    keys: passphrase === null || !withKeys ? null : await backupKeys(snapshot.client, store, passphrase),
+    notes: await snapshot.copyWhole(await noteTables(snapshot.client), packs),
+    shares: (await snapshot.client.query<{ partition: number; share: number }>(sharesOfPartitions)).rows,
+  }));
+  const former = before?.readModel === schema ? before.partitions : [];
+  let pieces = 0;
+  const copied: CopiedPartition[] = [];
+  for (let partition = 0; partition < log.partitions; partition += 1) {
+    copied.push(await inSnapshot(async (snapshot) => {
+      const progress = await readProgressOf(snapshot, partition);
+      const [copies, digest] = await Promise.allSettled([
+        snapshot.copyPartition(tables, {
+          partition, share: shares.find((one) => one.partition === partition)?.share ?? 0, before: former[partition]?.tables ?? [], packs, signal,
+          onPiece: () => {
+            pieces += 1;
+            onProgress('pieces of tables', pieces, null);
+          },
+        }),
+        digestPartition(models, snapshot.readModel, partition),
+      ]);
+      if (copies.status === 'rejected') throw copies.reason;
+      if (digest.status === 'rejected') throw digest.reason;
+      return { ...progress, digest: digest.value, tables: copies.value };
+    }));
+  }
+  const named = await inSnapshot(async ({ client }) => {
+    const copyNames = client.query(copyTo(`copy (${selectFiles}) to stdout`));
+    const fileNames = await packs.writeStream(copyNames);
+    // After the copies: no key in them is higher.
+    const { rows: [sequence] } = await client.query<{ last: string }>('select last_value as last from local_keys');
+    return { fileNames, fileCount: copyNames.rowCount, localKeys: sequence!.last };
+  });
+  return { takenAt, snapshotMs, keys, tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })), notes, copied, ...named };
+}
+
+/** The files that uploads have at present, as `listFiles` reads them. */
+const selectFiles = `select file || ' ' || size from uploads where file is not null and removed_at is null order by ${inFileOrder('file')}`;
+
+async function readProgressOf({ client }: CopySnapshot, partition: number): Promise<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>> {
+  const { rows: [progress] } = await client.query<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>>(
+    `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from progress where partition = $1`, [partition],
+  );
+  return progress!;
+}

@@ -1,0 +1,49 @@
+/** Appends the expiry of stashes to the log, so that their contents may be removed. Any process may, at any time. */
+import { expireStash } from '../../../commands/end-stash.ts';
+import { appendNotices } from '../../log/append-notices.ts';
+import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
+import type { Database } from '../../storage/database/database.ts';
+import type { EventLog } from '../../log/event-log.ts';
+
+/** Per partition: one that accepts no events does not block the others. */
+const stashesAtOnce = 20;
+
+/**
+ * How long after its deadline a stash is reported as expired, in milliseconds: an event that comes too early has no effect, and
+ * this process's log clock may be ahead.
+ */
+const settleDelay = 60_000;
+
+interface DueStash {
+  readonly team_id: string;
+  readonly stash_id: string;
+  readonly created: string;
+  /** The progress of its partition. */
+  readonly next: string;
+}
+
+/** Returns whether there may be more to expire. Rejects as `EventLog.append` does, once all have been tried. */
+export async function expireStashes(database: Database, log: EventLog, delay = settleDelay): Promise<boolean> {
+  const { rows: due } = await database.pool.query<DueStash>(
+    `select due.*, progress.next from progress cross join lateral (
+        select team_id, stash_id, stashes.created from stashes join teams on teams.id = stashes.team_id
+        where teams.partition = progress.partition and ${isNotHeld} and ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}
+      ) due`,
+    [log.now() - delay],
+  );
+  await appendNotices(log, due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
+    // The progress makes another command ID after an event that came too early.
+    data: expireStash(teamId, stashId, BigInt(created)), about: [teamId, stashId, created, next],
+  })));
+  return due.length > 0 && (await haveAnyEnded(database, due));
+}
+
+/** If none has ended, it was too early for all of them, and retrying at once would be too. */
+async function haveAnyEnded(database: Database, stashes: readonly DueStash[]): Promise<boolean> {
+  const { rows: [found] } = await database.pool.query<{ left: number }>(
+    `select count(*)::int4 as left from rows from (unnest($1::uuid[], $2::text[], $3::int8[])) as due(team_id, stash_id, created)
+      join stashes using (team_id, stash_id, created) where ended_at is null`,
+    [stashes.map((stash) => stash.team_id), stashes.map((stash) => stash.stash_id), stashes.map((stash) => stash.created)],
+  );
+  return found!.left < stashes.length;
+}

@@ -1,0 +1,146 @@
+/**
+ * Maintains uploads: tells the log when the time of one is over, and when rows begin or cease to reference its file; removes the
+ * bytes of uploads that were given up, and orphans. Any process may, at any time.
+ */
+import type { Logger } from 'pino';
+import { checkUpload } from '../../../commands/complete-upload.ts';
+import type { UploadQueries, UploadToCheck } from '../../../projections/uploads/uploads.queries.ts';
+import { appendNotices } from '../../log/append-notices.ts';
+import type { FileStore, StoredObject } from '../../storage/files/file-store.ts';
+import type { EventLog } from '../../log/event-log.ts';
+
+/** Batch sizes of the steps. */
+const uploadsAtOnce = 20;
+const claimsAtOnce = 500;
+const filesAtOnce = 20;
+const objectsAtOnce = 500;
+
+/** Less than every upload ID. */
+const firstId = '00000000-0000-0000-0000-000000000000';
+
+export interface UploadMaintenanceOptions {
+  readonly log: EventLog;
+  readonly uploads: UploadQueries;
+  readonly files: FileStore;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** How long after its deadline an upload is reported as over, in milliseconds: this process's log clock may be ahead. */
+  readonly settleDelay?: number;
+  /**
+   * The minimum age of orphans, in milliseconds by the store's clock: an event that references the bytes is in the log long before
+   * that, if there is one.
+   */
+  readonly orphanAge?: number;
+}
+
+export class UploadMaintenance {
+  readonly #options: Required<UploadMaintenanceOptions>;
+  /** The last upload whose claims were checked; the scan continues behind it. */
+  #claimsSeen = firstId;
+  #objects: AsyncIterator<StoredObject> | null = null;
+
+  constructor(options: UploadMaintenanceOptions) {
+    this.#options = { settleDelay: 60_000, orphanAge: 24 * 3_600_000, ...options };
+  }
+
+  /** Reports uploads whose time is over. Returns whether there may be more. Rejects as `EventLog.append` does. */
+  async endDue(): Promise<boolean> {
+    const { log, uploads, settleDelay } = this.#options;
+    const due = await uploads.due(log.now() - settleDelay, uploadsAtOnce);
+    await this.#check(due);
+    if (due.length === 0) return false;
+    // If it was too early for all of them, retrying at once would be too.
+    const left = new Set((await uploads.due(log.now() - settleDelay, uploadsAtOnce)).map(({ id }) => id));
+    return due.some(({ id }) => !left.has(id));
+  }
+
+  /** Checks the claims on some files, and returns whether this pass has more to check. Rejects as `EventLog.append` does. */
+  async noteClaims(): Promise<boolean> {
+    const { moved, last } = await this.#options.uploads.claimsMoved(this.#claimsSeen, claimsAtOnce);
+    await this.#check(moved);
+    this.#claimsSeen = last ?? firstId;
+    return last !== null;
+  }
+
+  /** Removes the bytes of uploads that an event has given up. Idempotent. Returns whether there may be more. Rejects with StoreAway. */
+  async clear(): Promise<boolean> {
+    const { uploads, files } = this.#options;
+    const givenUp = await uploads.givenUp(filesAtOnce);
+    for (const { id, file } of givenUp) {
+      await files.remove({ kind: 'arrived', uploadId: id });
+      if (file !== null) await files.remove({ kind: 'file', name: file });
+    }
+    if (givenUp.length > 0) await uploads.setCleared(givenUp.map(({ id }) => id));
+    return givenUp.length > 0;
+  }
+
+  /**
+   * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues. Nothing is
+   * removed while the read model is behind the log, which may know more, or holds events, nor in the store of another log: each pass that finds one
+   * ends with a warning. Rejects with StoreAway.
+   */
+  async removeOrphans(): Promise<boolean> {
+    const { files, orphanAge } = this.#options;
+    if (this.#objects === null && !(await this.#isOwnStore())) return false;
+    this.#objects ??= files.list(Date.now() - orphanAge)[Symbol.asyncIterator]();
+    const found: StoredObject[] = [];
+    while (found.length < objectsAtOnce) {
+      const { done, value } = await this.#next(this.#objects);
+      if (done === true) {
+        this.#objects = null;
+        break;
+      }
+      found.push(value as StoredObject);
+    }
+    if (found.length > 0 && (await this.#knowsAll())) await this.#removeUnknown(found);
+    return this.#objects !== null;
+  }
+
+  async close(): Promise<void> {
+    await this.#objects?.return?.();
+    this.#objects = null;
+  }
+
+  async #next(objects: AsyncIterator<StoredObject>): Promise<IteratorResult<StoredObject>> {
+    try {
+      return await objects.next();
+    } catch (error) {
+      // The next pass starts over.
+      this.#objects = null;
+      throw error;
+    }
+  }
+
+  async #removeUnknown(found: readonly StoredObject[]): Promise<void> {
+    const { uploads, files } = this.#options;
+    const known = await uploads.knownFiles(found.flatMap((object) => (object.kind === 'file' ? [object.name] : [])));
+    const open = await uploads.open(found.flatMap((object) => (object.kind === 'arrived' ? [object.uploadId] : [])));
+    for (const object of found) {
+      const isKept = (object.kind === 'file' && known.has(object.name)) || (object.kind === 'arrived' && open.has(object.uploadId));
+      if (!isKept) await files.remove(object);
+    }
+  }
+
+  /** Whether the store belongs to this log, and not to another service that was configured to share it. A store never changes its owner. */
+  async #isOwnStore(): Promise<boolean> {
+    const { uploads, files, logger } = this.#options;
+    const [first] = await uploads.progress();
+    const logId = first?.logId ?? null;
+    if (logId === null) return false;
+    const isOwn = await files.belongsTo(logId);
+    if (!isOwn) logger.warn('the files are those of another log (see its file or object `owner`): what no upload knows is not removed');
+    return isOwn;
+  }
+
+  /** Whether the whole log is projected, in every partition, including halted ones, and no team is in quarantine. */
+  async #knowsAll(): Promise<boolean> {
+    const { log, uploads } = this.#options;
+    const progress = await uploads.progress();
+    const ends = await Promise.all(progress.map(async ({ partition }) => (await log.bounds(partition)).end));
+    return progress.length > 0 && progress.every(({ next, isHeld }, at) => BigInt(next) >= ends[at]! && !isHeld);
+  }
+
+  async #check(found: readonly UploadToCheck[]): Promise<void> {
+    // After an event that came too early, the new progress makes another command ID.
+    await appendNotices(this.#options.log, found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })));
+  }
+}

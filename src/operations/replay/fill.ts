@@ -1,0 +1,90 @@
+/**
+ * Fills a read model that serves nobody yet, in its place: one of a new version, or one that was not used for long. All partitions at once, garbage is
+ * removed meanwhile, and what is done is kept if it is interrupted. Another version may serve from its own read model, and append.
+ */
+import pg from 'pg';
+import { readProgress } from '../../log/progress/progress.store.ts';
+import { ProjectionFailed } from '../../log/project-records.ts';
+import { ProgressMoved } from '../../log/projector.ts';
+import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
+import type { Database } from '../../storage/database/database.ts';
+import { WrongLog } from '../../log/identity.ts';
+import { pause } from '../../storage/pause.ts';
+import { endsOf, leftMax, Rebuild, type RebuildOptions } from './rebuild.ts';
+
+/** How often a process looks how far another one has come that fills the read model, in milliseconds. */
+const lookInterval = 1000;
+
+/** What goes wrong elsewhere in the same way, and is told there: the service opens the read model as it is. */
+const toldLater = [WrongLog, ProjectionFailed, ProgressMoved];
+
+export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
+  /** Of the read model, which exists. */
+  readonly database: Database;
+}
+
+/** Calls `onProgress` if so much is left to project that the read model is to be filled, and resolves to whether it is. */
+export async function isFarBehind({ database, log, onProgress }: Pick<FillOptions, 'database' | 'log' | 'onProgress'>): Promise<boolean> {
+  const sum = (offsets: Iterable<bigint>): number => Number([...offsets].reduce((total, offset) => total + offset, 0n));
+  const events = sum((await readProgress(database.pool)).map(({ next }) => next));
+  const ofEvents = sum((await endsOf(log)).values());
+  if (ofEvents - events <= leftMax) return false;
+  onProgress(events, ofEvents);
+  return true;
+}
+
+/**
+ * Brings the read model close to the end of the log, or waits until another process has. Rejects with the reason of `signal` when that aborts, and when
+ * Postgres or Kafka cannot be reached.
+ */
+export async function fill(options: FillOptions): Promise<void> {
+  const { url, database } = options;
+  const owner = new pg.Client({ connectionString: url, application_name: 'tablog fill', connectionTimeoutMillis: 5000, keepAlive: true });
+  // A broken connection fails the query that runs on it, or the next one.
+  owner.on('error', () => undefined);
+  try {
+    await owner.connect();
+    const epochs = await epochsOf(database);
+    while (await untilAlone(owner, options)) {
+      try {
+        return await fillAlone(options);
+      } catch (error) {
+        // A command of an operator brings the read model to the end of its log too. In Kafka, it takes the partitions over, and does all of it.
+        if (error instanceof ProgressMoved && await epochsOf(database) === epochs) continue;
+        if (!toldLater.some((kind) => error instanceof kind)) throw error;
+        return;
+      }
+    }
+  } finally {
+    await owner.end();
+  }
+}
+
+/** Waits while another process fills the read model. Resolves to false if nothing is left to do. */
+async function untilAlone(owner: pg.Client, options: FillOptions): Promise<boolean> {
+  const { database, signal } = options;
+  while (await isFarBehind(options)) {
+    const { rows } = await owner.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.fillReadModel, database.schema]);
+    if (rows[0].taken) return true;
+    await pause(lookInterval, signal);
+    signal.throwIfAborted();
+  }
+  return false;
+}
+
+async function fillAlone(options: FillOptions): Promise<void> {
+  const { database, log } = options;
+  const rebuilding = await Rebuild.resume({ ...options, schema: database.schema });
+  try {
+    await rebuilding.bringTo(await endsOf(log), true);
+    await rebuilding.approachEnd();
+    // The fill did not wait for the disk. This commit does, and flushes everything written before it.
+    await database.pool.query('update progress set caught_up = caught_up');
+  } finally {
+    await rebuilding.close();
+  }
+}
+
+async function epochsOf({ pool }: Database): Promise<string> {
+  return (await readProgress(pool)).map(({ epoch }) => epoch).join(' ');
+}

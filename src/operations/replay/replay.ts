@@ -1,0 +1,56 @@
+/** Replaces the read model by one that is rebuilt from the log, while it serves. */
+import pg from 'pg';
+import { readModelSchema } from '../../../projections/models.ts';
+import { ReadModelInUse } from '../../log/read-model-use.ts';
+import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
+import type { RecordLog } from '../../log/event-log.ts';
+import { nameEmptyPartitions } from '../../log/identity.ts';
+import { endsOf, Rebuild, type RebuildOptions } from './rebuild.ts';
+import { rebuildName } from './replay-progress.ts';
+import { dropInSteps, replacedName, takeOver } from './take-over.ts';
+
+export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents' | 'onProgress' | 'signal'> {
+  /** The Postgres schema of the read model. */
+  readonly schema?: string;
+  readonly log: RecordLog;
+  /** Whether to begin anew, although an interrupted replay could be gone on with. */
+  readonly fromStart?: boolean;
+}
+
+export interface Replayed {
+  readonly events: number;
+  /** The partitions whose log has lost events that the replaced read model had. The log was resumed after them. */
+  readonly shortened: readonly number[];
+}
+
+/**
+ * Builds a read model beside the existing one, which serves meanwhile, then takes its place. Until then the existing one does not change,
+ * so it can be aborted at any time, and the next replay goes on; the log only gets its ID in partitions that are empty. If the log has
+ * lost events that the existing one has, resumes the log. Rejects with ReadModelInUse while another replay runs, and as `takeOver` does.
+ */
+export async function replay({ schema = readModelSchema, fromStart = false, ...options }: ReplayOptions): Promise<Replayed> {
+  const { url, log } = options;
+  const rebuilt = rebuildName(schema);
+  const owner = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  owner.on('error', () => undefined);
+  try {
+    await owner.connect();
+    const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.replaceReadModel]);
+    if (!rows[0].taken) throw new ReadModelInUse('another process rebuilds this read model already');
+    // One that a replay was interrupted while removing.
+    await dropInSteps(url, replacedName(schema));
+    // Before the log is resumed: the first record of a partition is its log's ID.
+    await nameEmptyPartitions(log);
+    const rebuilding = await Rebuild.begin({ ...options, schema: rebuilt, goesOn: !fromStart });
+    try {
+      await rebuilding.bringTo(await endsOf(log), true);
+      const shortened = await takeOver(rebuilding, { url, log, schema, rebuilt, signal: options.signal });
+      await dropInSteps(url, replacedName(schema));
+      return { events: rebuilding.events, shortened };
+    } finally {
+      await rebuilding.close();
+    }
+  } finally {
+    await owner.end();
+  }
+}
