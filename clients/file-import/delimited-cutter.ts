@@ -203,7 +203,10 @@ export class DelimitedCutter implements Cutter {
       if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
     }
     const text = bytes.subarray(start, next);
-    return next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
+    const line = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
+    // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it is a header, as in the file.
+    const meansMore = delimiterNamedBy(bytes.toString('utf8', start, end), dialect) !== null || line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+    return meansMore ? Buffer.concat([Buffer.from('\n'), line]) : line;
   }
 
   /** Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is one. */

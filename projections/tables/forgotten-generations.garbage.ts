@@ -2,8 +2,11 @@
  * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an overwrite may come with any of these, and an
  * ID that the table never issued is refused (docs/spec/decisions.md 2). Nothing else of such a generation is ever looked up (docs/decisions/0066).
  */
+import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
-import { removeRows, rowsAtOnce } from '../../src/log/garbage.ts';
+import { advisoryLocks } from '../../src/storage/database/advisory-locks.ts';
+import { inTransaction } from '../../src/storage/database/transaction.ts';
+import { rowsAtOnce } from '../../src/log/garbage.ts';
 import { oldestGenerations, ofGeneration, rememberedAnswers } from './ended-generations.ts';
 
 /** How many generations a step looks at. It moves `rowsAtOnce` extents at most. */
@@ -33,9 +36,20 @@ export async function forgetGenerations(database: Database, later: number): Prom
   return done;
 }
 
-/** Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the generations. */
-async function forgetGenerationsOf(database: Database, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
-  const { rows: oldest } = await database.pool.query<{ version: string; deleted: boolean }>(
+/**
+ * Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the generations. Two processes that do so take turns:
+ * the second would make a pack of what the first has moved to another. Maintenance runs in one process, unless that has lost its session.
+ */
+function forgetGenerationsOf({ pool, schema }: Database, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [advisoryLocks.forgetGenerations, `${schema} ${tableId}`]);
+    return forgetAlone(client, tableId, due, rowsMax);
+  });
+}
+
+async function forgetAlone(client: pg.PoolClient, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
+  const removeRows = async (text: string, values: readonly unknown[]): Promise<number> => (await client.query(text, [...values])).rowCount ?? 0;
+  const { rows: oldest } = await client.query<{ version: string; deleted: boolean }>(
     `select generations.version, tables.deleted from generations join tables on tables.id = generations.table_id
       where generations.table_id = $1 order by generations.version limit $2`,
     [tableId, due.size],
@@ -44,12 +58,12 @@ async function forgetGenerationsOf(database: Database, tableId: string, due: Rea
   const other = oldest.findIndex(({ version }) => !due.has(version));
   const versions = (other === -1 ? oldest : oldest.slice(0, other)).map(({ version }) => version);
   if (versions.length === 0) return 0;
-  const ids = await removeRows(database, removeRetainedIds, [tableId, versions, rowsMax]);
+  const ids = await removeRows(removeRetainedIds, [tableId, versions, rowsMax]);
   if (ids >= rowsMax) return ids;
   // The extents of a deleted table go with the rest of it.
-  const extents = oldest[0]!.deleted ? 0 : await removeRows(database, packExtents, [tableId, versions, rowsMax - ids]);
+  const extents = oldest[0]!.deleted ? 0 : await removeRows(packExtents, [tableId, versions, rowsMax - ids]);
   if (ids + extents >= rowsMax) return ids + extents;
-  return ids + extents + await removeRows(database, removeGenerations, [tableId, versions]);
+  return ids + extents + await removeRows(removeGenerations, [tableId, versions]);
 }
 
 /** The row IDs that rows of these generations retained, unless others show the same rows. */

@@ -123,7 +123,9 @@ export class ModelSet {
   }
 
   isRefused(states: States, data: EventData): boolean {
-    return this.#partsOfData(data).some((part) => this.#asked.isRefused.some((isRefused) => isRefused(states, part)));
+    // What earlier parts change may let a later one pass.
+    const [first] = this.#partsOfData(data);
+    return first !== undefined && this.#asked.isRefused.some((isRefused) => isRefused(states, first));
   }
 
   /** Whether everything before such an event must be stored before the event is loaded. */

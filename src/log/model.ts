@@ -47,6 +47,7 @@ export type RemoveGarbage = (database: Database, later: number, isFilled?: boole
 /**
  * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is refused, the event is, and none of
  * them changes anything. All parts are loaded before the first is decided, so no part may need what an earlier one makes (`Model.needs`).
+ * All parts have the version of the event: at most one of them may add rows to a table, and at most one may change its schema.
  */
 export interface Sequence<E extends EventData> {
   /** What the event consists of, in order. All parts stand at the event's place in the log. */

@@ -91,6 +91,7 @@ describe('creating a table', () => {
     ['with lines before the header', 'Station report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', 'skipLines=3', csv, [{ year: 1959, mean: 315.98 }]],
     ['with blanks before quotes', '"Index", "Item"\n1, "Sunscreen, 8 oz"\n', '', csv, [{ Index: 1, Item: 'Sunscreen, 8 oz' }]],
     ['that names its delimiter, in NFD, with carriage returns and Ctrl-Z', 'sep=;\re\u0301;b\r1;x\r\u001a', '', csv, [{ '\u00e9': 1, b: 'x' }]],
+    ['whose column has a name of objects', '__proto__,n\nx,1e5\n', `columns=${encodeURIComponent('{"__proto__":"p"}')}&types=${encodeURIComponent('{"__proto__":"json","n":"string"}')}`, csv, [{ p: 'x', n: '1e5' }]],
     ['that names a column twice', 'id,name,name\n1,x,y\n', 'duplicateColumns=rename', csv, [{ id: 1, name: 'x', name_2: 'y' }]],
   ])('of CSV %s', async (_name, body, query, headers, rows) => {
     const created = await create(body, `name=n&${query}`, headers);

@@ -15,11 +15,12 @@ export function momentFormatOf(id: number, code: string | undefined): MomentForm
   // Without texts, escaped characters, what only takes room, and colours, currencies and conditions. Of several sections the first is that of positive numbers.
   const [bare] = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';') as [string];
   if (/\[(?:h+|m+|s+)\]/i.test(bare)) return 'elapsed';
-  const letters = bare.replace(/\[[^\]]*\]/g, '').replace(/general/gi, '').toLowerCase();
+  const letters = bare.replace(/\[[^\]]*\]/g, '').replace(/general|standard/gi, '').toLowerCase();
+  // Digits are those of a number, but for the fraction of seconds. Some programs write its unit without quotes: `#,##0 EUR`.
+  if (/[#0?]/.test(letters.replace(/s[.,]0+/g, 's'))) return null;
   const hasTime = /[hs]|am\/pm|a\/p/.test(letters);
   const hasDate = /[ydeb]/.test(letters.replace(/am\/pm|a\/p/g, '')) || (/m/.test(letters.replace(/am\/pm/g, '')) && !hasTime);
-  // `E+` is that of an exponent.
-  if (/[#0?]\.?[#0?]*e[+-]/.test(letters) || !(hasDate || hasTime)) return null;
+  if (!(hasDate || hasTime)) return null;
   return hasDate ? (hasTime ? 'dateTime' : 'date') : 'time';
 }
 

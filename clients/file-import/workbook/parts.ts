@@ -82,14 +82,18 @@ async function readFormats(archive: Archive, part: string, signal: AbortSignal):
   const codes = new Map<number, string>();
   const formats: number[] = [];
   let isOfCells = false;
+  // Conditional formats have others under the same numbers.
+  let isOfFormats = false;
   await readWholeXml(archive.text(part, 'other', signal), part, {
     open: (tag, attributes) => {
       if (tag === 'cellXfs') isOfCells = true;
-      if (tag === 'numFmt') codes.set(Number(attributes['numFmtId']), attributes['formatCode'] ?? '');
+      if (tag === 'numFmts') isOfFormats = true;
+      if (tag === 'numFmt' && isOfFormats) codes.set(Number(attributes['numFmtId']), attributes['formatCode'] ?? '');
       if (tag === 'xf' && isOfCells) formats.push(Number(attributes['numFmtId'] ?? 0));
     },
     close: (tag) => {
       if (tag === 'cellXfs') isOfCells = false;
+      if (tag === 'numFmts') isOfFormats = false;
     },
     text: () => undefined,
   });

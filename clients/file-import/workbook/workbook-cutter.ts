@@ -114,12 +114,15 @@ export class WorkbookCutter implements WholeFileCutter {
     const chunk = new ChunkBuilder(this.#limits);
     let header: Buffer | null = null;
     let width = 0;
+    const nulls = new Set(this.#form.null);
     const close = (): void => {
       if (chunk.rows === 0) chunk.append(header!);
       chunk.close();
     };
     for await (const { number, cells } of rows) {
-      const record = Buffer.from(`${recordOf(cells, width)}\n`);
+      // Cells of a sheet have no quotes: those that are written here must not keep a text from meaning an empty cell.
+      const texts: readonly string[] = header === null ? cells : cells.map((cell) => (nulls.has(cell) ? '' : cell));
+      const record: Buffer = Buffer.from(`${recordOf(texts, width)}\n`);
       if (record.length > recordBytesMax) throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
       if (header === null) {
         header = record;

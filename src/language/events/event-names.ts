@@ -39,9 +39,9 @@ function fieldsOf(type: string): Partial<Record<Role, string>> {
   return fields;
 }
 
-/** The team that an event is of; empty for those of the log itself. */
+/** The team that an event is of, also one whose type a newer version has declared; empty for those of the log itself. */
 export function teamOf(data: EventData): string {
-  return namedBy(data, 'team') ?? '';
+  return namedBy(data, 'team') ?? ('teamId' in data ? data.teamId : '');
 }
 
 /** The table that an event creates, or is about. */

@@ -58,6 +58,8 @@ export interface DelimitedHeader {
   readonly ordered: readonly CellColumn[];
   /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
+  /** How many cells the line has. If they are more than columns may be, those behind are not in the lists here, and `refusal` says why. */
+  readonly width: number;
   /** The first ID that is reserved, or occurs a second time, or is one too many; null if there is none. */
   readonly refusal: RowsRefusal | null;
   /** The position behind the last cell that is not empty. */
@@ -72,8 +74,10 @@ export interface DelimitedHeader {
  * @throws MalformedBody for an ID that is too long
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm): DelimitedHeader {
+  // Of so many cells one is refused. A short line may have half a million of them.
+  const looked = cells.slice(0, limits.columns + 1);
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
-  const written = cells.map((cell) => Buffer.from(cell).toString());
+  const written = looked.map((cell) => Buffer.from(cell).toString());
   const idOf = idsByName(known, given);
   const names = written.map(idOf);
   const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
@@ -93,13 +97,13 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
   }
 
   const order = new Map(known.map((id, index) => [id, index]));
-  const namedEnd = cells.findLastIndex((cell) => cell !== '') + 1;
+  const namedEnd = looked.findLastIndex((cell) => cell !== '') + 1;
   const columns = ids.map((id, position) => {
-    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, cells[position] === '', position >= namedEnd, Object.hasOwn(types, id) ? types[id]! : null);
+    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, looked[position] === '', position >= namedEnd, Object.hasOwn(types, id) ? types[id]! : null);
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
   const renormalized = [...names.keys()].filter((position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!));
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), namedEnd, renormalized, refusal };
+  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), width: cells.length, namedEnd, renormalized, refusal };
 }
 
 /**
@@ -130,14 +134,19 @@ export function headerOfAbsent({ length }: readonly string[], known: readonly st
   return readHeader(Array.from({ length }, (_, position) => `column_${position + 1}`), known, limits, form);
 }
 
-/** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. */
+/** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. In linear time: each name goes on where it was. */
 function renameDuplicates(names: readonly string[]): string[] {
   const taken = new Set(names);
-  const seen = new Set<string>();
+  const nextOf = new Map<string, number>();
   return names.map((name) => {
-    if (name !== '' && seen.has(name)) return unlike(taken, name);
-    seen.add(name);
-    return name;
+    const from = nextOf.get(name);
+    if (from === undefined) {
+      if (name !== '') nextOf.set(name, 2);
+      return name;
+    }
+    const { id, next } = unlike(taken, name, from);
+    nextOf.set(name, next);
+    return id;
   });
 }
 
@@ -146,16 +155,17 @@ function nameAll(cells: readonly string[]): string[] {
   const taken = new Set(cells);
   return cells.map((cell, position) => {
     if (cell !== '') return cell;
-    return unlike(taken, `column_${position + 1}`);
+    return unlike(taken, `column_${position + 1}`, null).id;
   });
 }
 
-/** The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. */
-function unlike(taken: Set<string>, name: string): string {
-  let id = name;
-  for (let n = 2; taken.has(id); n += 1) id = `${name}_${n}`;
+/** The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. `from`: the first number to try; null: the name may do without. */
+function unlike(taken: Set<string>, name: string, from: number | null): { readonly id: string; readonly next: number } {
+  let next = from ?? 2;
+  let id = from === null ? name : `${name}_${next++}`;
+  while (taken.has(id)) id = `${name}_${next++}`;
   taken.add(id);
-  return id;
+  return { id, next };
 }
 
 /** How the note on a column ends that has neither a name nor values. */

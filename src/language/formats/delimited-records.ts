@@ -46,8 +46,8 @@ export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMa
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
   const allClean = areClean(bytes, special);
-  // A clean text has no quotes of the usual kind, and its line ends are line feeds.
-  if (allClean && dialect.comment === null && (dialect.quote === '"' || dialect.quote === null)) {
+  // A clean text has no quotes of the usual kind, and its line ends are line feeds. Papa Parse takes a comma for the delimiter `"`.
+  if (allClean && dialect.comment === null && dialect.delimiter !== '"' && (dialect.quote === '"' || dialect.quote === null)) {
     return { rest: readPlainRecords(text, isAscii, dialect.delimiter, isLast, visit), sawBlanks: false };
   }
   const splitter = new RecordSplitter(text, dialect);

@@ -308,14 +308,14 @@ export class DelimitedRowReader implements RowReader {
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
       const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
       this.#body = { header, writer };
-      this.#watch(header);
+      if (header.refusal === null) this.#watch(header);
       this.#refusal = header.refusal;
       if (!isAbsent) return;
     }
     const { header, writer } = this.#body;
     if (this.#nulls.size > 0) record = emptyOf(record, this.#nulls);
-    if (record.cells.length > header.ids.length) {
-      throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.ids.length}`);
+    if (record.cells.length > header.width) {
+      throw malformed(`${this.#place()}: the line has ${record.cells.length} cells, the header ${header.width}`);
     }
     if (record.cells.length < header.namedEnd) this.#shortLines += 1;
     if (!this.#dropsCells && record.bytes > this.#limits.cellBytes) this.#checkCells(record.cells);

@@ -37,7 +37,7 @@ export class UndoJournal {
   /** Appends to a list that only grows. */
   push<T>(list: T[], item: T): void {
     list.push(item);
-    this.note(() => list.pop());
+    if (this.isNoting) this.note(() => list.pop());
   }
 }
 

@@ -20,6 +20,7 @@
  * | maintenance     | background work on one read model               | session     | alone, or not at all        |
  * | fillReadModel   | filling a read model before it serves           | session     | alone, or not at all        |
  * | usesReadModel   | a read model in use, by the name of its schema  | both        | shared; alone to remove it  |
+ * | forgetGenerations | removing the row IDs of a table's old generations | transaction | alone                     |
  * | readLanguage    | a process that reads events up to a language    | session     | shared                      |
  * | useServer       | the embedded Postgres in use                    | session     | shared; alone to stop it    |
  */
@@ -40,6 +41,8 @@ export const advisoryLocks = {
   maintenance: 1_017_780_060,
   fillReadModel: 1_017_780_062,
   usesReadModel: 1_017_780_063,
+  /** The second key is `hashtext` of the read model's schema and of the table's ID. */
+  forgetGenerations: 1_017_780_064,
   /** The second key is the language. */
   readLanguage: 1_017_780_061,
   /** "tablog" in ASCII. Taken in the database `postgres`, not in the one of `DATABASE_URL`. */

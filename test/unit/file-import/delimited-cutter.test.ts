@@ -72,6 +72,8 @@ describe('forms that were said, and those that are read without being asked', ()
     ['a delimiter', 'a;b,c\n1;2,3\n', { delimiter: ',' }, ['a;b,c\n1;2,3\n'], [2], { delimiter: ',' }],
     ['a cell that is empty and alone', 'x\n""\n"a"\n', { delimiter: ';' }, ['x\n""\n"a"\n'], [2, 3], { delimiter: ';' }],
     ['a first line that names the delimiter', '\ufeffsep=;\r\na;b\r\n1;2\r\n', {}, ['a;b\r\n1;2\r\n'], [3], { delimiter: ';' }],
+    ['a header that would name the delimiter', '\nsep=;\na\nb\nc\n', {}, ['\nsep=;\na\nb\n', '\nsep=;\nc\n'], [3, 4, 5], { delimiter: ';' }],
+    ['a header that begins with a byte order mark', 'sep=;\n\ufeffa\n1\n', {}, ['\n\ufeffa\n1\n'], [3], { delimiter: ';' }],
     ['lines before the header', 'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', { skipLines: 3 }, ['year,mean\n1959,315.98\n'], [5], {}],
     ['no header', 'x,y\n1\n2,3\n', { header: 'absent' }, ['"column_1","column_2"\nx,y\n1\n', '"column_1","column_2"\n2,3\n'], [1, 2, 3], { header: 'present' }],
     ['comments', '#x"\na\n#\n1\n"#"\n#,', { comment: '#' }, ['a\n1\n"#"\n'], [4, 5], { comment: '#' }],

@@ -77,6 +77,21 @@ test('cells of every kind', async () => {
   });
 });
 
+test('texts that mean an empty cell are empty, whatever is in them', async () => {
+  const book = await workbookOf('<row><c t="inlineStr"><is><t>NA</t></is></c><c t="inlineStr"><is><t>b</t></is></c></row><row><c t="inlineStr"><is><t>not known</t></is></c><c t="inlineStr"><is><t>NA</t></is></c></row>');
+  const cutter = new WorkbookCutter({ sheet: null, form: { null: ['NA', 'not known'] } });
+  const chunks = await Array.fromAsync(cutter.cut(sourceOfBlob(new File([book], 'book.xlsx')), new AbortController().signal));
+  expect(chunks.map(({ body }) => body.toString())).toEqual(['NA,b\n,\n']);
+});
+
+test('formats of conditions are none of cells', async () => {
+  const styles = `${declaration}<styleSheet><cellXfs><xf numFmtId="0"/></cellXfs><dxfs><dxf><numFmt numFmtId="0" formatCode="yyyy"/></dxf></dxfs></styleSheet>`;
+  const book = await workbookOf('<row><c t="inlineStr"><is><t>n</t></is></c></row><row><c s="0"><v>1234</v></c></row>', { parts: {
+    'xl/styles.xml': styles, 'xl/_rels/workbook.xml.rels': relations(['s1', 'worksheet', 'worksheets/Sheet1.xml'], ['s3', 'styles', 'styles.xml']),
+  } });
+  expect((await read(book)).text).toBe('n\n1234\n');
+});
+
 describe('what is wrong is refused', () => {
   const one = '<row><c t="inlineStr"><is><t>a</t></is></c></row>';
   const bytes = async (book: Promise<Blob>): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await book).arrayBuffer());
@@ -113,6 +128,7 @@ test.each<readonly [number, string | undefined, string | null]>([
   [0, undefined, null], [14, undefined, 'date'], [22, undefined, 'dateTime'], [49, undefined, null], [164, 'General', null], [164, '#,##0.00 "Tag"', null], [164, '0.00E+00', null], [164, '[Red]0;[Blue]-0', null],
   [164, 'yyyy-mm-dd', 'date'], [164, 'd. mmm', 'date'], [164, 'mmm', 'date'], [164, 'mm:ss', 'time'], [164, 'h:mm AM/PM', 'time'], [164, 'dd/mm/yyyy\\ hh:mm', 'dateTime'], [164, '[h]:mm:ss', 'elapsed'],
   [164, '[$-F800]dddd, mmmm dd, yyyy', 'date'], [164, '[$€-407] #,##0', null], [164, '0" days"', null], [164, '_-* #,##0.00_-;d', null], [164, 'ge.m.d', 'date'],
+  [164, '#,##0 EUR', null], [164, '0.0 m', null], [164, 'Standard', null], [164, 'mm:ss.00', 'time'], [164, 'hh:mm:ss,000', 'time'], [164, '?0 d', null],
 ])('format %s %s shows %s', (id, code, kind) => {
   expect(momentFormatOf(id, code)).toBe(kind);
 });

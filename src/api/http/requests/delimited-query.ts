@@ -7,25 +7,46 @@ import { conflictIn, delimiterOf, isMark } from '../../../language/formats/diale
 import { HttpError } from '../answers/http-error.ts';
 import { parseStrictly } from './json-parameter.ts';
 
-function record<S extends z.ZodType>(value: S, jsonSchema: object, description: string, example: object) {
-  return z.string().transform((given, context): Record<string, z.output<S>> => {
-    try {
-      const result = z.record(text(columnIdBytesMax), value).safeParse(parseStrictly(given));
-      if (result.success) return Object.assign(Object.create(null) as object, result.data) as Record<string, z.output<S>>;
-      const [issue] = result.error.issues;
-      context.addIssue({ code: 'custom', message: [...issue!.path.map(String), issue!.message].join(': ') });
-    } catch {
+function record<S extends z.ZodType>(key: z.ZodType<string>, value: S, jsonSchema: object, description: string, example: object) {
+  return z.string().transform((given, context): Readonly<Record<string, z.output<S>>> => {
+    const object = objectIn(given);
+    if (object === null) {
       context.addIssue({ code: 'custom', message: `must be a JSON object, such as ${JSON.stringify(example)}` });
+      return z.NEVER;
     }
-    return z.NEVER;
+    // One by one: zod passes over the key `__proto__`, which is a column like any other.
+    const members = Object.create(null) as Record<string, z.output<S>>;
+    for (const [name, member] of Object.entries(object)) {
+      const [named, result] = [key.safeParse(name), value.safeParse(member)];
+      const issue = (named.error ?? result.error)?.issues[0];
+      if (issue !== undefined) {
+        context.addIssue({ code: 'custom', message: `${name}: ${issue.message}` });
+        return z.NEVER;
+      }
+      members[name] = result.data as z.output<S>;
+    }
+    return members;
   }).optional().meta({
     description,
     jsonSchema: { type: 'string', contentMediaType: 'application/json', contentSchema: { type: 'object', ...jsonSchema }, examples: [example] },
   });
 }
 
+/** The object that the text is in JSON; null if it is none. */
+function objectIn(given: string): object | null {
+  try {
+    const value = parseStrictly(given);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    // The text is no JSON, or is not read as strictly as bodies are.
+    return null;
+  }
+}
+
 /** The longest text that means an empty cell, in bytes, and how many of them there may be. */
 const nullBytesMax = 256;
+/** The longest name in a header that `columns` can give another one: as long as a display name may be. */
+const headerNameBytesMax = 1024;
 const nullsMax = 100;
 
 /** The characters that a mark can be, as a part of a regular expression. */
@@ -58,7 +79,7 @@ export const delimitedQuery = {
   skipLines: z.string().regex(/^[0-9]+$/, 'must be a whole number').transform(Number).pipe(z.number().max(skipLinesMax, `must be at most ${skipLinesMax}`)).optional()
     .meta({ description: 'Of CSV and TSV. How many lines come before the header.', jsonSchema: { type: 'integer', minimum: 0, maximum: skipLinesMax } }),
   comment: mark('Of CSV and TSV. The one character that lines begin with which are no rows.'),
-  columns: record(text(columnIdBytesMax), { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
+  columns: record(text(headerNameBytesMax), text(columnIdBytesMax), { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
     'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.', { 'Full name': 'name' }),
   null: z.union([z.string(), z.array(z.string())])
     .transform((given) => [given].flat().flatMap((part) => part.split(',')).filter((part) => part !== ''))
@@ -72,7 +93,7 @@ export const delimitedQuery = {
     .describe('Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark.'),
   dateFormat: z.enum(dateFormats).optional()
     .describe('Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow.'),
-  types: record(columnType, { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
+  types: record(text(columnIdBytesMax), columnType, { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
     'Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over.', { zip: 'string' }),
   duplicateColumns: z.literal('rename', 'must be "rename"').optional()
     .meta({ description: 'Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`.', jsonSchema: { type: 'string', enum: ['rename'] } }),

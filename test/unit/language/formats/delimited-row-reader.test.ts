@@ -49,8 +49,19 @@ describe('row bodies', () => {
     ['names that are swapped', 'a,b\nx,y\n', { columns: { a: 'b', b: 'a' } }, ['{"b":"x","a":"y"}']],
     ['a name for row IDs', 'id,a\nx,y\n', { columns: { id: '$rowID' } }, ['{"a":"y"}']],
     ['a name that occurs twice', 'a,a,a_2,a\nw,x,y,z\n', { duplicateColumns: 'rename' }, ['{"a":"w","a_3":"x","a_2":"y","a_4":"z"}']],
+    ['a quote between the cells', 'a,b\nc,d\n', { quote: 'none', delimiter: '"' }, ['{"a,b":"c,d"}']],
     ['names that are missing twice', ',,a\nx,y,z\n', { duplicateColumns: 'rename' }, ['{"column_1":"x","column_2":"y","a":"z"}']],
   ])('with a form that was named: %s', (_name, text, form, expected) => expect(rowsOf(text, { form })).toEqual(expected));
+
+  test.each<[string, DelimitedForm]>([
+    ['that are one, and renamed', { duplicateColumns: 'rename' }], ['that are one', {}],
+  ])('a header of half a million names %s takes little time, and its rows are read', (_name, form) => {
+    const reader = new DelimitedRowReader({ delimiter: ',', form });
+    const text = `${'a,'.repeat(262_000)}a\n${'1,'.repeat(262_000)}1\n`;
+    for (let start = 0; start < text.length; start += 65_536) for (const _block of reader.push(Buffer.from(text.slice(start, start + 65_536)))) throw new Error('a block of refused rows');
+    const { isWhole, blocks } = reader.end();
+    expect([isWhole, blocks, reader.refusal?.type]).toEqual([true, [], form.duplicateColumns === 'rename' ? 'limit_exceeded' : 'column_id_not_unique']);
+  });
 
   test.each<[string, string[], string[]]>([
     ['numbers', ['1', '', '-2.50', '1e3'], ['1', '-2.50', '1e3']],

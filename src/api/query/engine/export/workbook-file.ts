@@ -47,8 +47,8 @@ async function pack(sheet: AsyncIterable<Uint8Array | string>, target: WritableS
   try {
     for (const [name, text] of Object.entries(parts)) await zip.add(name, new TextReader(declaration + text));
     await zip.add('xl/styles.xml', new TextReader(styles));
-    // Without a size, as it is not known before.
-    await zip.add('xl/worksheets/sheet1.xml', ReadableStream.from(bytesOf(sheet)));
+    // Without a size, as it is not known before. Excel takes no zip64 of such a part, so that 4 GiB of XML are the most, and more of it fails.
+    await zip.add('xl/worksheets/sheet1.xml', ReadableStream.from(bytesOf(sheet)), { zip64: false });
     await zip.close();
   } catch (error) {
     // It may have failed itself.
