@@ -38,13 +38,13 @@ async function rowsOf(name: string): Promise<object[]> {
 
 test('of a workbook the sheet is imported that is chosen', async () => {
   const page = await signedIn(null);
-  await choose(page, 'people.xlsx', await readFile(new URL('../fixtures/workbooks/people.xlsx', import.meta.url)));
+  await choose(page, 'workbook.xlsx', await readFile(new URL('../fixtures/workbooks/people.xlsx', import.meta.url)));
   await firstRow(page, 'Ada, "the first"');
   await page.getByLabel('Sheet').selectOption('Other');
   await firstRow(page, 'second sheet');
   await start(page);
-  await imported(page, '1 row imported into people');
-  expect(await rowsOf('people')).toEqual([{ n: 1, text: 'second sheet' }]);
+  await imported(page, '1 row imported into workbook');
+  expect(await rowsOf('workbook')).toEqual([{ n: 1, text: 'second sheet' }]);
 });
 
 test('a file is shown as it is read, and becomes a table', async () => {
@@ -185,7 +185,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await page.getByText('data: its objects are the rows').waitFor();
   await page.getByLabel('What to do with the rows').selectOption('Replace all rows of a table');
   await start(page);
-  await imported(page, '1 row imported into people');
+  await imported(page, '1 row imported into workbook');
   expect(await rowsOf('people')).toEqual([{ name: 'Di', age: 1 }]);
 });
 
