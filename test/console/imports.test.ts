@@ -185,7 +185,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await page.getByText('data: its objects are the rows').waitFor();
   await page.getByLabel('What to do with the rows').selectOption('Replace all rows of a table');
   await start(page);
-  await imported(page, '1 row imported into workbook');
+  await imported(page, '1 row imported into people');
   expect(await rowsOf('people')).toEqual([{ name: 'Di', age: 1 }]);
 });
 
