@@ -66,13 +66,21 @@ const small = new Set(['progress', 'quarantines', 'teams']);
 
 /** The database, whose statements are explained before they run. */
 function explaining(scans: string[]): Database {
-  const query = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
-    const { rows: [explained] } = await database().pool.query(`explain (format json) ${text}`, values);
-    const found = scannedBy(explained['QUERY PLAN'][0].Plan).filter((table) => !small.has(table));
-    scans.push(...found.map((table) => `${table}: ${text}`));
-    return database().pool.query(text, values);
+  const queryOn = (on: Pick<pg.Pool, 'query'>) => async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
+    // Postgres explains no statements of transactions.
+    if (!['begin', 'commit', 'rollback'].includes(text)) {
+      const { rows: [explained] } = await on.query(`explain (format json) ${text}`, values);
+      const found = scannedBy(explained['QUERY PLAN'][0].Plan).filter((table) => !small.has(table));
+      scans.push(...found.map((table) => `${table}: ${text}`));
+    }
+    return on.query(text, values);
   };
-  return new Proxy(database(), { get: (target, name) => (name === 'pool' ? { query } : Reflect.get(target, name, target)) });
+  const { pool } = database();
+  const connect = async (): Promise<object> => {
+    const client = await pool.connect();
+    return { query: queryOn(client), release: () => client.release() };
+  };
+  return new Proxy(database(), { get: (target, name) => (name === 'pool' ? { query: queryOn(pool), connect } : Reflect.get(target, name, target)) });
 }
 
 beforeAll(async () => {
