@@ -103,10 +103,9 @@ function isDecided(bytes: Buffer, at: number, end: number): boolean {
   return at + length <= end;
 }
 
-/** Where the part of an open text begins that means nothing without what follows: a mark, or a part of a character. */
+/** Where the part of an open text begins that means nothing without what follows: a mark, or a part of a character. A whole character before it may be half of a pair of quotes. */
 function restOf(bytes: Buffer, text: number, pending: number): number {
-  let rest = pending;
-  while (rest > text && pending - rest < partBytesMax && bytes[rest - 1]! >= 0x80) rest -= 1;
-  while ((bytes[rest]! & 0xc0) === 0x80 && rest < pending) rest += 1;
-  return rest;
+  let last = pending - 1;
+  while (last > text && pending - last < partBytesMax && (bytes[last]! & 0xc0) === 0x80) last -= 1;
+  return last < text || isDecided(bytes, last, pending) ? pending : last;
 }
