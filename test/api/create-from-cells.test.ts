@@ -229,7 +229,7 @@ describe('creating a table', () => {
     expect(await rowsOf(days)).toEqual([{ d: '2024-02-01' }, { d: '2024-01-02' }, { d: '2024-03-04' }]);
   });
 
-  test('what was made of it is noted, also of a chunk', async () => {
+  test('the answer notes how the service read the text, also for a chunk', async () => {
     const body = 'sep=;\ne\u0301;"b" \n1;x\n\u001a';
     const answers = [await create(body), await client().put('/stashes/notes/1', body, csv)];
     const notes = [

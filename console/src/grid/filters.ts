@@ -141,7 +141,7 @@ function reasonOf(scalar: string, text: string): string | null {
   }
 }
 
-/** What was typed, as a value of the column. What is none is a text: the service says why it is none. */
+/** The typed text as a value of the column. If it is no such value, the text itself is sent, and the service says why it does not fit. */
 function valueOf(type: string, text: string): unknown {
   try {
     return exactValueOf(scalarOf(type), text);

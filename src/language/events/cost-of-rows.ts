@@ -1,4 +1,4 @@
-/** What rows cost, by what is known of them where the event is appended (cost.ts). */
+/** Estimates what rows cost from what the process that appends the event knows of them (cost.ts). */
 import type { Profile } from '../values/profile.ts';
 
 /** Of each column of a profile, and of each row that came with a row ID. */

@@ -5,7 +5,7 @@ import type { DateFormat } from '../values/date-format.ts';
 /** Lines before the header are at most so many. */
 export const skipLinesMax = 1_000_000;
 
-/** What a person said of a file. What is absent is as in RFC 4180; each name is also that of a query parameter. */
+/** How a person said that a file is written. RFC 4180 applies where a member is absent. Each member has the name of a query parameter. */
 export interface DelimitedForm {
   /** `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
   readonly header?: 'present' | 'absent';

@@ -74,7 +74,7 @@ export interface DelimitedHeader {
  * @throws MalformedBody for an ID that is too long
  */
 export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm): DelimitedHeader {
-  // Of so many cells one is refused. A short line may have half a million of them.
+  // The header is refused at one of these cells at the latest. A line of 512 KiB may have half a million of them.
   const looked = cells.slice(0, limits.columns + 1);
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const written = looked.map((cell) => Buffer.from(cell).toString());

@@ -3,7 +3,7 @@ import Papa from 'papaparse';
 import type { Dialect } from './dialect.ts';
 import { RecordSplitter } from './record-splitter.ts';
 
-/** What is recognised between the cells of a file. The first and the third are also those of media types. */
+/** The delimiters that the import recognises in a file. The media types of CSV and TSV imply the first and the third. */
 export const delimiters = [',', ';', '\t', '|'] as const;
 export type Delimiter = (typeof delimiters)[number];
 

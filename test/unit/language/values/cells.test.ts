@@ -136,7 +136,7 @@ describe('bodies are plain', () => {
   });
 });
 
-test('where columns follow their cells, what is taken fits, and what is refused could not', () => {
+test('where columns follow their cells, the reader takes each cell that fits and refuses only cells that fit no type', () => {
   const counts = { taken: 0, refused: 0 };
   const before = fc.option(anyType.map((type) => schemaOf([{ id: 'c', type }], 1n)));
   fc.assert(fc.property(texts, before, (cells, schema) => {
