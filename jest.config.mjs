@@ -15,7 +15,19 @@ const onKafka = {
   log: isFull ? ['copy-log', 'event-log', 'plans'] : ['event-log'],
   // Where the service is split into several processes, which has more to it than one.
   api: ['idempotency', 'imports-at-once', 'jobs', 'model', 'team', 'token-life', 'versions'],
-  replay: isFull ? ['batches', 'compaction', 'mutations', 'replay', 'replay-beside-service', 'two-read-models', 'upgrade', 'verify-by-digest', 'written-before'] : ['replay-beside-service', 'upgrade'],
+  replay: isFull
+    ? [
+        'batches',
+        'compaction',
+        'mutations',
+        'replay',
+        'replay-beside-service',
+        'two-read-models',
+        'upgrade',
+        'verify-by-digest',
+        'written-before',
+      ]
+    : ['replay-beside-service', 'upgrade'],
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 
@@ -51,26 +63,47 @@ if (!hasKafka) {
   );
 }
 const hasBrowser = findChromium() !== null;
-if (!hasBrowser) process.stderr.write('The tests of the console do not run here: there is no Chromium (the package `chromium` of Debian, or CHROMIUM=path).\n');
-if (!hasBrowser && process.env.TABLOG_TEST_REQUIRES_BROWSER !== undefined) throw new Error('TABLOG_TEST_REQUIRES_BROWSER is set, and there is no Chromium.');
+if (!hasBrowser)
+  process.stderr.write(
+    'The tests of the console do not run here: there is no Chromium (the package `chromium` of Debian, or CHROMIUM=path).\n',
+  );
+if (!hasBrowser && process.env.TABLOG_TEST_REQUIRES_BROWSER !== undefined)
+  throw new Error('TABLOG_TEST_REQUIRES_BROWSER is set, and there is no Chromium.');
 if (!hasPromtool()) {
-  process.stderr.write('The alerts and the dashboard are not tested here: there is no promtool (the package `prometheus` of Debian).\n');
-  if (process.env.TABLOG_TEST_REQUIRES_PROMTOOL !== undefined) throw new Error('TABLOG_TEST_REQUIRES_PROMTOOL is set, and there is no promtool.');
+  process.stderr.write(
+    'The alerts and the dashboard are not tested here: there is no promtool (the package `prometheus` of Debian).\n',
+  );
+  if (process.env.TABLOG_TEST_REQUIRES_PROMTOOL !== undefined)
+    throw new Error('TABLOG_TEST_REQUIRES_PROMTOOL is set, and there is no promtool.');
 }
 if (!hasHelm()) {
   process.stderr.write('The Helm chart is not tested here: there is no helm.\n');
-  if (process.env.TABLOG_TEST_REQUIRES_HELM !== undefined) throw new Error('TABLOG_TEST_REQUIRES_HELM is set, and there is no helm.');
+  if (process.env.TABLOG_TEST_REQUIRES_HELM !== undefined)
+    throw new Error('TABLOG_TEST_REQUIRES_HELM is set, and there is no helm.');
 }
 
 /** These run brokers as processes even if there is a Docker engine. */
-const impossible = [...((await canRunBroker()) ? [] : ['leaders']), ...((await canShiftClocks()) ? [] : ['broker-clocks'])];
-if (hasKafka && impossible.length > 0) process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
-if (!isFull) process.stderr.write('This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n');
+const impossible = [
+  ...((await canRunBroker()) ? [] : ['leaders']),
+  ...((await canShiftClocks()) ? [] : ['broker-clocks']),
+];
+if (hasKafka && impossible.length > 0)
+  process.stderr.write(`Without a Java JDK and Maven these tests do not run: ${impossible.join(', ')}.\n`);
+if (!isFull)
+  process.stderr.write(
+    'This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n',
+  );
 
 /** Files that cost much or need Python, and try in one more place or way what others try: they run only with TEST_SCALE=full. */
-const onlyInFull = isFull ? [] : [
-  'unit/formats/python-dialects\\.property', 'api/upload-life-s3', 'faults/(imports|promoted-standby|s3-away|uploads)', 'integration/(backup-s3|client-packages)', 'replay/two-read-models',
-].map((files) => `/test/${files}\\.test\\.ts$`);
+const onlyInFull = isFull
+  ? []
+  : [
+      'unit/formats/python-dialects\\.property',
+      'api/upload-life-s3',
+      'faults/(imports|promoted-standby|s3-away|uploads)',
+      'integration/(backup-s3|client-packages)',
+      'replay/two-read-models',
+    ].map((files) => `/test/${files}\\.test\\.ts$`);
 
 /** What `npm test` (`core`) and `npm run test:processes`, `test:kafka` and `test:console` run; without TEST_ON, as for one project by its name, it is all. */
 const groups = {
@@ -85,25 +118,37 @@ const groups = {
     { ...onServers('replay', 'replay', 'postgres'), testPathIgnorePatterns: onlyInFull },
   ],
   processes: [
-    { ...project('integration'), testPathIgnorePatterns: [...onlyInFull, ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']), ...(hasHelm() ? [] : ['/chart\\.test\\.ts$'])] },
+    {
+      ...project('integration'),
+      testPathIgnorePatterns: [
+        ...onlyInFull,
+        ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']),
+        ...(hasHelm() ? [] : ['/chart\\.test\\.ts$']),
+      ],
+    },
     { ...onServers('faults', 'faults', 'postgres'), testPathIgnorePatterns: [...onlyInFull, '/test/faults/kafka/'] },
   ],
   console: hasBrowser ? [onServers('console', 'console', 'postgres')] : [],
   kafka: hasKafka
     ? [
-      onServers('log on kafka', 'log', 'kafka', onKafka.log),
-      onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'interrupted-restore']),
-      ...(isFull ? [onServers('api on kafka', 'api', 'kafka')] : []),
-      // Each API process has a query engine of its own, and these are about one.
-      { ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onKafka.api), testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'] },
-      ...(isFull ? [onServers('hostile on kafka', 'hostile', 'kafka'), onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz'])] : []),
-      onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
-      // These kill their brokers, and so have their own.
-      {
-        ...project('faults on kafka', 'faults/kafka', onKafka.faults),
-        testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
-      },
-    ]
+        onServers('log on kafka', 'log', 'kafka', onKafka.log),
+        onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'interrupted-restore']),
+        ...(isFull ? [onServers('api on kafka', 'api', 'kafka')] : []),
+        // Each API process has a query engine of its own, and these are about one.
+        {
+          ...onServers('api on kafka, split', 'api', 'kafka-split', isFull ? ['*'] : onKafka.api),
+          testPathIgnorePatterns: ['/api/(copies|sql-attempts|sql-timeouts)\\.test\\.ts$'],
+        },
+        ...(isFull
+          ? [onServers('hostile on kafka', 'hostile', 'kafka'), onServers('fuzz on kafka', 'fuzz', 'kafka', ['fuzz'])]
+          : []),
+        onServers('replay on kafka', 'replay', 'kafka', onKafka.replay),
+        // These kill their brokers, and so have their own.
+        {
+          ...project('faults on kafka', 'faults/kafka', onKafka.faults),
+          testPathIgnorePatterns: impossible.map((file) => `/${file}\\.test\\.ts$`),
+        },
+      ]
     : [],
 };
 const chosen = process.env.TEST_ON?.split(',') ?? Object.keys(groups);

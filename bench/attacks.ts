@@ -10,7 +10,15 @@ import { Worker } from 'node:worker_threads';
 import type { Attack, Teams } from './attacks/attack.ts';
 import type { LoadResult, LoadToRun } from './attacks/attack-worker.ts';
 import { attacks } from './attacks/list.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { createNeighbours, Patcher, quantile } from './neighbour-teams.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
@@ -36,11 +44,15 @@ function readOptions(): Options {
   });
   const chosen = values.only.split(',').map((name) => {
     const found = attacks.find((attack) => attack.name === name);
-    if (found === undefined) throw new Error(`--only takes names out of ${attacks.map((attack) => attack.name).join(', ')}`);
+    if (found === undefined)
+      throw new Error(`--only takes names out of ${attacks.map((attack) => attack.name).join(', ')}`);
     return found;
   });
   return {
-    log: readLogKind(values.log), chosen, seconds: readWholeNumber('--seconds', values.seconds, 1), rounds: readWholeNumber('--rounds', values.rounds, 1),
+    log: readLogKind(values.log),
+    chosen,
+    seconds: readWholeNumber('--seconds', values.seconds, 1),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
   };
 }
 
@@ -58,20 +70,43 @@ interface Round {
   readonly harmful: Measured;
 }
 
-async function run({ log, chosen, seconds, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { log, chosen, seconds, rounds }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'service', resources);
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(renderFacts([...await describeEnvironment({ service: database }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  console.log(
+    renderFacts([
+      ...(await describeEnvironment({ service: database })),
+      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
+    ]),
+  );
   const environment = serviceEnvironment(database, kafka?.brokers, 'attacks');
-  const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
+  const { target, processes } = await startService(
+    { environment, folder: join(folder, 'service') },
+    ['all'],
+    resources,
+    signal,
+  );
   const { pid } = processes[0]!;
-  const teams = await createNeighbours(environment, target, 1 + 2 * chosen.reduce((sum, attack) => sum + attack.teams, 0), folder, signal);
+  const teams = await createNeighbours(
+    environment,
+    target,
+    1 + 2 * chosen.reduce((sum, attack) => sum + attack.teams, 0),
+    folder,
+    signal,
+  );
   const patcher = await Patcher.open(teams.pop()!, resources, signal);
   // Warms up; the JIT of a Kafka broker takes longer.
   await patcher.patchFor(log === 'kafka' ? 15 : 3);
 
   const prepare = async (attack: Attack, isHarmful: boolean): Promise<Worker> => {
-    const workerData = { attack: attack.name, isHarmful, teams: teams.splice(-attack.teams) as unknown as Teams } satisfies LoadToRun;
+    const workerData = {
+      attack: attack.name,
+      isHarmful,
+      teams: teams.splice(-attack.teams) as unknown as Teams,
+    } satisfies LoadToRun;
     const worker = new Worker(new URL('attacks/attack-worker.ts', import.meta.url), { workerData });
     await once(worker, 'message', { signal });
     return worker;
@@ -83,7 +118,7 @@ async function run({ log, chosen, seconds, rounds }: Options, { folder, resource
     tell(worker);
     const times = await patcher.patchFor(seconds);
     tell(worker);
-    const [result] = await once(worker, 'message', { signal }) as [LoadResult];
+    const [result] = (await once(worker, 'message', { signal })) as [LoadResult];
     return { ...result, times, peakMiB: await peakMemoryMiB(pid), grownMiB: (await databaseMiB(database)) - before };
   };
   const measureIdle = async (): Promise<readonly number[]> => {
@@ -105,45 +140,83 @@ async function run({ log, chosen, seconds, rounds }: Options, { folder, resource
         const second = await measure(measured.length % 2 === 0 ? harms : behaves);
         const [behaving, harmful] = measured.length % 2 === 0 ? [first, second] : [second, first];
         measured.push({ idle, behaving, harmful });
-        const shown = [idle, behaving.times, harmful.times].map((times) => `${show(quantile(times, 0.5))} and ${show(quantile(times, 0.99))}`);
-        console.log(`${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a load that behaves, ${shown[2]} under attack`);
+        const shown = [idle, behaving.times, harmful.times].map(
+          (times) => `${show(quantile(times, 0.5))} and ${show(quantile(times, 0.99))}`,
+        );
+        console.log(
+          `${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a load that behaves, ${shown[2]} under attack`,
+        );
       }
       const { what, insteadOf } = attack;
-      const [answers, usual] = [measured.map(({ harmful }) => harmful), measured.map(({ behaving }) => behaving)].map((sides) => JSON.stringify(addAnswers(sides)));
+      const [answers, usual] = [measured.map(({ harmful }) => harmful), measured.map(({ behaving }) => behaving)].map(
+        (sides) => JSON.stringify(addAnswers(sides)),
+      );
       console.log(`${attack.name}: ${what}; instead of ${insteadOf}\n  answers ${answers}; instead of ${usual}\n`);
       lines.push(lineOf(attack.name, measured));
     } finally {
       for (const worker of workers) await worker.terminate();
     }
   }
-  console.log(renderTable([
-    ['PATCH, ms (medians of rounds)', 'p99 when idle', 'beside a load that behaves', 'under attack', 'ratio (goal: <= 2)', 'of rounds', 'of the p50', 'to idle (goal: <= 5)',
-      'longest (goal: < 500)', 'peak memory, MiB (goal: < 512)', 'database grew, MiB', 'bodies accepted, MiB'],
-    ...lines,
-  ]));
+  console.log(
+    renderTable([
+      [
+        'PATCH, ms (medians of rounds)',
+        'p99 when idle',
+        'beside a load that behaves',
+        'under attack',
+        'ratio (goal: <= 2)',
+        'of rounds',
+        'of the p50',
+        'to idle (goal: <= 5)',
+        'longest (goal: < 500)',
+        'peak memory, MiB (goal: < 512)',
+        'database grew, MiB',
+        'bodies accepted, MiB',
+      ],
+      ...lines,
+    ]),
+  );
 }
 
 /** The figures of an attack: medians of the rounds, and the highest of what is the most. */
 function lineOf(name: string, rounds: readonly Round[]): string[] {
-  const medianOf = (part: number, times: (round: Round) => readonly number[]): number => quantile(rounds.map((round) => quantile(times(round), part)), 0.5);
+  const medianOf = (part: number, times: (round: Round) => readonly number[]): number =>
+    quantile(
+      rounds.map((round) => quantile(times(round), part)),
+      0.5,
+    );
   const ratiosOf = (part: number, than: (round: Round) => readonly number[]): number[] =>
     rounds.map((round) => quantile(round.harmful.times, part) / quantile(than(round), part));
-  const highest = (figures: readonly (number | undefined)[]): string => show(figures.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b))));
+  const highest = (figures: readonly (number | undefined)[]): string =>
+    show(figures.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b))));
   const ratios = ratiosOf(0.99, ({ behaving }) => behaving.times);
   return [
     name,
-    ...[({ idle }: Round) => idle, ({ behaving }: Round) => behaving.times, ({ harmful }: Round) => harmful.times].map((times) => show(medianOf(0.99, times))),
-    quantile(ratios, 0.5).toFixed(1), `${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)}`,
-    quantile(ratiosOf(0.5, ({ behaving }) => behaving.times), 0.5).toFixed(1), quantile(ratiosOf(0.99, ({ idle }) => idle), 0.5).toFixed(1),
-    show(Math.max(...rounds.map(({ harmful }) => quantile(harmful.times, 1)))), highest(rounds.map(({ harmful }) => harmful.peakMiB)),
-    highest(rounds.map(({ harmful }) => harmful.grownMiB)), highest(rounds.map(({ harmful }) => harmful.acceptedBytes / 2 ** 20)),
+    ...[({ idle }: Round) => idle, ({ behaving }: Round) => behaving.times, ({ harmful }: Round) => harmful.times].map(
+      (times) => show(medianOf(0.99, times)),
+    ),
+    quantile(ratios, 0.5).toFixed(1),
+    `${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)}`,
+    quantile(
+      ratiosOf(0.5, ({ behaving }) => behaving.times),
+      0.5,
+    ).toFixed(1),
+    quantile(
+      ratiosOf(0.99, ({ idle }) => idle),
+      0.5,
+    ).toFixed(1),
+    show(Math.max(...rounds.map(({ harmful }) => quantile(harmful.times, 1)))),
+    highest(rounds.map(({ harmful }) => harmful.peakMiB)),
+    highest(rounds.map(({ harmful }) => harmful.grownMiB)),
+    highest(rounds.map(({ harmful }) => harmful.acceptedBytes / 2 ** 20)),
   ];
 }
 
 /** How many answers of all rounds had each status. */
 function addAnswers(measured: readonly Measured[]): Record<string, number> {
   const sums: Record<string, number> = {};
-  for (const { answers } of measured) for (const [status, count] of Object.entries(answers)) sums[status] = (sums[status] ?? 0) + count;
+  for (const { answers } of measured)
+    for (const [status, count] of Object.entries(answers)) sums[status] = (sums[status] ?? 0) + count;
   return sums;
 }
 

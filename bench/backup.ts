@@ -9,12 +9,26 @@ import { readModelSchema } from '../projections/models.ts';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
 import { startClient } from './client-process.ts';
 import { rowsPerRequest } from './data.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { runProgram, runScript } from './processes.ts';
 import { judge, median, renderTable, show, showRatio, verdict } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
-import { makeProfileFolder, serviceEnvironment, startService, startServiceProcess, tablog } from './service-processes.ts';
+import {
+  makeProfileFolder,
+  serviceEnvironment,
+  startService,
+  startServiceProcess,
+  tablog,
+} from './service-processes.ts';
 import { timed } from './timed.ts';
 
 interface Options {
@@ -54,18 +68,33 @@ function readOptions(): Options {
   });
   const rows = readWholeNumber('--rows', values.rows, rowsPerRequest);
   if (rows % rowsPerRequest !== 0) throw new Error(`--rows takes a multiple of ${rowsPerRequest}`);
-  return { log: readLogKind(values.log), rows, rounds: readWholeNumber('--rounds', values.rounds, 1), profile: values.profile };
+  return {
+    log: readLogKind(values.log),
+    rows,
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+    profile: values.profile,
+  };
 }
 
-async function run({ log, rows, rounds, profile }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { log, rows, rounds, profile }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   await checkVersion(postgresUrl, signal);
   const source = await createDatabase(postgresUrl, 'backup', resources);
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(renderFacts([...await describeEnvironment({ source }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  console.log(
+    renderFacts([...(await describeEnvironment({ source })), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
+  );
   const [backups, dump] = [join(folder, 'backups'), join(folder, 'dump')];
   const environment = serviceEnvironment(source, kafka?.brokers, 'source');
-  const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
+  const { target, processes } = await startService(
+    { environment, folder: join(folder, 'service') },
+    ['all'],
+    resources,
+    signal,
+  );
   const ask = startClient(resources, signal);
   await ask({ do: 'load', target, rows, connections: loadConnections });
 
@@ -74,30 +103,54 @@ async function run({ log, rows, rounds, profile }: Options, { folder, resources,
     const before = await bytesOf(place);
     const { seconds } = await timed(work);
     console.error(`${name}: ${seconds.toFixed(2)} s`);
-    return { seconds, bytes: await bytesOf(place) - before };
+    return { seconds, bytes: (await bytesOf(place)) - before };
   };
-  const backup = (): Promise<string> => runScript([tablog, 'backup', backups, '--without-keys'], { ...environment, DATA_DIR: join(folder, 'service') }, signal);
+  const backup = (): Promise<string> =>
+    runScript(
+      [tablog, 'backup', backups, '--without-keys'],
+      { ...environment, DATA_DIR: join(folder, 'service') },
+      signal,
+    );
   // The schema of the log has its records where they are in Postgres.
   const pgDump = async (name: string): Promise<Taken> => {
     await rm(dump, { force: true });
-    return measure(name, () => runProgram('pg_dump', ['-Fc', '-n', readModelSchema, '-n', logSchema, '-f', dump, source], {}, signal), dump);
+    return measure(
+      name,
+      () => runProgram('pg_dump', ['-Fc', '-n', readModelSchema, '-n', logSchema, '-f', dump, source], {}, signal),
+      dump,
+    );
   };
   const first = { service: await measure('backup', backup, backups), yardstick: await pgDump('pg_dump') };
   await ask({ do: 'patch', target, rows: Math.round(rows * patchedPart), connections: patchConnections });
-  const second = { service: await measure('second backup', backup, backups), yardstick: await pgDump('second pg_dump') };
+  const second = {
+    service: await measure('second backup', backup, backups),
+    yardstick: await pgDump('second pg_dump'),
+  };
   for (const process of processes) await process.end('SIGTERM');
 
-  const times: Record<'restore' | 'serving' | 'pg_restore' | 'pg_restore, 3 jobs', number[]> = { 'restore': [], 'serving': [], 'pg_restore': [], 'pg_restore, 3 jobs': [] };
+  const times: Record<'restore' | 'serving' | 'pg_restore' | 'pg_restore, 3 jobs', number[]> = {
+    'restore': [],
+    'serving': [],
+    'pg_restore': [],
+    'pg_restore, 3 jobs': [],
+  };
   for (let round = 0; round < rounds; round += 1) {
     const restoring = async (): Promise<void> => {
       await using place = new AsyncDisposableStack();
       const database = await createDatabase(postgresUrl, `restored_${round}`, place);
       await settle([database]);
-      const settings = { environment: serviceEnvironment(database, kafka?.brokers, `restored-${round}`), folder: join(folder, `restored-${round}`) };
+      const settings = {
+        environment: serviceEnvironment(database, kafka?.brokers, `restored-${round}`),
+        folder: join(folder, `restored-${round}`),
+      };
       await mkdir(settings.folder);
       const args = profile && round === 0 ? ['--cpu-prof', `--cpu-prof-dir=${await makeProfileFolder()}`] : [];
       const began = performance.now();
-      await runScript([...args, tablog, 'restore', backups, '--without-keys', '--unsigned'], { ...settings.environment, DATA_DIR: settings.folder }, signal);
+      await runScript(
+        [...args, tablog, 'restore', backups, '--without-keys', '--unsigned'],
+        { ...settings.environment, DATA_DIR: settings.folder },
+        signal,
+      );
       times.restore.push((performance.now() - began) / 1000);
       await startServiceProcess(settings, 'all', 'all', place, signal);
       times.serving.push((performance.now() - began) / 1000);
@@ -111,24 +164,45 @@ async function run({ log, rows, rounds, profile }: Options, { folder, resources,
       into.push(seconds);
       await expectRows(database, rows);
     };
-    const sides = [restoring, () => pgRestoring(times.pg_restore, []), () => pgRestoring(times['pg_restore, 3 jobs'], ['-j', String(jobs)])];
+    const sides = [
+      restoring,
+      () => pgRestoring(times.pg_restore, []),
+      () => pgRestoring(times['pg_restore, 3 jobs'], ['-j', String(jobs)]),
+    ];
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
-    console.error(`round ${round + 1}: ${Object.entries(times).map(([name, seconds]) => `${name} ${seconds.at(-1)!.toFixed(2)} s`).join(', ')}`);
+    console.error(
+      `round ${round + 1}: ${Object.entries(times)
+        .map(([name, seconds]) => `${name} ${seconds.at(-1)!.toFixed(2)} s`)
+        .join(', ')}`,
+    );
   }
   const { goal, met } = judge(median(times.serving) / median(times.pg_restore), restoreGoal);
-  const compared = (name: string, service: readonly number[], yardstick: readonly number[], ...more: string[]): string[] => {
+  const compared = (
+    name: string,
+    service: readonly number[],
+    yardstick: readonly number[],
+    ...more: string[]
+  ): string[] => {
     return [name, 's', show(median(yardstick)), show(median(service)), ...showRatio(service, yardstick), ...more];
   };
-  console.log(`\n${renderTable([
-    [`${rows.toLocaleString('en')} rows`, 'unit', 'pg_dump, pg_restore', 'tablog', 'ratio', 'rounds', 'goal', ''],
-    compared('backup', [first.service.seconds], [first.yardstick.seconds], '', ''),
-    compared(`second backup, ${patchedPart * 100} % of the rows patched`, [second.service.seconds], [second.yardstick.seconds], '', ''),
-    sizes('stored', first),
-    sizes('stored by the second', second),
-    compared('restore', times.restore, times.pg_restore, '', ''),
-    compared('restore, until it serves', times.serving, times.pg_restore, goal!, verdict(met)),
-    compared(`the same, to pg_restore -j ${jobs}`, times.serving, times['pg_restore, 3 jobs'], '', ''),
-  ])}`);
+  console.log(
+    `\n${renderTable([
+      [`${rows.toLocaleString('en')} rows`, 'unit', 'pg_dump, pg_restore', 'tablog', 'ratio', 'rounds', 'goal', ''],
+      compared('backup', [first.service.seconds], [first.yardstick.seconds], '', ''),
+      compared(
+        `second backup, ${patchedPart * 100} % of the rows patched`,
+        [second.service.seconds],
+        [second.yardstick.seconds],
+        '',
+        '',
+      ),
+      sizes('stored', first),
+      sizes('stored by the second', second),
+      compared('restore', times.restore, times.pg_restore, '', ''),
+      compared('restore, until it serves', times.serving, times.pg_restore, goal!, verdict(met)),
+      compared(`the same, to pg_restore -j ${jobs}`, times.serving, times['pg_restore, 3 jobs'], '', ''),
+    ])}`,
+  );
 }
 
 function sizes(name: string, { service, yardstick }: Readonly<Record<'service' | 'yardstick', Taken>>): string[] {
@@ -140,9 +214,14 @@ function sizes(name: string, { service, yardstick }: Readonly<Record<'service' |
 async function checkVersion(url: string, signal: AbortSignal): Promise<void> {
   const [server] = await query<{ version: string }>(url, `select current_setting('server_version') as version`);
   const program = await runProgram('pg_dump', ['--version'], {}, signal);
-  const [ofProgram, ofServer] = [program, server!.version].map((text) => Number(/(\d+)/.exec(text)![1])) as [number, number];
+  const [ofProgram, ofServer] = [program, server!.version].map((text) => Number(/(\d+)/.exec(text)![1])) as [
+    number,
+    number,
+  ];
   if (ofProgram < ofServer) {
-    throw new Error(`pg_dump is of version ${ofProgram}, and cannot dump a Postgres ${ofServer}: name another Postgres with BENCH_DATABASE_URL`);
+    throw new Error(
+      `pg_dump is of version ${ofProgram}, and cannot dump a Postgres ${ofServer}: name another Postgres with BENCH_DATABASE_URL`,
+    );
   }
 }
 
@@ -152,12 +231,17 @@ async function bytesOf(path: string): Promise<number> {
   if (found === null) return 0;
   if (!found.isDirectory()) return found.size;
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  const files = await Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => stat(join(entry.parentPath, entry.name))));
+  const files = await Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => stat(join(entry.parentPath, entry.name))),
+  );
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
 async function expectRows(url: string, rows: number): Promise<void> {
-  const [found] = await query<{ count: number }>(url, `select count(*)::int as count from ${readModelSchema}.segment_rows`);
+  const [found] = await query<{ count: number }>(
+    url,
+    `select count(*)::int as count from ${readModelSchema}.segment_rows`,
+  );
   if (found!.count !== rows) throw new Error(`${found!.count} rows are in ${new URL(url).pathname}, not ${rows}`);
 }
 

@@ -10,7 +10,15 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Connection } from './connection.ts';
 import { rowsPerRequest } from './data.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { readTable } from './read-table.ts';
@@ -57,24 +65,39 @@ function readOptions(): Options {
     },
   });
   return {
-    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    rounds: readWholeNumber('--rounds', values.rounds, 1), connections: readWholeNumber('--connections', values.connections, 1),
+    log: readLogKind(values.log),
+    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+    connections: readWholeNumber('--connections', values.connections, 1),
     profileFolder: values.profile,
   };
 }
 
-async function run({ log, rows, rounds, connections, profileFolder }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { log, rows, rounds, connections, profileFolder }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources), yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
+    copy: await createDatabase(postgresUrl, 'copy', resources),
+    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
     service: await createDatabase(postgresUrl, 'service', resources),
   };
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(renderFacts([...await describeEnvironment(databases), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  console.log(
+    renderFacts([...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
+  );
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
-  const service = await startService({
-    environment: serviceEnvironment(databases.service, kafka?.brokers, 'bulk'), folder: join(folder, 'service'), profileFolder,
-  }, ['all'], resources, signal);
+  const service = await startService(
+    {
+      environment: serviceEnvironment(databases.service, kafka?.brokers, 'bulk'),
+      folder: join(folder, 'service'),
+      profileFolder,
+    },
+    ['all'],
+    resources,
+    signal,
+  );
   const sides: Side[] = [
     { name: 'yardstick', target: yardstick.target, removes: false, times: [] },
     { name: 'service', target: service.target, removes: true, times: [] },
@@ -90,21 +113,34 @@ async function run({ log, rows, rounds, connections, profileFolder }: Options, {
     const seconds = await timed(() => copyRows(databases.copy, bodies, count, signal));
     if (!isWarmUp) copying.push(seconds.seconds);
     for (const { target, removes, times } of round % 2 === 0 ? sides : sides.toReversed()) {
-      const measured = await measure(target, bodies, { stash: `bulk-${round}`, chunks: count, connections, removes }, signal);
+      const measured = await measure(
+        target,
+        bodies,
+        { stash: `bulk-${round}`, chunks: count, connections, removes },
+        signal,
+      );
       if (!isWarmUp) times.push(measured);
     }
     await query(databases.yardstick, 'truncate rws, stash');
     await query(databases.copy, 'drop table copied');
     await settle(Object.values(databases));
   }
-  const memory = { yardstick: await peakMemoryMiB(yardstick.processes[0]!.pid), service: await peakMemoryMiB(service.processes[0]!.pid) };
+  const memory = {
+    yardstick: await peakMemoryMiB(yardstick.processes[0]!.pid),
+    service: await peakMemoryMiB(service.processes[0]!.pid),
+  };
   console.log(`\n${render(sides, copying, chunks * rowsPerRequest, log)}`);
-  console.log(`\npeak memory: yardstick ${show(memory.yardstick)} MiB, service ${show(memory.service)} MiB (goal: < 512)`);
+  console.log(
+    `\npeak memory: yardstick ${show(memory.yardstick)} MiB, service ${show(memory.service)} MiB (goal: < 512)`,
+  );
 }
 
 /** Uploads, imports into a new table, reads its last row and then all rows, and removes table and stash. */
 async function measure(
-  target: Target, bodies: readonly Buffer[], { removes, ...load }: StashLoad & { removes: boolean }, signal: AbortSignal,
+  target: Target,
+  bodies: readonly Buffer[],
+  { removes, ...load }: StashLoad & { removes: boolean },
+  signal: AbortSignal,
 ): Promise<Times> {
   const { stash, chunks } = load;
   const start = performance.now();
@@ -126,8 +162,15 @@ async function measure(
 }
 
 /** Copies the rows as texts into a new table, whose key is table and row. */
-async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: number, signal: AbortSignal): Promise<void> {
-  const texts = bodies.map((body) => (JSON.parse(body.toString()) as object[]).map((row) => JSON.stringify(row).replaceAll('\\', '\\\\')));
+async function copyRows(
+  databaseUrl: string,
+  bodies: readonly Buffer[],
+  chunks: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const texts = bodies.map((body) =>
+    (JSON.parse(body.toString()) as object[]).map((row) => JSON.stringify(row).replaceAll('\\', '\\\\')),
+  );
   function* lines(): Generator<string> {
     for (let chunk = 0; chunk < chunks; chunk += 1) {
       yield texts[chunk % texts.length]!.map((text, row) => `1\t${chunk * rowsPerRequest + row}\t${text}\n`).join('');
@@ -136,7 +179,9 @@ async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: 
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query('create table copied (table_id bigint, row_id bigint, body text, primary key (table_id, row_id))');
+    await client.query(
+      'create table copied (table_id bigint, row_id bigint, body text, primary key (table_id, row_id))',
+    );
     await pipeline(Readable.from(lines()), client.query(copyFrom('copy copied from stdin')), { signal });
   } finally {
     await client.end();
@@ -146,7 +191,14 @@ async function copyRows(databaseUrl: string, bodies: readonly Buffer[], chunks: 
 function render([yardstick, service]: readonly Side[], copying: readonly number[], rows: number, log: LogKind): string {
   const line = (what: string, of: (times: Times) => number, goal: string): string[] => {
     const [theirs, ours] = [yardstick!.times.map(of), service!.times.map(of)];
-    return [what, show(median(theirs)), show(median(ours)), show(rows / median(ours)), ...showRatio(theirs, ours), goal];
+    return [
+      what,
+      show(median(theirs)),
+      show(median(ours)),
+      show(rows / median(ours)),
+      ...showRatio(theirs, ours),
+      goal,
+    ];
   };
   const lines = [
     [`${rows.toLocaleString('en')} rows`, 'yardstick, s', 'service, s', 'rows/s', 'ratio', 'rounds', 'goal'],
@@ -156,8 +208,10 @@ function render([yardstick, service]: readonly Side[], copying: readonly number[
     line('reading all, pages of 10,000', ({ reading }) => reading, '>= 1.1'),
   ];
   const whole = median(service!.times.map((times) => times.whole));
-  return `${renderTable(lines)}\n\nCOPY of the same rows as text: ${show(median(copying))} s, ${show(rows / median(copying))} rows/s; `
-    + `the service has ${(median(copying) / whole).toFixed(2)} of its speed`;
+  return (
+    `${renderTable(lines)}\n\nCOPY of the same rows as text: ${show(median(copying))} s, ${show(rows / median(copying))} rows/s; ` +
+    `the service has ${(median(copying) / whole).toFixed(2)} of its speed`
+  );
 }
 
 await runToEnd(async (surroundings) => run(readOptions(), surroundings));

@@ -20,7 +20,7 @@ export function startClient(resources: AsyncDisposableStack, signal: AbortSignal
     const either = AbortSignal.any([signal, died.signal]);
     client.send(request);
     try {
-      const [reply] = await once(client, 'message', { signal: either }) as [ClientReply];
+      const [reply] = (await once(client, 'message', { signal: either })) as [ClientReply];
       if ('error' in reply) throw new Error(reply.error);
       return reply.measured;
     } catch (error) {

@@ -70,13 +70,15 @@ async function load({ target, rows, connections }: ClientRequest & { do: 'load' 
     const random = seededRandom(dataSeed);
     const blocks: string[][] = [];
     let begun = 0;
-    await Promise.all(open.map(async (connection) => {
-      while (begun < rows / rowsPerRequest) {
-        const block = begun++;
-        const request = withBody(head(target, 'POST', `${path}/rows`), rowsBody(random));
-        blocks[block] = JSON.parse(expectStatus(201, await connection.send(request)).toString()).data.rowIDs;
-      }
-    }));
+    await Promise.all(
+      open.map(async (connection) => {
+        while (begun < rows / rowsPerRequest) {
+          const block = begun++;
+          const request = withBody(head(target, 'POST', `${path}/rows`), rowsBody(random));
+          blocks[block] = JSON.parse(expectStatus(201, await connection.send(request)).toString()).data.rowIDs;
+        }
+      }),
+    );
     const table: Table = { path, rowIDs: blocks.flat() };
     deepStrictEqual(table.rowIDs.length, rows);
     await checkTable(open[0]!, target, table);
@@ -160,7 +162,10 @@ interface Page {
 
 /** Counts the rows and finds the last key without parsing the rows, which would take as long as serving them. */
 async function readPage(
-  connection: Connection, target: Target, { path }: Table, continuation: string | undefined,
+  connection: Connection,
+  target: Target,
+  { path }: Table,
+  continuation: string | undefined,
 ): Promise<Page> {
   const place = continuation === undefined ? '' : `&continuation=${encodeURIComponent(continuation)}`;
   const request = `${head(target, 'GET', `${path}/rows?limit=${rowsPerRequest}${place}`)}\r\n`;
@@ -179,10 +184,12 @@ async function patch({ target, rows, connections }: ClientRequest & { do: 'patch
   try {
     const stepOf = patchSteps(target, tables.get(target.ports[0]!)!, seededRandom(dataSeed));
     let begun = 0;
-    await Promise.all(open.map(async (connection) => {
-      const step = stepOf(connection);
-      while (begun++ < rows) await step();
-    }));
+    await Promise.all(
+      open.map(async (connection) => {
+        const step = stepOf(connection);
+        while (begun++ < rows) await step();
+      }),
+    );
   } finally {
     for (const connection of open) connection.close();
   }
@@ -191,28 +198,33 @@ async function patch({ target, rows, connections }: ClientRequest & { do: 'patch
 async function measure({ target, measurement, seconds, seed }: ClientRequest & { do: 'measure' }): Promise<Measured> {
   const connections = await openConnections(target, measurement.connections);
   try {
-    const table = measurement.workload === 'add'
-      ? await createTable(connections[0]!, target)
-      : tables.get(target.ports[0]!)!;
+    const table =
+      measurement.workload === 'add' ? await createTable(connections[0]!, target) : tables.get(target.ports[0]!)!;
     const stepOf = workloads[measurement.workload](target, table, seededRandom(seed));
     const start = performance.now() + leadInMs;
     const end = start + seconds * 1_000;
     const times: number[] = [];
     let [answered, requests] = [0, 0];
-    await Promise.all(connections.map(async (connection) => {
-      const step = stepOf(connection);
-      for (let before = performance.now(), after = before; after < end; before = after) {
-        const count = await step();
-        after = performance.now();
-        requests += 1;
-        if (after < start || after >= end) continue;
-        answered += count;
-        times.push(after - before);
-      }
-    }));
+    await Promise.all(
+      connections.map(async (connection) => {
+        const step = stepOf(connection);
+        for (let before = performance.now(), after = before; after < end; before = after) {
+          const count = await step();
+          after = performance.now();
+          requests += 1;
+          if (after < start || after >= end) continue;
+          answered += count;
+          times.push(after - before);
+        }
+      }),
+    );
     if (times.length === 0) throw new Error(`no answer in ${seconds} s`);
     const sorted = times.toSorted((a, b) => a - b);
-    const timing = { p50: sorted[times.length >> 1]!, p99: sorted[Math.floor(times.length * 0.99)]!, rate: answered / seconds };
+    const timing = {
+      p50: sorted[times.length >> 1]!,
+      p99: sorted[Math.floor(times.length * 0.99)]!,
+      rate: answered / seconds,
+    };
     return { figure: measurement.unit === 'ms p50' ? timing.p50 : timing.rate, timing, requests };
   } finally {
     for (const connection of connections) connection.close();

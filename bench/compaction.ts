@@ -12,7 +12,15 @@ import { advisoryLocks } from '../src/storage/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
 import { caller, type Target } from './requests.ts';
@@ -50,23 +58,41 @@ function readOptions(): Options {
     },
   });
   return {
-    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1), seconds: readWholeNumber('--seconds', values.seconds, 1),
+    log: readLogKind(values.log),
+    rows: readWholeNumber('--rows', values.rows, 1),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+    seconds: readWholeNumber('--seconds', values.seconds, 1),
     profile: values.profile,
   };
 }
 
-async function run({ log, rows, rounds, seconds, profile }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { log, rows, rounds, seconds, profile }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   const database = await createDatabase(postgresUrl, 'compaction', resources);
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(renderFacts([...await describeEnvironment({ service: database }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
-  const { target } = await startService({
-    environment: {
-      ...serviceEnvironment(database, kafka?.brokers, 'compaction'), BODY_SIZE_MAX_BYTES: String(2 ** 30), MAINTENANCE_INTERVAL_MS: '50',
+  console.log(
+    renderFacts([
+      ...(await describeEnvironment({ service: database })),
+      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
+    ]),
+  );
+  const { target } = await startService(
+    {
+      environment: {
+        ...serviceEnvironment(database, kafka?.brokers, 'compaction'),
+        BODY_SIZE_MAX_BYTES: String(2 ** 30),
+        MAINTENANCE_INTERVAL_MS: '50',
+      },
+      folder: join(folder, 'service'),
+      profileFolder: profile ? await makeProfileFolder() : undefined,
     },
-    folder: join(folder, 'service'), profileFolder: profile ? await makeProfileFolder() : undefined,
-  }, ['all'], resources, signal);
+    ['all'],
+    resources,
+    signal,
+  );
   const ask = startClient(resources, signal);
   await ask({ do: 'load', target, rows: rowsPatched, connections: 1 });
   const csv = Papa.unparse(makeRows(seededRandom(1), Math.min(rowsOfBody, rows)), { newline: '\n' });
@@ -90,13 +116,16 @@ async function run({ log, rows, rounds, seconds, profile }: Options, { folder, r
       await release();
       await untilItBegan(database, signal);
       await measure('compacting');
-      if ((await countUncompacted(database)) === 0) throw new Error('compaction ended too soon: take more --rows or fewer --seconds');
+      if ((await countUncompacted(database)) === 0)
+        throw new Error('compaction ended too soon: take more --rows or fewer --seconds');
       await call('DELETE', `/tables/${table}`);
     } finally {
       await release();
     }
     // Nothing is left to compact; taking the lock waits until maintenance is idle.
-    await (await holdMaintenance(database))();
+    await (
+      await holdMaintenance(database)
+    )();
     if (round % 2 === 1) await measure('quiet');
   }
   console.log(`\n${render(timings)}`);
@@ -107,7 +136,12 @@ async function fillTable(target: Target, csv: string, rows: number): Promise<str
   const call = caller(target);
   const { tableID } = await call('POST', '/tables?name=csv', csv);
   for (let added = rowsOfBody; added < rows; added += rowsOfBody) await call('POST', `/tables/${tableID}/rows`, csv);
-  await call('POST', `/tables/${tableID}/rows?onSchemaError=updateSchema`, JSON.stringify([{ seats: 'many' }]), 'application/json');
+  await call(
+    'POST',
+    `/tables/${tableID}/rows?onSchemaError=updateSchema`,
+    JSON.stringify([{ seats: 'many' }]),
+    'application/json',
+  );
   return tableID;
 }
 
@@ -124,9 +158,12 @@ async function holdMaintenance(databaseUrl: string): Promise<() => Promise<void>
 }
 
 async function countUncompacted(databaseUrl: string): Promise<number> {
-  const [left] = await query<{ count: number }>(databaseUrl, `select count(*)::int as count from ${readModelSchema}.extents
+  const [left] = await query<{ count: number }>(
+    databaseUrl,
+    `select count(*)::int as count from ${readModelSchema}.extents
     join ${readModelSchema}.tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
-    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`);
+    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`,
+  );
   return left!.count;
 }
 
@@ -142,7 +179,13 @@ async function untilItBegan(databaseUrl: string, signal: AbortSignal): Promise<v
 function render(timings: ReadonlyMap<number, Timings>): string {
   const lines = [...timings].flatMap(([connections, { quiet, compacting }]) => {
     const of = connections === 1 ? 'alone' : `${connections} connections`;
-    return ([['ms p50', 'p50'], ['ms p99', 'p99'], ['requests/s', 'rate']] as const).map(([unit, key]) => {
+    return (
+      [
+        ['ms p50', 'p50'],
+        ['ms p99', 'p99'],
+        ['requests/s', 'rate'],
+      ] as const
+    ).map(([unit, key]) => {
       const [before, during] = [quiet.map((timing) => timing[key]), compacting.map((timing) => timing[key])];
       return [`PATCH row, ${of}`, unit, show(median(before)), show(median(during)), ...showRatio(during, before)];
     });

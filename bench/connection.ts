@@ -53,7 +53,12 @@ export class Connection {
   /** Connects to a server on this machine, from this address of it (undefined: the system chooses one). Rejects if nothing listens at `port`. */
   static open(port: number, from?: string): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port, noDelay: true, ...(from !== undefined && { localAddress: from }) });
+      const socket = connect({
+        host: '127.0.0.1',
+        port,
+        noDelay: true,
+        ...(from !== undefined && { localAddress: from }),
+      });
       socket.once('error', reject);
       socket.once('connect', () => {
         socket.off('error', reject);

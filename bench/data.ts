@@ -46,8 +46,30 @@ const givenNames = ['Ada', 'Bruno', 'Chioma', 'Dmitri', 'Élise', 'Farid', 'Gret
 const familyNames = ['Abe', 'Bianchi', 'Costa', 'Dubois', 'Eriksen', 'Fischer', 'García', 'Haddad', 'Ivanova'];
 const trades = ['Logistics', 'Foods', 'Textiles', 'Energy', 'Analytics', 'Shipping', 'Robotics', 'Publishing'];
 const words = [
-  'asked', 'for', 'a', 'quote', 'on', 'the', 'annual', 'plan', 'and', 'wants', 'an', 'invoice', 'by', 'post',
-  'before', 'renewal', 'of', 'contract', 'with', 'two', 'more', 'regions', 'next', 'quarter',
+  'asked',
+  'for',
+  'a',
+  'quote',
+  'on',
+  'the',
+  'annual',
+  'plan',
+  'and',
+  'wants',
+  'an',
+  'invoice',
+  'by',
+  'post',
+  'before',
+  'renewal',
+  'of',
+  'contract',
+  'with',
+  'two',
+  'more',
+  'regions',
+  'next',
+  'quarter',
 ];
 
 /** The next random row. */

@@ -18,7 +18,9 @@ export async function startPostgres(folder: string, resources: AsyncDisposableSt
   const given = process.env['BENCH_DATABASE_URL'];
   if (given) return given;
   const postgres = await startEmbeddedPostgres({ folder, log: () => {} });
-  resources.defer(async () => { await postgres.stop(); });
+  resources.defer(async () => {
+    await postgres.stop();
+  });
   return postgres.url;
 }
 
@@ -33,7 +35,9 @@ export async function startKafka(resources: AsyncDisposableStack): Promise<{ bro
 export async function createDatabase(url: string, purpose: string, resources: AsyncDisposableStack): Promise<string> {
   const name = `bench_${purpose}_${process.pid}`;
   await query(url, `create database ${name}`);
-  resources.defer(async () => { await query(url, `drop database ${name} with (force)`); });
+  resources.defer(async () => {
+    await query(url, `drop database ${name} with (force)`);
+  });
   const created = new URL(url);
   created.pathname = `/${name}`;
   return created.href;
@@ -52,12 +56,24 @@ export async function describeEnvironment(databases: Readonly<Record<string, str
     { what: 'date', value: new Date().toISOString() },
     { what: 'processor', value: `${processors.length} x ${processors[0]?.model ?? 'unknown'}` },
     { what: 'memory', value: `${Math.round(totalmem() / 2 ** 30)} GiB` },
-    { what: 'load average', value: loadavg().map((load) => load.toFixed(2)).join(' ') },
+    {
+      what: 'load average',
+      value: loadavg()
+        .map((load) => load.toFixed(2))
+        .join(' '),
+    },
     { what: 'Node', value: process.version },
     { what: 'fastify', value: await versionOf('fastify') },
     { what: 'pg', value: await versionOf('pg') },
   ];
-  for (const setting of ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'wal_buffers']) {
+  for (const setting of [
+    'server_version',
+    'fsync',
+    'synchronous_commit',
+    'full_page_writes',
+    'shared_buffers',
+    'wal_buffers',
+  ]) {
     const values = await Promise.all(Object.values(databases).map((url) => show(url, setting)));
     const named = Object.keys(databases).map((name, index) => `${values[index]} (${name})`);
     const value = new Set(values).size === 1 ? values[0]! : named.join(', ');

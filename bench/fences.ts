@@ -49,7 +49,10 @@ class Writers {
   async #write(client: Client, row: string): Promise<void> {
     for (let n = 0; !this.#isStopped; n += 1) {
       const began = performance.now();
-      const status = await client.patch(row, { n }).then((answer) => answer.status, () => 0);
+      const status = await client.patch(row, { n }).then(
+        (answer) => answer.status,
+        () => 0,
+      );
       this.#durations.push(performance.now() - began);
       if (status !== 200) this.#failed += 1;
       await sleep(betweenWrites);
@@ -64,11 +67,21 @@ async function createTeams(url: string, environment: Readonly<Record<string, str
     const { json } = await operator.post('/admin/teams', { name: 'team' });
     byPartition.set(partitionOf(json.data.id, partitionCount), json.data.id);
   }
-  return Promise.all(Array.from(byPartition.values(), async (id) => {
-    const { json: { data: { token } } } = await operator.post(`/admin/teams/${id}/tokens`, { name: 'writer' });
-    const { json: { data: { tableID, rowIDs } } } = await new Client(url, token).post('/tables', { name: 'counts', rows: [{ n: 0 }] });
-    return { token, row: `/tables/${tableID}/rows/${rowIDs[0]}` };
-  }));
+  return Promise.all(
+    Array.from(byPartition.values(), async (id) => {
+      const {
+        json: {
+          data: { token },
+        },
+      } = await operator.post(`/admin/teams/${id}/tokens`, { name: 'writer' });
+      const {
+        json: {
+          data: { tableID, rowIDs },
+        },
+      } = await new Client(url, token).post('/tables', { name: 'counts', rows: [{ n: 0 }] });
+      return { token, row: `/tables/${tableID}/rows/${rowIDs[0]}` };
+    }),
+  );
 }
 
 async function main(): Promise<void> {
@@ -77,7 +90,8 @@ async function main(): Promise<void> {
   const line = await CutLine.open(port);
   resources.defer(() => line.close());
   const deployment = await KafkaDeployment.start({
-    roles: ['projector', 'projector', ...Array.from({ length: 8 }, () => 'api' as const)], ports: { port, advertised: line.port },
+    roles: ['projector', 'projector', ...Array.from({ length: 8 }, () => 'api' as const)],
+    ports: { port, advertised: line.port },
   });
   resources.defer(async () => {
     await deployment.stop();
@@ -98,17 +112,21 @@ async function main(): Promise<void> {
     await work();
     const { durations, failed } = writers.take();
     const fenced = await fences.count();
-    const times = [quantile(durations, 0.5), quantile(durations, 0.99), quantile(durations, 1)].map((ms) => ms.toFixed(0));
+    const times = [quantile(durations, 0.5), quantile(durations, 0.99), quantile(durations, 1)].map((ms) =>
+      ms.toFixed(0),
+    );
     rows.push([what, String(durations.length), String(failed), ...times, String(fenced - fencedBefore)]);
     fencedBefore = fenced;
   };
   await measure('one process', () => sleep(spellMs));
   await measure('seven join', async () => {
     await deployment.restart(joining);
-    await Promise.all(joining.map(async ({ server }) => {
-      await untilReady(server);
-      writers.add(teams, server.url);
-    }));
+    await Promise.all(
+      joining.map(async ({ server }) => {
+        await untilReady(server);
+        writers.add(teams, server.url);
+      }),
+    );
     await sleep(spellMs);
   });
   await measure('eight processes', () => sleep(spellMs));
@@ -118,7 +136,9 @@ async function main(): Promise<void> {
       await sleep(spellMs);
     }
   });
-  process.stdout.write(`${renderTable([['while', 'writes', 'failed', 'p50 ms', 'p99 ms', 'longest ms', 'fences'], ...rows])}\n`);
+  process.stdout.write(
+    `${renderTable([['while', 'writes', 'failed', 'p50 ms', 'p99 ms', 'longest ms', 'fences'], ...rows])}\n`,
+  );
 }
 
 await main();

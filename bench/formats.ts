@@ -12,7 +12,15 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { readModelSchema } from '../projections/models.ts';
 import { makeRows, schema, seededRandom } from './data.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { median, renderTable, show } from './report.ts';
@@ -51,7 +59,8 @@ function readOptions(): Options {
     },
   });
   return {
-    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, 1),
+    log: readLogKind(values.log),
+    rows: readWholeNumber('--rows', values.rows, 1),
     rounds: readWholeNumber('--rounds', values.rounds, 1),
   };
 }
@@ -59,20 +68,30 @@ function readOptions(): Options {
 async function run({ log, rows, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources), service: await createDatabase(postgresUrl, 'service', resources),
+    copy: await createDatabase(postgresUrl, 'copy', resources),
+    service: await createDatabase(postgresUrl, 'service', resources),
   };
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  const environment = [...await describeEnvironment(databases), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
+  const environment = [...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
   console.log(renderFacts(environment));
   const csv = Papa.unparse(makeRows(seededRandom(1), rows), { newline: '\n' });
   const settings = (maintenanceMs: string): ServiceSettings => ({
     environment: {
       ...serviceEnvironment(databases.service, kafka?.brokers, 'formats'),
-      BODY_SIZE_MAX_BYTES: String(2 ** 30), MAINTENANCE_INTERVAL_MS: maintenanceMs,
+      BODY_SIZE_MAX_BYTES: String(2 ** 30),
+      MAINTENANCE_INTERVAL_MS: maintenanceMs,
     },
     folder: join(folder, 'service'),
   });
-  const times: Times = { copying: [], creating: [], overwriting: [], reading: [], converting: [], readingThen: [], compacted: [] };
+  const times: Times = {
+    copying: [],
+    creating: [],
+    overwriting: [],
+    reading: [],
+    converting: [],
+    readingThen: [],
+    compacted: [],
+  };
   let tables: { plain: string; widened: string };
   let memory: number | undefined;
   {
@@ -129,7 +148,10 @@ async function createTables(target: Target, csv: string): Promise<{ plain: strin
 
 /** Reads both tables in turn. The first round warms up. */
 async function measurePages(
-  target: Target, { plain, widened }: { plain: string; widened: string }, rows: number, rounds: number,
+  target: Target,
+  { plain, widened }: { plain: string; widened: string },
+  rows: number,
+  rounds: number,
 ): Promise<[plain: number[], widened: number[]]> {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round <= rounds; round += 1) {
@@ -141,12 +163,26 @@ async function measurePages(
   return times;
 }
 
-function render({ copying, creating, overwriting, reading, converting, readingThen, compacted }: Times, rows: number, csv: string): string {
+function render(
+  { copying, creating, overwriting, reading, converting, readingThen, compacted }: Times,
+  rows: number,
+  csv: string,
+): string {
   const line = (what: string, seconds: readonly number[], beside: readonly number[], goal = ''): string[] => [
-    what, show(median(seconds)), show(rows / median(seconds)), (median(beside) / median(seconds)).toFixed(2), goal,
+    what,
+    show(median(seconds)),
+    show(rows / median(seconds)),
+    (median(beside) / median(seconds)).toFixed(2),
+    goal,
   ];
   const bodies = renderTable([
-    [`${rows.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB of CSV`, 'seconds', 'rows/s', 'of COPY', 'goal'],
+    [
+      `${rows.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB of CSV`,
+      'seconds',
+      'rows/s',
+      'of COPY',
+      'goal',
+    ],
     line('COPY into typed columns', copying, copying),
     line('create from one body', creating, copying, '>= 0.25'),
     line('overwrite with one body', overwriting, copying),
@@ -183,12 +219,16 @@ async function readPages({ ports, token }: Target, id: string, rows: number): Pr
 /** Copies the file into a new table of typed columns. */
 async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): Promise<void> {
   const types = { number: 'numeric', boolean: 'boolean', date: 'date' } as const;
-  const columns = schema.columns.map(({ id, type }) => `"${id}" ${type in types ? types[type as keyof typeof types] : 'text'}`);
+  const columns = schema.columns.map(
+    ({ id, type }) => `"${id}" ${type in types ? types[type as keyof typeof types] : 'text'}`,
+  );
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     await client.query(`drop table if exists copied; create table copied (${columns.join(', ')})`);
-    await pipeline(Readable.from([csv]), client.query(copyFrom('copy copied from stdin (format csv, header)')), { signal });
+    await pipeline(Readable.from([csv]), client.query(copyFrom('copy copied from stdin (format csv, header)')), {
+      signal,
+    });
   } finally {
     await client.end();
   }

@@ -79,7 +79,10 @@ async function requestsOf(connection: Connection, target: Target, kind: Kind): P
   const random = seededRandom(1);
   const { path, rowIDs } = await createTable(connection, target, [makeRow(random)]);
   if (kind === 'add') {
-    const request = withBody(head(target, 'POST', `${path}/rows`), Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))));
+    const request = withBody(
+      head(target, 'POST', `${path}/rows`),
+      Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))),
+    );
     return () => request;
   }
   const requestHead = head(target, 'PATCH', `${path}/rows/${rowIDs[0]}`);

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
-import { createDatabase, describeEnvironment, query, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import {
+  createDatabase,
+  describeEnvironment,
+  query,
+  renderFacts,
+  settle,
+  startKafka,
+  startPostgres,
+} from './environment.ts';
 import { MoveLoad, type Kind } from './move-load.ts';
 import { readWholeNumber, type LogKind } from './options.ts';
 import { runScript } from './processes.ts';
@@ -14,7 +22,13 @@ import { readLog } from './replay.ts';
 import { judge, renderTable, show, verdict } from './report.ts';
 import type { Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
-import { serviceEnvironment, startService, startServiceProcess, tablog, type ServiceSettings } from './service-processes.ts';
+import {
+  serviceEnvironment,
+  startService,
+  startServiceProcess,
+  tablog,
+  type ServiceSettings,
+} from './service-processes.ts';
 import { timed } from './timed.ts';
 
 interface Options {
@@ -51,23 +65,34 @@ function readOptions(): Options {
   });
   if (values.load !== 'patch' && values.load !== 'add') throw new Error('--load takes patch or add');
   return {
-    records: readWholeNumber('--records', values.records, 1), teams: readWholeNumber('--teams', values.teams, 1),
-    clients: readWholeNumber('--clients', values.clients, 1), load: values.load,
+    records: readWholeNumber('--records', values.records, 1),
+    teams: readWholeNumber('--teams', values.teams, 1),
+    clients: readWholeNumber('--clients', values.clients, 1),
+    load: values.load,
   };
 }
 
-async function run({ records, teams, clients, load }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { records, teams, clients, load }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   const database = await createDatabase(postgresUrl, 'move', resources);
   const kafka = await startKafka(resources);
-  console.log(renderFacts([...await describeEnvironment({ database }), kafka.fact]));
+  console.log(renderFacts([...(await describeEnvironment({ database })), kafka.fact]));
   const settingsFor = (log: LogKind): ServiceSettings => {
-    return { environment: serviceEnvironment(database, log === 'kafka' ? kafka.brokers : undefined, 'move'), folder: join(folder, 'service') };
+    return {
+      environment: serviceEnvironment(database, log === 'kafka' ? kafka.brokers : undefined, 'move'),
+      folder: join(folder, 'service'),
+    };
   };
-  const { processes: [first], target } = await startService(settingsFor('postgres'), ['all'], resources, signal);
+  const {
+    processes: [first],
+    target,
+  } = await startService(settingsFor('postgres'), ['all'], resources, signal);
   const targets = await makeTeams(target, teams, settingsFor('postgres'), signal);
   const filling = await MoveLoad.start(targets, clients, 'patch');
-  while (!filling.hasFailed && await countRecords(database) < records) await sleep(500, undefined, { signal });
+  while (!filling.hasFailed && (await countRecords(database)) < records) await sleep(500, undefined, { signal });
   await filling.end();
 
   let serving = first!;
@@ -79,32 +104,69 @@ async function run({ records, teams, clients, load }: Options, { folder, resourc
     await readLog(source, database, signal);
     const { seconds: reading } = await timed(() => readLog(source, database, signal));
     const writing = await MoveLoad.start(targets, clients, load);
-    const { seconds: moving, result } = await timed(() => runScript([tablog, 'log', 'move', '--to', to, '--json'], settingsFor('kafka').environment, signal));
+    const { seconds: moving, result } = await timed(() =>
+      runScript([tablog, 'log', 'move', '--to', to, '--json'], settingsFor('kafka').environment, signal),
+    );
     await serving.untilEnded();
-    serving = await startServiceProcess({ ...settingsFor(to), port: serving.port }, 'all', `after-${to}`, resources, signal);
-    const clientsPause = await writing.end() / 1000;
+    serving = await startServiceProcess(
+      { ...settingsFor(to), port: serving.port },
+      'all',
+      `after-${to}`,
+      resources,
+      signal,
+    );
+    const clientsPause = (await writing.end()) / 1000;
     const { records, pausedMs } = JSON.parse(result) as { records: number; pausedMs: number };
     moves.push({ to, records, reading, moving, pause: pausedMs / 1000, clientsPause });
     console.error(`to ${to}: ${moving.toFixed(2)} s, writes paused for ${pausedMs} ms`);
   }
   await serving.end('SIGTERM');
   await runScript([tablog, 'verify'], settingsFor('postgres').environment, signal);
-  console.log(`\n${renderTable([
-    ['', 'records', 'reading the log, s', 'moving it, s', 'ratio', 'writes refused, s', 'goal', '', 'until a new process writes, s'],
-    ...moves.map(({ to, records, reading, moving, pause, clientsPause }) => {
-      const { goal, met } = judge(pause, pauseGoal);
-      return [`to ${to}`, records.toLocaleString('en'), show(reading), show(moving), (moving / reading).toFixed(2), show(pause), goal!, verdict(met), show(clientsPause)];
-    }),
-  ])}`);
+  console.log(
+    `\n${renderTable([
+      [
+        '',
+        'records',
+        'reading the log, s',
+        'moving it, s',
+        'ratio',
+        'writes refused, s',
+        'goal',
+        '',
+        'until a new process writes, s',
+      ],
+      ...moves.map(({ to, records, reading, moving, pause, clientsPause }) => {
+        const { goal, met } = judge(pause, pauseGoal);
+        return [
+          `to ${to}`,
+          records.toLocaleString('en'),
+          show(reading),
+          show(moving),
+          (moving / reading).toFixed(2),
+          show(pause),
+          goal!,
+          verdict(met),
+          show(clientsPause),
+        ];
+      }),
+    ])}`,
+  );
 }
 
 /** So many teams: the first one, and others that are made. */
-async function makeTeams({ ports, token }: Target, count: number, { environment }: ServiceSettings, signal: AbortSignal): Promise<Target[]> {
+async function makeTeams(
+  { ports, token }: Target,
+  count: number,
+  { environment }: ServiceSettings,
+  signal: AbortSignal,
+): Promise<Target[]> {
   const targets = [{ ports, token }];
   while (targets.length < count) {
     const name = `team ${targets.length}`;
     await runScript([tablog, 'teams', 'create', name], environment, signal);
-    const made = JSON.parse(await runScript([tablog, 'tokens', 'create', '--team', name, '--json'], environment, signal)) as { token: string };
+    const made = JSON.parse(
+      await runScript([tablog, 'tokens', 'create', '--team', name, '--json'], environment, signal),
+    ) as { token: string };
     targets.push({ ports, token: made.token });
   }
   return targets;

@@ -15,10 +15,16 @@ import { createTable, expectStatus, head, withBody, type Target } from './reques
 
 /** Creates teams in one partition of a running service. `environment`: its DATABASE_URL and KAFKA_*. */
 export async function createNeighbours(
-  environment: Readonly<Record<string, string>>, { ports }: Target, count: number, folder: string, signal: AbortSignal,
+  environment: Readonly<Record<string, string>>,
+  { ports }: Target,
+  count: number,
+  folder: string,
+  signal: AbortSignal,
 ): Promise<Target[]> {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const service = await openService(readConfig({ ...given, DATA_DIR: folder }), pino({ level: 'silent' }), signal, { projects: false });
+  const service = await openService(readConfig({ ...given, DATA_DIR: folder }), pino({ level: 'silent' }), signal, {
+    projects: false,
+  });
   try {
     const { log } = service;
     await log.caughtUp();
@@ -61,7 +67,12 @@ export class Patcher {
     const connection = await Connection.open(target.ports[0]!);
     resources.defer(() => connection.close());
     const { path, rowIDs } = await createTable(connection, target, makeRows(seededRandom(2), 100));
-    return new Patcher(connection, target, rowIDs.map((id) => `${path}/rows/${id}`), signal);
+    return new Patcher(
+      connection,
+      target,
+      rowIDs.map((id) => `${path}/rows/${id}`),
+      signal,
+    );
   }
 
   /** Resolves to the milliseconds that each PATCH took. Rejects if one is refused. */
@@ -70,7 +81,7 @@ export class Patcher {
     while (goesOn()) {
       this.#signal.throwIfAborted();
       const row = this.#rows[this.#patches % this.#rows.length]!;
-      const body = Buffer.from(`{"seats":${this.#patches += 1}}`);
+      const body = Buffer.from(`{"seats":${(this.#patches += 1)}}`);
       const start = performance.now();
       expectStatus(200, await this.#connection.send(withBody(head(this.#target, 'PATCH', row), body)));
       times.push(performance.now() - start);

@@ -33,18 +33,33 @@ function readOptions(): Options {
     },
   });
   return {
-    log: readLogKind(values.log), rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    idleSeconds: readWholeNumber('--seconds', values.seconds, 1), connections: readWholeNumber('--connections', values.connections, 1),
+    log: readLogKind(values.log),
+    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
+    idleSeconds: readWholeNumber('--seconds', values.seconds, 1),
+    connections: readWholeNumber('--connections', values.connections, 1),
   };
 }
 
-async function run({ log, rows, idleSeconds, connections }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(
+  { log, rows, idleSeconds, connections }: Options,
+  { folder, resources, signal }: Surroundings,
+): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   const database = await createDatabase(postgresUrl, 'service', resources);
   const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(renderFacts([...await describeEnvironment({ service: database }), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]));
+  console.log(
+    renderFacts([
+      ...(await describeEnvironment({ service: database })),
+      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
+    ]),
+  );
   const environment = serviceEnvironment(database, kafka?.brokers, 'neighbours');
-  const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
+  const { target, processes } = await startService(
+    { environment, folder: join(folder, 'service') },
+    ['all'],
+    resources,
+    signal,
+  );
   const [loading, patching] = await createNeighbours(environment, target, 2, folder, signal);
   const patcher = await Patcher.open(patching!, resources, signal);
   // Warms up; the JIT of a Kafka broker takes longer.
@@ -53,16 +68,24 @@ async function run({ log, rows, idleSeconds, connections }: Options, { folder, r
   const idle = await patcher.patchFor(idleSeconds);
   const started = performance.now();
   const load: StashLoad = { stash: 'bulk', chunks: Math.ceil(rows / rowsPerRequest), connections };
-  const worker = new Worker(new URL('./stash-load-worker.ts', import.meta.url), { workerData: { target: loading, load } });
-  resources.defer(async () => { await worker.terminate(); });
+  const worker = new Worker(new URL('./stash-load-worker.ts', import.meta.url), {
+    workerData: { target: loading, load },
+  });
+  resources.defer(async () => {
+    await worker.terminate();
+  });
   let loaded: Loaded | undefined;
-  const loadedOnce = once(worker, 'message', { signal }).then(([message]) => { loaded = message as Loaded; });
+  const loadedOnce = once(worker, 'message', { signal }).then(([message]) => {
+    loaded = message as Loaded;
+  });
   const busy = await patcher.patchWhile(() => loaded === undefined);
   await loadedOnce;
   const seconds = (performance.now() - started) / 1_000;
   console.log(`\n${render(idle, busy)}`);
-  console.log(`\n${rows.toLocaleString('en')} rows in ${show(seconds)} s, ${show(rows / seconds)} rows/s, the import ${show(loaded!.importing)} s; `
-    + `peak memory ${show(await peakMemoryMiB(processes[0]!.pid))} MiB (goal: < 512)`);
+  console.log(
+    `\n${rows.toLocaleString('en')} rows in ${show(seconds)} s, ${show(rows / seconds)} rows/s, the import ${show(loaded!.importing)} s; ` +
+      `peak memory ${show(await peakMemoryMiB(processes[0]!.pid))} MiB (goal: < 512)`,
+  );
 }
 
 function render(before: readonly number[], during: readonly number[]): string {
@@ -72,7 +95,10 @@ function render(before: readonly number[], during: readonly number[]): string {
   };
   return renderTable([
     [`PATCH, ms (${before.length} and ${during.length})`, 'idle', 'during the load', 'ratio', 'goal'],
-    line('median', 0.5), line('p95', 0.95), line('p99', 0.99, '<= 5'), line('longest', 1),
+    line('median', 0.5),
+    line('p95', 0.95),
+    line('p99', 0.99, '<= 5'),
+    line('longest', 1),
   ]);
 }
 

@@ -42,9 +42,11 @@ const endedWithinMs = 60_000;
  * Rejects with the end of the server's log if it ends or is not ready within a minute.
  */
 export async function startServer(
-  { name, nodeArguments, environment, logFile, port: given }: ServerOptions, resources: AsyncDisposableStack, signal: AbortSignal,
+  { name, nodeArguments, environment, logFile, port: given }: ServerOptions,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
 ): Promise<Server> {
-  const port = given ?? await freePort();
+  const port = given ?? (await freePort());
   signal.throwIfAborted();
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, nodeArguments, {
@@ -73,13 +75,18 @@ export async function startServer(
   };
   const untilEnded = async (): Promise<void> => {
     wasEnded = true;
-    if (!hasEnded(child)) await once(child, 'exit', { signal: AbortSignal.any([signal, AbortSignal.timeout(endedWithinMs)]) });
+    if (!hasEnded(child))
+      await once(child, 'exit', { signal: AbortSignal.any([signal, AbortSignal.timeout(endedWithinMs)]) });
   };
   return { pid: child.pid!, port, end, untilEnded };
 }
 
 /** Runs a Node script to its end, as `runProgram` does. */
-export function runScript(nodeArguments: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal): Promise<string> {
+export function runScript(
+  nodeArguments: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<string> {
   return runProgram(process.execPath, nodeArguments, environment, signal);
 }
 
@@ -88,12 +95,16 @@ export function runScript(nodeArguments: readonly string[], environment: Readonl
  * reason, once the program has ended.
  */
 export async function runProgram(
-  program: string, args: readonly string[], environment: Readonly<Record<string, string>>, signal: AbortSignal,
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
   const name = [program, ...args].join(' ');
   const child = spawn(program, args, {
-    env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const giveUp = (): void => void stop(child, name);
   signal.addEventListener('abort', giveUp, { once: true });
@@ -133,7 +144,10 @@ export function memoryMiB(pid: number): Promise<number | undefined> {
 /** The only child of a process; undefined if the system has no `/proc`. */
 export async function childOf(pid: number): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter((text) => text !== '');
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+    .trim()
+    .split(' ')
+    .filter((text) => text !== '');
   if (children.length !== 1) throw new Error(`the process ${pid} has ${children.length} children, not one`);
   return Number(children[0]);
 }

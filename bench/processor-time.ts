@@ -27,7 +27,10 @@ async function statOf(pid: number): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
   if (text === null) return null;
   // The process name is in parentheses and may contain spaces: `12 (postgres: a b) S 7 ...`.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
   return { parent: fields[1]!, taken: fields[11]! + fields[12]!, waited: fields[13]! + fields[14]! };
 }
 
@@ -37,7 +40,9 @@ export async function findPostmaster(databaseUrl: string): Promise<number | unde
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    const { rows: [backend] } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const {
+      rows: [backend],
+    } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const name = await readFile(`/proc/${backend!.pid}/cmdline`, 'latin1').catch(() => '');
     return name.startsWith('postgres') ? (await statOf(backend!.pid))?.parent : undefined;
   } finally {
@@ -46,7 +51,10 @@ export async function findPostmaster(databaseUrl: string): Promise<number | unde
 }
 
 /** The processor time of these processes, and of Postgres, so far. */
-export async function processorTime(pids: readonly number[], postmaster: number | undefined): Promise<ProcessorTime | undefined> {
+export async function processorTime(
+  pids: readonly number[],
+  postmaster: number | undefined,
+): Promise<ProcessorTime | undefined> {
   if (process.platform !== 'linux') return undefined;
   const own = await Promise.all(pids.map(statOf));
   const seconds = (ticks: number): number => ticks / ticksPerSecond;

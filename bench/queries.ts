@@ -56,28 +56,54 @@ function readOptions(): Options {
     },
   });
   return {
-    rows: readWholeNumber('--rows', values.rows, rowsPerRequest), smallRows: readWholeNumber('--small', values.small, rowsPerRequest),
-    rounds: readWholeNumber('--rounds', values.rounds, 1), requests: readWholeNumber('--requests', values.requests, 1),
+    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
+    smallRows: readWholeNumber('--small', values.small, rowsPerRequest),
+    rounds: readWholeNumber('--rounds', values.rounds, 1),
+    requests: readWholeNumber('--requests', values.requests, 1),
   };
 }
 
 async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = { yardstick: await createDatabase(postgresUrl, 'yardstick', resources), service: await createDatabase(postgresUrl, 'service', resources) };
+  const databases = {
+    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
+    service: await createDatabase(postgresUrl, 'service', resources),
+  };
   console.log(renderFacts(await describeEnvironment(databases)));
-  const { target: theirs } = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal, 'queries/yardstick.ts');
-  const { target: ours, processes: [main] } = await startService(
-    { environment: serviceEnvironment(databases.service, undefined, ''), folder: join(folder, 'service') }, ['all'], resources, signal,
+  const { target: theirs } = await startYardstick(
+    databases.yardstick,
+    join(folder, 'yardstick.log'),
+    resources,
+    signal,
+    'queries/yardstick.ts',
+  );
+  const {
+    target: ours,
+    processes: [main],
+  } = await startService(
+    { environment: serviceEnvironment(databases.service, undefined, ''), folder: join(folder, 'service') },
+    ['all'],
+    resources,
+    signal,
   );
   const bench = new Bench(theirs, ours, options, signal);
   try {
     await measure(bench, options, databases, main!.pid, signal);
   } catch (error) {
-    throw new Error(`${(error as Error).message}\n(the service: ${await endOf(join(folder, 'service', 'all-1.log'))})`, { cause: error });
+    throw new Error(
+      `${(error as Error).message}\n(the service: ${await endOf(join(folder, 'service', 'all-1.log'))})`,
+      { cause: error },
+    );
   }
 }
 
-async function measure(bench: Bench, options: Options, databases: Record<'yardstick' | 'service', string>, pid: number, signal: AbortSignal): Promise<void> {
+async function measure(
+  bench: Bench,
+  options: Options,
+  databases: Record<'yardstick' | 'service', string>,
+  pid: number,
+  signal: AbortSignal,
+): Promise<void> {
   const chunks = makeChunks(options.rows);
   const loadTable = async (name: string, some: readonly Buffer[]): Promise<LoadedTable> => {
     await copyRows(databases.yardstick, name, some, signal);
@@ -89,20 +115,25 @@ async function measure(bench: Bench, options: Options, databases: Record<'yardst
   await settle(Object.values(databases));
 
   const lines: string[][] = [];
-  for (const one of cases) lines.push(await bench.compare(one, large, chunks, one.goal === undefined ? undefined : { atLeast: one.goal }));
+  for (const one of cases)
+    lines.push(await bench.compare(one, large, chunks, one.goal === undefined ? undefined : { atLeast: one.goal }));
   lines.push(await bench.compareExport(large, { atLeast: 1 }));
   for (const one of small === null ? [] : cases) lines.push(await bench.compare(one, small!, chunks, { atLeast: 1 }));
-  console.log(`\n${renderTable([['', 'rows', 'yardstick: p50, ms', 'p95', 'service: p50, ms', 'p95', 'speed to yardstick', 'rounds', 'goal', ''], ...lines])}`);
+  console.log(
+    `\n${renderTable([['', 'rows', 'yardstick: p50, ms', 'p95', 'service: p50, ms', 'p95', 'speed to yardstick', 'rounds', 'goal', ''], ...lines])}`,
+  );
 
   const engine = await childOf(pid);
   const costs: string[][] = [];
   for (const one of cases) costs.push(await bench.freshness(one, large, chunks));
-  costs.push(...await bench.copying('large', chunks));
-  if (await childOf(pid) !== engine) throw new Error('the query engine was started again');
+  costs.push(...(await bench.copying('large', chunks)));
+  if ((await childOf(pid)) !== engine) throw new Error('the query engine was started again');
   const memory = engine === undefined ? undefined : await peakMemoryMiB(engine);
   console.log(`\n${renderTable([['', 'ms', 'compared with', 'ms', 'ratio', 'rounds', 'goal', ''], ...costs])}`);
-  console.log(`\npeak memory: query engine ${show(memory)} MiB (goal: < ${memoryGoalMiB}, ${verdict(memory === undefined ? undefined : memory < memoryGoalMiB)}), `
-    + `service ${show(await peakMemoryMiB(pid))} MiB`);
+  console.log(
+    `\npeak memory: query engine ${show(memory)} MiB (goal: < ${memoryGoalMiB}, ${verdict(memory === undefined ? undefined : memory < memoryGoalMiB)}), ` +
+      `service ${show(await peakMemoryMiB(pid))} MiB`,
+  );
 }
 
 /** Asks both sides. */
@@ -122,7 +153,12 @@ class Bench {
 
   /** Uploads chunks to a stash of the service. */
   upload(stash: string, chunks: readonly Buffer[]): Promise<void> {
-    return uploadChunks(this.#service, chunks, { stash, chunks: chunks.length, connections: loadConnections }, this.#signal);
+    return uploadChunks(
+      this.#service,
+      chunks,
+      { stash, chunks: chunks.length, connections: loadConnections },
+      this.#signal,
+    );
   }
 
   /** Creates a table with the rows of a stash; resolves to its ID. */
@@ -132,13 +168,32 @@ class Bench {
   }
 
   /** A line of the report: the times of both sides, in alternating rounds. The first round is not counted; in it the answers are compared. */
-  async compare({ label, question }: QueryCase, { rows, tableID, table }: LoadedTable, chunks: readonly Buffer[], goal: Goal | undefined): Promise<string[]> {
+  async compare(
+    { label, question }: QueryCase,
+    { rows, tableID, table }: LoadedTable,
+    chunks: readonly Buffer[],
+    goal: Goal | undefined,
+  ): Promise<string[]> {
     const [theirs, ours]: [Times, Times] = [[], []];
     for (let round = 0; round <= this.#options.rounds; round += 1) {
       const questions = this.#questions(question, round, chunks);
       const asked = [
-        { times: theirs, ask: () => this.#ask(this.#yardstick, questions.map(({ sql }) => this.#request(this.#yardstick, '/query', { statements: sql(table) }))) },
-        { times: ours, ask: () => this.#ask(this.#service, questions.map(({ body }) => this.#request(this.#service, `/tables/${tableID}/query`, body))) },
+        {
+          times: theirs,
+          ask: () =>
+            this.#ask(
+              this.#yardstick,
+              questions.map(({ sql }) => this.#request(this.#yardstick, '/query', { statements: sql(table) })),
+            ),
+        },
+        {
+          times: ours,
+          ask: () =>
+            this.#ask(
+              this.#service,
+              questions.map(({ body }) => this.#request(this.#service, `/tables/${tableID}/query`, body)),
+            ),
+        },
       ];
       const answers: string[][][] = [];
       for (const { times, ask } of round % 2 === 0 ? asked : asked.toReversed()) {
@@ -169,17 +224,28 @@ class Bench {
   }
 
   /** A line of the report: the times of a query right after a PATCH, and without one. */
-  async freshness({ label, question }: QueryCase, { tableID }: LoadedTable, chunks: readonly Buffer[]): Promise<string[]> {
+  async freshness(
+    { label, question }: QueryCase,
+    { tableID }: LoadedTable,
+    chunks: readonly Buffer[],
+  ): Promise<string[]> {
     const page = await this.#call('GET', `/tables/${tableID}/rows?limit=${rowsPerRequest}`, 200);
     const rowIds = (JSON.parse(page.toString()) as { data: { $rowID: string }[] }).data.map(({ $rowID }) => $rowID);
     const patch = async (): Promise<void> => {
       this.#patches += 1;
-      await this.#call('PATCH', `/tables/${tableID}/rows/${rowIds[this.#patches % rowIds.length]}`, 200, { seats: 1_000_000 + this.#patches });
+      await this.#call('PATCH', `/tables/${tableID}/rows/${rowIds[this.#patches % rowIds.length]}`, 200, {
+        seats: 1_000_000 + this.#patches,
+      });
     };
     const [without, after]: [Times, Times] = [[], []];
     for (let round = 0; round <= this.#options.rounds; round += 1) {
-      const requests = this.#questions(question, round, chunks).map(({ body }) => this.#request(this.#service, `/tables/${tableID}/query`, body));
-      const asked = [{ times: without, before: async () => {} }, { times: after, before: patch }];
+      const requests = this.#questions(question, round, chunks).map(({ body }) =>
+        this.#request(this.#service, `/tables/${tableID}/query`, body),
+      );
+      const asked = [
+        { times: without, before: async () => {} },
+        { times: after, before: patch },
+      ];
       for (const { times, before } of round % 2 === 0 ? asked : asked.toReversed()) {
         const answered = await this.#ask(this.#service, requests, before);
         if (round > 0) times.push(answered.times);
@@ -205,7 +271,13 @@ class Bench {
       };
       const rows = chunks.length * rowsPerRequest;
       const first = [
-        () => push(reading, async () => deepStrictEqual(await connected(this.#service, (connection) => readTable(connection, this.#service, tableID)), rows)),
+        () =>
+          push(reading, async () =>
+            deepStrictEqual(
+              await connected(this.#service, (connection) => readTable(connection, this.#service, tableID)),
+              rows,
+            ),
+          ),
         () => push(cold, () => count(rows)),
       ];
       for (const work of round % 2 === 0 ? first : first.toReversed()) await work();
@@ -220,7 +292,13 @@ class Bench {
     }
     return [
       costLine('the first query', cold, 'reading the table in pages', reading, { atMost: 4 }),
-      costLine('the query after an import that doubles the table', catchingUp, 'the import, with its upload', importing, { atMost: 1 }),
+      costLine(
+        'the query after an import that doubles the table',
+        catchingUp,
+        'the import, with its upload',
+        importing,
+        { atMost: 1 },
+      ),
     ];
   }
 
@@ -238,7 +316,11 @@ class Bench {
   }
 
   /** Sends requests one after the other. `before` is not in the times. */
-  #ask(target: Target, requests: readonly Buffer[], before: () => Promise<void> = async () => {}): Promise<{ times: number[]; bodies: Buffer[] }> {
+  #ask(
+    target: Target,
+    requests: readonly Buffer[],
+    before: () => Promise<void> = async () => {},
+  ): Promise<{ times: number[]; bodies: Buffer[] }> {
     return connected(target, async (connection) => {
       const [times, bodies]: [number[], Buffer[]] = [[], []];
       for (const request of requests) {

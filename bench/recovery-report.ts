@@ -5,8 +5,13 @@ import { endings, sessionTimeoutSeconds, type Takeover } from './takeover.ts';
 
 export function renderTakeovers(takeovers: readonly Takeover[]): string {
   const titles = [
-    'projector ended by', 'times', 'until writes go on: median, s', 'longest, s',
-    'a write waited: median, s', 'longest, s', 'session timeout, s',
+    'projector ended by',
+    'times',
+    'until writes go on: median, s',
+    'longest, s',
+    'a write waited: median, s',
+    'longest, s',
+    'session timeout, s',
   ];
   const lines = endings.map((ending) => {
     const ofEnding = takeovers.filter((takeover) => takeover.ending === ending);
@@ -24,7 +29,16 @@ export function renderTakeovers(takeovers: readonly Takeover[]): string {
  */
 const goals = { rows: 0.7, patches: 0.072 };
 
-export function renderReplay({ events, rows, patches, reading, copying, replayOfRows, replay, verify }: ReplayTimes): string {
+export function renderReplay({
+  events,
+  rows,
+  patches,
+  reading,
+  copying,
+  replayOfRows,
+  replay,
+  verify,
+}: ReplayTimes): string {
   const copied = rows / copying;
   const line = (what: string, count: number, seconds: number, goal?: number): string[] => {
     const ratio = count / seconds / copied;

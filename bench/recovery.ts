@@ -40,7 +40,8 @@ function readOptions(): Options {
 }
 
 async function run(
-  { log, times, rows, jsonFile }: Options, { folder, resources, signal }: Surroundings,
+  { log, times, rows, jsonFile }: Options,
+  { folder, resources, signal }: Surroundings,
 ): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
   signal.throwIfAborted();
@@ -54,17 +55,16 @@ async function run(
   environment.push(kafka?.fact ?? { what: 'log', value: 'in Postgres' });
   console.log(renderFacts(environment));
   const settingsOf = (part: keyof typeof databases): ServiceSettings => ({
-    environment: serviceEnvironment(databases[part], kafka?.brokers, part), folder: join(folder, part),
+    environment: serviceEnvironment(databases[part], kafka?.brokers, part),
+    folder: join(folder, part),
   });
 
-  const takeovers = kafka && times > 0
-    ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal)
-    : [];
+  const takeovers =
+    kafka && times > 0 ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal) : [];
   if (takeovers.length > 0) console.log(`\n${renderTakeovers(takeovers)}`);
   const side = (part: 'rows' | 'patches'): Side => ({ settings: settingsOf(part), databaseUrl: databases[part] });
-  const replay = rows > 0
-    ? await measureReplay({ rows, ofRows: side('rows'), ofPatches: side('patches') }, signal)
-    : undefined;
+  const replay =
+    rows > 0 ? await measureReplay({ rows, ofRows: side('rows'), ofPatches: side('patches') }, signal) : undefined;
   if (replay) console.log(`\n${renderReplay(replay)}`);
   if (jsonFile === undefined) return;
   await writeFile(jsonFile, `${JSON.stringify({ environment, takeovers, replay }, null, 2)}\n`);

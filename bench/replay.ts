@@ -55,7 +55,10 @@ const rounds = 3;
  * Fills two logs, stops their services, and times the work on the logs. COPY and both replays take turns, because the machine may be
  * faster at one time than at another. Rejects if a result does not match what was loaded.
  */
-export async function measureReplay({ rows, ofRows, ofPatches }: ReplayOptions, signal: AbortSignal): Promise<ReplayTimes> {
+export async function measureReplay(
+  { rows, ofRows, ofPatches }: ReplayOptions,
+  signal: AbortSignal,
+): Promise<ReplayTimes> {
   const time = async <T>(what: string, work: () => Promise<T>): Promise<{ result: T; seconds: number }> => {
     await settle([ofRows.databaseUrl, ofPatches.databaseUrl]);
     const start = performance.now();
@@ -65,7 +68,10 @@ export async function measureReplay({ rows, ofRows, ofPatches }: ReplayOptions, 
     return { result, seconds };
   };
   const tablogJson = async ({ settings }: Side, command: string): Promise<Record<string, unknown>> => {
-    return JSON.parse(await runScript([tablog, command, '--json'], settings.environment, signal)) as Record<string, unknown>;
+    return JSON.parse(await runScript([tablog, command, '--json'], settings.environment, signal)) as Record<
+      string,
+      unknown
+    >;
   };
   const timeReplay = async (side: Side, what: string, events: number): Promise<number> => {
     const replayed = await time(what, () => tablogJson(side, 'replay'));
@@ -95,11 +101,24 @@ export async function measureReplay({ rows, ofRows, ofPatches }: ReplayOptions, 
   const verify = await time('verify', () => tablogJson(ofPatches, 'verify'));
   expectEqual('events verified', verify.result['events'], events);
   expectEqual('rows verified', verify.result['rows'], rows);
-  return { events, rows, patches, reading: reading.seconds, copying: median(copying), replayOfRows: median(replayOfRows), replay: median(replay), verify: verify.seconds };
+  return {
+    events,
+    rows,
+    patches,
+    reading: reading.seconds,
+    copying: median(copying),
+    replayOfRows: median(replayOfRows),
+    replay: median(replay),
+    verify: verify.seconds,
+  };
 }
 
 /** Loads rows and patches through a service, which is stopped in the end. */
-async function fillLog({ settings }: Side, counts: { rows: number; patches: number }, signal: AbortSignal): Promise<void> {
+async function fillLog(
+  { settings }: Side,
+  counts: { rows: number; patches: number },
+  signal: AbortSignal,
+): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const ask = startClient(resources, signal);
   const { processes, target } = await startService(settings, ['all'], resources, signal);
@@ -109,7 +128,11 @@ async function fillLog({ settings }: Side, counts: { rows: number; patches: numb
 }
 
 /** Reads every record of every partition and ignores its content; resolves to their number. */
-export async function readLog({ environment }: ServiceSettings, databaseUrl: string, signal: AbortSignal): Promise<number> {
+export async function readLog(
+  { environment }: ServiceSettings,
+  databaseUrl: string,
+  signal: AbortSignal,
+): Promise<number> {
   const log = await openRecordLog(readConfig(environment), databaseUrl, newLogger());
   try {
     let events = 0;

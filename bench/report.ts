@@ -50,11 +50,15 @@ export interface RenderOptions {
 }
 
 export function toFigure(
-  { name, label, unit }: Measurement, { yardstick, service }: Rounds, goal: Measurement['goal'],
+  { name, label, unit }: Measurement,
+  { yardstick, service }: Rounds,
+  goal: Measurement['goal'],
 ): Figure {
   const { ratio, ratioOfRounds } = ratioOf(service, yardstick);
   return {
-    name, label, unit,
+    name,
+    label,
+    unit,
     yardstick: { median: median(yardstick), rounds: yardstick },
     service: { median: median(service), rounds: service },
     ratio,
@@ -66,7 +70,10 @@ export function toFigure(
 /** The ratio of two medians, and the range of the ratios of single rounds. */
 function ratioOf(over: readonly number[], under: readonly number[]): Pick<Figure, 'ratio' | 'ratioOfRounds'> {
   const ratios = over.map((value, round) => value / under[round]!);
-  return { ratio: median(over) / median(under), ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) } };
+  return {
+    ratio: median(over) / median(under),
+    ratioOfRounds: { lowest: Math.min(...ratios), highest: Math.max(...ratios) },
+  };
 }
 
 /** The ratio of these rounds, for the columns `ratio` and `rounds`. */
@@ -74,7 +81,10 @@ export function showRatio(over: readonly number[], under: readonly number[]): [r
   return showRatioOf(ratioOf(over, under));
 }
 
-function showRatioOf({ ratio, ratioOfRounds: { lowest, highest } }: Pick<Figure, 'ratio' | 'ratioOfRounds'>): [ratio: string, rounds: string] {
+function showRatioOf({
+  ratio,
+  ratioOfRounds: { lowest, highest },
+}: Pick<Figure, 'ratio' | 'ratioOfRounds'>): [ratio: string, rounds: string] {
   return [ratio.toFixed(2), `${lowest.toFixed(2)} to ${highest.toFixed(2)}`];
 }
 
@@ -93,18 +103,34 @@ export function median(values: readonly number[]): number {
 
 /** The figures as a Markdown table. */
 export function renderFigures(
-  figures: readonly Figure[], memory: Memory, { processes, judged }: RenderOptions,
+  figures: readonly Figure[],
+  memory: Memory,
+  { processes, judged }: RenderOptions,
 ): string {
   const lines = figures.map((figure) => [
-    figure.label, figure.unit, show(figure.yardstick.median), show(figure.service.median), ...showRatioOf(figure), figure.goal ?? '', verdict(figure.met),
+    figure.label,
+    figure.unit,
+    show(figure.yardstick.median),
+    show(figure.service.median),
+    ...showRatioOf(figure),
+    figure.goal ?? '',
+    verdict(figure.met),
   ]);
   const memoryMet = judged && memory.service !== undefined ? memory.service < memoryGoalMiB : undefined;
   const memoryLabel = processes === 1 ? 'peak memory' : `peak memory, the largest of ${processes} processes`;
   return renderTable([
     ['', 'unit', 'yardstick', 'service', 'ratio', 'rounds', 'goal', ''],
     ...lines,
-    [memoryLabel, 'MiB', show(memory.yardstick), show(memory.service), '', '', judged ? `< ${memoryGoalMiB} MiB` : '',
-      verdict(memoryMet)],
+    [
+      memoryLabel,
+      'MiB',
+      show(memory.yardstick),
+      show(memory.service),
+      '',
+      '',
+      judged ? `< ${memoryGoalMiB} MiB` : '',
+      verdict(memoryMet),
+    ],
   ]);
 }
 
@@ -114,7 +140,13 @@ export function renderProcessorTime(figures: readonly ProcessorFigure[]): string
   const sums = ({ own, postgres }: ProcessorRounds): number[] => own.map((time, round) => time + postgres[round]!);
   return renderTable([
     ['processor time of a request, Node + Postgres', 'unit', 'yardstick', 'service', 'ratio', 'rounds'],
-    ...figures.map(({ label, yardstick, service }) => [label, 'µs', shown(yardstick), shown(service), ...showRatio(sums(service), sums(yardstick))]),
+    ...figures.map(({ label, yardstick, service }) => [
+      label,
+      'µs',
+      shown(yardstick),
+      shown(service),
+      ...showRatio(sums(service), sums(yardstick)),
+    ]),
   ]);
 }
 

@@ -29,7 +29,9 @@ export function expectStatus(status: number, answer: Answer): Buffer {
 
 /** Creates a table with these rows; resolves to its path and their IDs. */
 export async function createTable(
-  connection: Connection, target: Target, rows: readonly Row[] = [],
+  connection: Connection,
+  target: Target,
+  rows: readonly Row[] = [],
 ): Promise<{ path: string; rowIDs: string[] }> {
   const body = Buffer.from(JSON.stringify({ name: 'customers', schema, rows }));
   const answer = await connection.send(withBody(head(target, 'POST', '/tables'), body));
@@ -39,9 +41,15 @@ export async function createTable(
 
 /** Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is no success. */
 export function caller({ ports, token }: Target) {
-  return async <Data = { tableID: string }>(method: string, path: string, body?: string, type = 'text/csv'): Promise<Data> => {
+  return async <Data = { tableID: string }>(
+    method: string,
+    path: string,
+    body?: string,
+    type = 'text/csv',
+  ): Promise<Data> => {
     const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, {
-      method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
       ...(body === undefined ? {} : { body }),
     });
     const text = await response.text();

@@ -10,7 +10,15 @@ import { measurements, type Measurement } from './measurements.ts';
 import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { findPostmaster, processorTime } from './processor-time.ts';
-import { renderFigures, renderProcessorTime, toFigure, type Figure, type ProcessorFigure, type ProcessorRounds, type Rounds } from './report.ts';
+import {
+  renderFigures,
+  renderProcessorTime,
+  toFigure,
+  type Figure,
+  type ProcessorFigure,
+  type ProcessorRounds,
+  type Rounds,
+} from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { startYardstick } from './yardstick-process.ts';
 import { makeProfileFolder, serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
@@ -70,20 +78,36 @@ function readOptions(): Options {
 const brokerWarmUpSeconds = 15;
 
 async function measureRounds(
-  { rounds, seconds, log }: Options, measurement: Measurement, sides: Sides, ask: Ask,
+  { rounds, seconds, log }: Options,
+  measurement: Measurement,
+  sides: Sides,
+  ask: Ask,
 ): Promise<{ figures: Rounds; processor: Record<Side, ProcessorRounds> }> {
   const { workload } = measurement;
   const writesToKafka = (side: Side): boolean => {
     return log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'add');
   };
   const figures: Rounds = { yardstick: [], service: [] };
-  const processor = { yardstick: { own: [], postgres: [] }, service: { own: [], postgres: [] } } as Record<Side, ProcessorRounds>;
+  const processor = { yardstick: { own: [], postgres: [] }, service: { own: [], postgres: [] } } as Record<
+    Side,
+    ProcessorRounds
+  >;
   const measureOn = async (side: Side, round: number): Promise<void> => {
     const { target, processes } = sides[side];
     const warmUp = round === 0 && writesToKafka(side) ? brokerWarmUpSeconds : 0;
-    const takenBy = (): ReturnType<typeof processorTime> => processorTime(processes.map(({ pid }) => pid), sides.postmaster);
+    const takenBy = (): ReturnType<typeof processorTime> =>
+      processorTime(
+        processes.map(({ pid }) => pid),
+        sides.postmaster,
+      );
     const before = await takenBy();
-    const { figure, requests } = (await ask({ do: 'measure', target, measurement, seconds: Math.max(seconds, warmUp), seed: round }))!;
+    const { figure, requests } = (await ask({
+      do: 'measure',
+      target,
+      measurement,
+      seconds: Math.max(seconds, warmUp),
+      seed: round,
+    }))!;
     const after = await takenBy();
     if (round === 0) return;
     figures[side].push(figure);
@@ -128,11 +152,16 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
   const service = calibrate
     ? await startYardstick(databases.service, join(folder, 'service.log'), resources, signal)
-    : await startService({
-      environment: serviceEnvironment(databases.service, kafka?.brokers, 'bench'),
-      folder: join(folder, 'service'),
-      profileFolder: options.profile ? await makeProfileFolder() : undefined,
-    }, split ? splitRoles : ['all'], resources, signal);
+    : await startService(
+        {
+          environment: serviceEnvironment(databases.service, kafka?.brokers, 'bench'),
+          folder: join(folder, 'service'),
+          profileFolder: options.profile ? await makeProfileFolder() : undefined,
+        },
+        split ? splitRoles : ['all'],
+        resources,
+        signal,
+      );
   const ask = startClient(resources, signal);
   for (const { target } of [yardstick, service]) await ask({ do: 'load', target, rows: rowsLoaded, connections: 1 });
   await settle(Object.values(databases));
@@ -153,7 +182,10 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
   console.log(`\n${renderFigures(figures, memory, { processes: service.processes.length, judged })}`);
   if (processorFigures.length > 0) console.log(`\n${renderProcessorTime(processorFigures)}`);
   if (options.jsonFile === undefined) return;
-  await writeFile(options.jsonFile, `${JSON.stringify({ environment, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`);
+  await writeFile(
+    options.jsonFile,
+    `${JSON.stringify({ environment, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`,
+  );
 }
 
 await runToEnd(async (surroundings) => run(readOptions(), surroundings));

@@ -15,9 +15,13 @@ const chunkBytes = 64 * 1024;
 const random = seededRandom(20);
 const tables: Record<string, object[]> = {
   'ten columns': makeRows(random, rowCount),
-  'with quotes and commas': makeRows(random, rowCount).map((row) => ({ ...row, notes: `"${row.company}", ${row.notes}` })),
+  'with quotes and commas': makeRows(random, rowCount).map((row) => ({
+    ...row,
+    notes: `"${row.company}", ${row.notes}`,
+  })),
   'numbers only': makeRows(random, rowCount).map(() =>
-    Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`n${at}`, below(random, 10_000_000) / 100]))),
+    Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`n${at}`, below(random, 10_000_000) / 100])),
+  ),
   'with gaps': makeRows(random, rowCount).map((row) => ({ ...row, company: '', newsletter: '', seats: '' })),
 };
 
@@ -53,6 +57,8 @@ for (const [name, rows] of Object.entries(tables)) {
       if (round >= 0) times.push(performance.now() - start);
     }
     const time = median(times);
-    console.log(`  ${contender.padEnd(16)}${time.toFixed(0).padStart(6)} ms${(bytes.length / time / 1e3).toFixed(0).padStart(6)} MB/s`);
+    console.log(
+      `  ${contender.padEnd(16)}${time.toFixed(0).padStart(6)} ms${(bytes.length / time / 1e3).toFixed(0).padStart(6)} MB/s`,
+    );
   }
 }

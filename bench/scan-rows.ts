@@ -13,9 +13,15 @@ const warmUpRounds = 200;
 const random = seededRandom(20);
 const bodies: Record<string, (index: number) => unknown> = {
   'ten plain columns': () => ({
-    id: below(random, 1e9), code: `C-${below(random, 1e6)}`, city: 'Springfield', title: 'An ordinary thing of wood',
+    id: below(random, 1e9),
+    code: `C-${below(random, 1e6)}`,
+    city: 'Springfield',
+    title: 'An ordinary thing of wood',
     description: 'One of the things that people have at home, of which there is nothing more to be said than this.',
-    price: below(random, 1e6) / 100, stock: below(random, 500), sold: random() < 0.5, listed: true,
+    price: below(random, 1e6) / 100,
+    stock: below(random, 500),
+    sold: random() < 0.5,
+    listed: true,
     remark: 'Ask for the larger one, and have somebody carry it to the car before the rain comes.',
   }),
   'with e-mail, URI and date': () => makeRow(random),
@@ -25,7 +31,9 @@ const bodies: Record<string, (index: number) => unknown> = {
     return index % 3 === 1 ? { ...row, company: null, notes } : { ...row, company: null };
   },
   'with arrays and objects': (index) => ({
-    ...makeRow(random), tags: ['red', 'green'], size: { width: index, height: 2 },
+    ...makeRow(random),
+    tags: ['red', 'green'],
+    size: { width: index, height: 2 },
   }),
 };
 

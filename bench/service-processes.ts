@@ -31,12 +31,15 @@ export const tablog = join(source, 'cli', 'tablog.ts');
 
 /** The environment of a service on this Postgres and, if there are brokers, on a topic and consumer group of theirs. */
 export function serviceEnvironment(
-  databaseUrl: string, brokers: string | undefined, topic: string,
+  databaseUrl: string,
+  brokers: string | undefined,
+  topic: string,
 ): Record<string, string> {
   // Empty settings count as unset: they hide those of this process from the service.
-  const kafka = brokers === undefined
-    ? { KAFKA_BROKERS: '', KAFKA_TOPIC: '', KAFKA_GROUP: '' }
-    : { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic };
+  const kafka =
+    brokers === undefined
+      ? { KAFKA_BROKERS: '', KAFKA_TOPIC: '', KAFKA_GROUP: '' }
+      : { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic };
   return { DATABASE_URL: databaseUrl, ...kafka };
 }
 
@@ -45,7 +48,10 @@ export function serviceEnvironment(
  * an API is ready only when something projects.
  */
 export async function startService(
-  settings: ServiceSettings, roles: readonly Role[], resources: AsyncDisposableStack, signal: AbortSignal,
+  settings: ServiceSettings,
+  roles: readonly Role[],
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
 ): Promise<Service> {
   const processes: Server[] = [];
   for (const [index, role] of roles.entries()) {
@@ -58,21 +64,36 @@ export async function startService(
 
 /** Starts one process of a service. `name` must be unique; it names the log file. */
 export async function startServiceProcess(
-  { environment, folder, profileFolder, port }: ServiceSettings, role: Role, name: string,
-  resources: AsyncDisposableStack, signal: AbortSignal,
+  { environment, folder, profileFolder, port }: ServiceSettings,
+  role: Role,
+  name: string,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
 ): Promise<Server> {
   await mkdir(folder, { recursive: true });
-  return startServer({
-    name: `the service's process ${name}`,
-    nodeArguments: [
-      ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
-      // As `npm start` runs it.
-      '--max-semi-space-size=16', '--max-old-space-size=1024',
-      join(source, 'main.ts'),
-    ],
-    environment: { ...environment, DATA_DIR: folder, ROLE: role, MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
-    logFile: join(folder, `${name}.log`), port,
-  }, resources, signal);
+  return startServer(
+    {
+      name: `the service's process ${name}`,
+      nodeArguments: [
+        ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
+        // As `npm start` runs it.
+        '--max-semi-space-size=16',
+        '--max-old-space-size=1024',
+        join(source, 'main.ts'),
+      ],
+      environment: {
+        ...environment,
+        DATA_DIR: folder,
+        ROLE: role,
+        MALLOC_ARENA_MAX: '1',
+        MALLOC_MMAP_THRESHOLD_: '1048576',
+      },
+      logFile: join(folder, `${name}.log`),
+      port,
+    },
+    resources,
+    signal,
+  );
 }
 
 /** Creates a folder that outlives the run, and prints its path. */

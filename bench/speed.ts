@@ -15,5 +15,7 @@ await runToEnd(async ({ folder, resources, signal }) => {
   await ask({ do: 'load', target, rows: rowsPerRequest, connections: 1 });
   const measurement = measurements.find(({ name }) => name === 'get-32')!;
   const measured = await ask({ do: 'measure', target, measurement, seconds: 1, seed: 1 });
-  console.log(`The speed of this machine: the yardstick answers ${Math.round(measured!.timing.rate).toLocaleString('en')} GETs a second.`);
+  console.log(
+    `The speed of this machine: the yardstick answers ${Math.round(measured!.timing.rate).toLocaleString('en')} GETs a second.`,
+  );
 });

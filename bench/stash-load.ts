@@ -27,14 +27,22 @@ export function makeChunks(): Buffer[] {
 }
 
 /** Uploads `chunks` chunks, and imports them into a new table. */
-export async function loadStash(target: Target, bodies: readonly Buffer[], load: StashLoad, signal: AbortSignal): Promise<Loaded> {
+export async function loadStash(
+  target: Target,
+  bodies: readonly Buffer[],
+  load: StashLoad,
+  signal: AbortSignal,
+): Promise<Loaded> {
   await uploadChunks(target, bodies, load, signal);
   const connection = await Connection.open(target.ports[0]!);
   try {
     const start = performance.now();
     const body = Buffer.from(JSON.stringify({ name: load.stash, schema, rows: { $stashID: load.stash } }));
     const imported = await connection.send(withBody(head(target, 'POST', '/tables'), body));
-    const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [number, number];
+    const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [
+      number,
+      number,
+    ];
     const answer = expectStatus(201, imported);
     const [, tableID] = /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))!;
     const [, lastID] = /"([^"]+)"\]\}\}$/.exec(answer.toString('latin1', answer.length - 100))!;
@@ -46,19 +54,24 @@ export async function loadStash(target: Target, bodies: readonly Buffer[], load:
 
 /** Uploads chunks to a stash: the bodies in turn. */
 export async function uploadChunks(
-  target: Target, bodies: readonly Buffer[], { stash, chunks, connections }: StashLoad, signal: AbortSignal,
+  target: Target,
+  bodies: readonly Buffer[],
+  { stash, chunks, connections }: StashLoad,
+  signal: AbortSignal,
 ): Promise<void> {
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target.ports[0]!)));
   try {
     let begun = 0;
-    await Promise.all(open.map(async (connection) => {
-      while (begun < chunks) {
-        signal.throwIfAborted();
-        const serial = begun++;
-        const request = withBody(head(target, 'PUT', `/stashes/${stash}/${serial}`), bodies[serial % bodies.length]!);
-        expectStatus(200, await connection.send(request));
-      }
-    }));
+    await Promise.all(
+      open.map(async (connection) => {
+        while (begun < chunks) {
+          signal.throwIfAborted();
+          const serial = begun++;
+          const request = withBody(head(target, 'PUT', `/stashes/${stash}/${serial}`), bodies[serial % bodies.length]!);
+          expectStatus(200, await connection.send(request));
+        }
+      }),
+    );
   } finally {
     for (const connection of open) connection.close();
   }

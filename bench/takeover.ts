@@ -72,13 +72,12 @@ export async function measureTakeovers({ times, settings }: TakeoverOptions, sig
 }
 
 /** Ends the projector while writes run, and goes on until a write is answered that it cannot have projected. */
-async function measureTakeover(
-  owner: Server, ending: Ending, write: Writer, signal: AbortSignal,
-): Promise<Takeover> {
+async function measureTakeover(owner: Server, ending: Ending, write: Writer, signal: AbortSignal): Promise<Takeover> {
   const writes: Write[] = [];
   let endedAt = Infinity;
   const keepWriting = async (): Promise<void> => {
-    do writes.push(await write()); while (writes.at(-1)!.sentAt <= endedAt && !signal.aborted);
+    do writes.push(await write());
+    while (writes.at(-1)!.sentAt <= endedAt && !signal.aborted);
   };
   const endOwner = async (): Promise<number> => {
     await sleep(leadInMs, undefined, { signal });

@@ -36,10 +36,15 @@ const mebibyte = randomBytes(2 ** 20);
 
 function readOptions(): Options {
   const { values } = parseArgs({
-    options: { size: { type: 'string', default: '1024' }, files: { type: 'string', default: '64' }, rounds: { type: 'string', default: '3' } },
+    options: {
+      size: { type: 'string', default: '1024' },
+      files: { type: 'string', default: '64' },
+      rounds: { type: 'string', default: '3' },
+    },
   });
   return {
-    sizeMiB: readWholeNumber('--size', values.size, 1), files: readWholeNumber('--files', values.files, 1),
+    sizeMiB: readWholeNumber('--size', values.size, 1),
+    files: readWholeNumber('--files', values.files, 1),
     rounds: readWholeNumber('--rounds', values.rounds, 1),
   };
 }
@@ -63,14 +68,30 @@ interface Figures {
 async function run({ sizeMiB, files, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
   console.log(renderFacts(await describeEnvironment({ service: database })));
-  const environment = { ...serviceEnvironment(database, undefined, 'uploads'), UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20), UPLOADS_OPEN_MAX: String(files + connections) };
-  const { target, processes } = await startService({ environment, folder: join(folder, 'service') }, ['all'], resources, signal);
+  const environment = {
+    ...serviceEnvironment(database, undefined, 'uploads'),
+    UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20),
+    UPLOADS_OPEN_MAX: String(files + connections),
+  };
+  const { target, processes } = await startService(
+    { environment, folder: join(folder, 'service') },
+    ['all'],
+    resources,
+    signal,
+  );
   const service = processes[0]!;
   const own = join(folder, 'yardstick');
   await mkdir(own);
-  const bare = await startServer({
-    name: 'yardstick', nodeArguments: [join(import.meta.dirname, 'file-yardstick.ts')], environment: { FOLDER: own }, logFile: join(folder, 'yardstick.log'),
-  }, resources, signal);
+  const bare = await startServer(
+    {
+      name: 'yardstick',
+      nodeArguments: [join(import.meta.dirname, 'file-yardstick.ts')],
+      environment: { FOLDER: own },
+      logFile: join(folder, 'yardstick.log'),
+    },
+    resources,
+    signal,
+  );
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   resources.defer(() => agent.destroy());
 
@@ -79,8 +100,14 @@ async function run({ sizeMiB, files, rounds }: Options, { folder, resources, sig
     figures: [],
     create: async () => {
       const body = JSON.stringify({ contentType, fileName: 'file' });
-      const data = await call<{ uploadID: string; uploadLocation: string }>('POST', '/apps/bench/uploads', body, 'application/json');
-      const complete = async () => (await call<{ url: string }>('POST', `/apps/bench/uploads/${data.uploadID}/complete`)).url;
+      const data = await call<{ uploadID: string; uploadLocation: string }>(
+        'POST',
+        '/apps/bench/uploads',
+        body,
+        'application/json',
+      );
+      const complete = async () =>
+        (await call<{ url: string }>('POST', `/apps/bench/uploads/${data.uploadID}/complete`)).url;
       return { location: data.uploadLocation, complete };
     },
   };
@@ -88,7 +115,7 @@ async function run({ sizeMiB, files, rounds }: Options, { folder, resources, sig
   const bareSide: Side = {
     figures: [],
     create: async () => {
-      const location = `http://127.0.0.1:${bare.port}/${names += 1}`;
+      const location = `http://127.0.0.1:${bare.port}/${(names += 1)}`;
       return { location, complete: async () => location };
     },
   };
@@ -96,15 +123,25 @@ async function run({ sizeMiB, files, rounds }: Options, { folder, resources, sig
   for (const side of [bareSide, serviceSide]) await measureSmall(side, agent, connections, signal);
   for (let round = 0; round < rounds; round += 1) {
     for (const side of round % 2 === 0 ? [bareSide, serviceSide] : [serviceSide, bareSide]) {
-      side.figures.push({ ...await measureLarge(side, agent, sizeMiB, signal), ...await measureSmall(side, agent, files, signal) });
+      side.figures.push({
+        ...(await measureLarge(side, agent, sizeMiB, signal)),
+        ...(await measureSmall(side, agent, files, signal)),
+      });
     }
   }
   console.log(`\n${render(bareSide.figures, serviceSide.figures, { sizeMiB, files })}`);
-  console.log(`\nmemory of the service: ${show(before)} MiB before, ${show(await peakMemoryMiB(service.pid))} at most, `
-    + `${show(await memoryMiB(service.pid))} at the end`);
+  console.log(
+    `\nmemory of the service: ${show(before)} MiB before, ${show(await peakMemoryMiB(service.pid))} at most, ` +
+      `${show(await memoryMiB(service.pid))} at the end`,
+  );
 }
 
-async function measureLarge(side: Side, agent: Agent, sizeMiB: number, signal: AbortSignal): Promise<Pick<Figures, 'large' | 'back'>> {
+async function measureLarge(
+  side: Side,
+  agent: Agent,
+  sizeMiB: number,
+  signal: AbortSignal,
+): Promise<Pick<Figures, 'large' | 'back'>> {
   const { location, complete } = await side.create();
   await flushDisk();
   const sent = await timed(() => put(location, agent, sizeMiB, signal));
@@ -114,7 +151,12 @@ async function measureLarge(side: Side, agent: Agent, sizeMiB: number, signal: A
   return { large: sizeMiB / sent.seconds, back: sizeMiB / got.seconds };
 }
 
-async function measureSmall(side: Side, agent: Agent, files: number, signal: AbortSignal): Promise<Pick<Figures, 'small' | 'completions'>> {
+async function measureSmall(
+  side: Side,
+  agent: Agent,
+  files: number,
+  signal: AbortSignal,
+): Promise<Pick<Figures, 'small' | 'completions'>> {
   const created = await Promise.all(Array.from({ length: files }, () => side.create()));
   const left = created.values();
   const sendLeft = async (): Promise<void> => {
@@ -155,14 +197,26 @@ async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
   return bytes;
 }
 
-function render(yardstick: readonly Figures[], service: readonly Figures[], { sizeMiB, files }: Omit<Options, 'rounds'>): string {
+function render(
+  yardstick: readonly Figures[],
+  service: readonly Figures[],
+  { sizeMiB, files }: Omit<Options, 'rounds'>,
+): string {
   const line = (what: string, name: 'large' | 'back' | 'small'): string[] => {
-    const [bare, own] = [yardstick, service].map((figures) => figures.map((figure) => figure[name])) as [number[], number[]];
+    const [bare, own] = [yardstick, service].map((figures) => figures.map((figure) => figure[name])) as [
+      number[],
+      number[],
+    ];
     return [what, show(median(bare)), show(median(own)), ...showRatio(own, bare)];
   };
   const completions = service.flatMap((figures) => figures.completions).toSorted((a, b) => a - b);
-  const completion = (what: string, part: number): string[] =>
-    [`complete, ms, ${what}`, '', show(completions[Math.min(completions.length - 1, Math.floor(completions.length * part))]), '', ''];
+  const completion = (what: string, part: number): string[] => [
+    `complete, ms, ${what}`,
+    '',
+    show(completions[Math.min(completions.length - 1, Math.floor(completions.length * part))]),
+    '',
+    '',
+  ];
   return renderTable([
     ['MiB/s', 'yardstick', 'service', 'ratio', 'rounds'],
     line(`PUT of ${sizeMiB} MiB`, 'large'),

@@ -5,14 +5,22 @@ import type { Service } from './service-processes.ts';
 
 /** Starts a yardstick on a database, which `resources` stops. `script`: which one, in this folder. */
 export async function startYardstick(
-  databaseUrl: string, logFile: string, resources: AsyncDisposableStack, signal: AbortSignal, script = 'yardstick.ts',
+  databaseUrl: string,
+  logFile: string,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
+  script = 'yardstick.ts',
 ): Promise<Service> {
   const token = 'yardstick';
-  const server = await startServer({
-    name: 'yardstick',
-    nodeArguments: [join(import.meta.dirname, script)],
-    environment: { DATABASE_URL: databaseUrl, TOKEN: token },
-    logFile,
-  }, resources, signal);
+  const server = await startServer(
+    {
+      name: 'yardstick',
+      nodeArguments: [join(import.meta.dirname, script)],
+      environment: { DATABASE_URL: databaseUrl, TOKEN: token },
+      logFile,
+    },
+    resources,
+    signal,
+  );
   return { processes: [server], target: { ports: [server.port], token } };
 }

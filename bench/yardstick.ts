@@ -7,10 +7,20 @@
 import Fastify from 'fastify';
 import pg from 'pg';
 
-interface ChunkPath { stash: string; serial: string }
-interface TablePath { table: string }
-interface RowPath extends TablePath { row: string }
-interface Page { limit?: string; continuation?: string }
+interface ChunkPath {
+  stash: string;
+  serial: string;
+}
+interface TablePath {
+  table: string;
+}
+interface RowPath extends TablePath {
+  row: string;
+}
+interface Page {
+  limit?: string;
+  continuation?: string;
+}
 
 const database = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 20 });
 await database.query(`

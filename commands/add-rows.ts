@@ -13,10 +13,22 @@ export const addRowsBody = z.strictObject({});
 
 /** Throws InvalidRequest. */
 export function addRows({
-  teamId, appId, tableId, ifMatch, query, members, rows, limits,
+  teamId,
+  appId,
+  tableId,
+  ifMatch,
+  query,
+  members,
+  rows,
+  limits,
 }: TableRowsInput): EventOf<'RowsAddRequested'> {
   return {
-    type: 'RowsAddRequested', teamId, tableId, ifMatch, onSchemaError: query.onSchemaError, limits,
+    type: 'RowsAddRequested',
+    teamId,
+    tableId,
+    ifMatch,
+    onSchemaError: query.onSchemaError,
+    limits,
     rows: sourceOf(appId, members, rows),
   };
 }
@@ -25,7 +37,8 @@ function sourceOf(appId: string | null, members: TableRowsInput['members'], rows
   const invalid = (message: string): Error => new InvalidRequest(message);
   const body = members ?? {};
   refuseOneRow(body, rows, addRowsBody);
-  if ('rows' in body) throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
+  if ('rows' in body)
+    throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
   if (rows === null && '$stashID' in body) {
     return { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, body, invalid).$stashID) };
   }

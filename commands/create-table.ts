@@ -4,7 +4,16 @@ import type { EventOf } from '../src/language/events/event.ts';
 import type { RowSource } from '../src/language/events/row-source.ts';
 import type { TableLimits } from '../src/language/events/limits.ts';
 import { stashNameOf } from '../src/language/events/stash-name.ts';
-import { appIds, appIdsQuery, onSchemaError, parse, refuseOneRow, stashReference, tableName, tableSchema } from './inputs.ts';
+import {
+  appIds,
+  appIdsQuery,
+  onSchemaError,
+  parse,
+  refuseOneRow,
+  stashReference,
+  tableName,
+  tableSchema,
+} from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const createTableQuery = z.strictObject({
@@ -36,7 +45,13 @@ export interface CreateTableInput {
 
 /** Throws InvalidRequest. */
 export function createTable({
-  teamId, appId, tableId, query, members, rows, limits,
+  teamId,
+  appId,
+  tableId,
+  query,
+  members,
+  rows,
+  limits,
 }: CreateTableInput): EventOf<'TableCreateRequested'> {
   refuseOneRow(members ?? {}, rows, createTableBody);
   const body = parse(createTableBody, members ?? {}, (message) => new InvalidRequest(message));
@@ -45,12 +60,23 @@ export function createTable({
   }
   const name = query.name ?? body.name;
   if (name === undefined) throw new InvalidRequest('name: it is missing');
-  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) } : rows;
+  const source: RowSource | null = body.rows
+    ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) }
+    : rows;
   if (source === null) throw new InvalidRequest('rows: they are missing');
   const appsToLink =
-    query.appsToLink || body.appsToLink ? [...new Set([...(query.appsToLink ?? []), ...(body.appsToLink ?? [])])] : null;
+    query.appsToLink || body.appsToLink
+      ? [...new Set([...(query.appsToLink ?? []), ...(body.appsToLink ?? [])])]
+      : null;
   return {
-    type: 'TableCreateRequested', teamId, tableId, name, columns: body.schema?.columns ?? null,
-    onSchemaError: query.onSchemaError, appsToLink, limits, rows: source,
+    type: 'TableCreateRequested',
+    teamId,
+    tableId,
+    name,
+    columns: body.schema?.columns ?? null,
+    onSchemaError: query.onSchemaError,
+    appsToLink,
+    limits,
+    rows: source,
   };
 }

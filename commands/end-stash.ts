@@ -7,7 +7,11 @@ import { stashId } from './inputs.ts';
 export const stashPath = z.object({ stashID: stashId });
 
 /** `appId`: the app of the token, which has stashes of its own; null: the token is for the whole team. */
-export function deleteStash(teamId: string, appId: string | null, { stashID }: z.output<typeof stashPath>): EventOf<'StashDeleteRequested'> {
+export function deleteStash(
+  teamId: string,
+  appId: string | null,
+  { stashID }: z.output<typeof stashPath>,
+): EventOf<'StashDeleteRequested'> {
   return { type: 'StashDeleteRequested', teamId, stashId: stashNameOf(appId, stashID) };
 }
 

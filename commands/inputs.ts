@@ -14,7 +14,8 @@ export const columnIdBytesMax = 256;
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
 export function text(bytesMax: number) {
-  return z.string()
+  return z
+    .string()
     .min(1, 'must not be empty')
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed Unicode without U+0000')
     .refine((value) => Buffer.byteLength(value) <= bytesMax, `must have at most ${bytesMax} bytes`)
@@ -35,61 +36,90 @@ export const appIdsQuery = z
   .pipe(z.array(appId).max(1000))
   .meta({
     description: 'The apps to link the table to: a parameter for each, or several in one with commas between them.',
-    jsonSchema: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^,\\u0000]*$' }, maxItems: 1000 },
+    jsonSchema: {
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^,\\u0000]*$' },
+      maxItems: 1000,
+    },
   });
 
 export const appIds = z.array(appId).max(1000).describe('The apps to link the table to.');
 
-export const onSchemaError = z.enum(['abort', 'dropColumns', 'updateSchema']).default('abort').describe(
-  'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: '
-  + 'with text that is not well-formed, or too long. '
-  + '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
-);
+export const onSchemaError = z
+  .enum(['abort', 'dropColumns', 'updateSchema'])
+  .default('abort')
+  .describe(
+    'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: ' +
+      'with text that is not well-formed, or too long. ' +
+      '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
+  );
 
 /** Some clients send `url` for `uri`. */
 const scalarKind = z.enum([...scalarKinds, 'url']).transform((kind) => (kind === 'url' ? 'uri' : kind));
 
 /** Spec section 2: a name, `{kind}`, or `{kind: "array", items: {kind}}`. */
-export const columnType = z.union(
-  [
-    scalarKind,
-    z.strictObject({ kind: scalarKind }).transform(({ kind }): ColumnType => kind),
-    z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind: scalarKind }) })
-      .transform(({ items }): ColumnType => arrayOf(items.kind)),
-  ],
-  { error: `must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of ${scalarKinds.join(', ')}` },
-).meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
+export const columnType = z
+  .union(
+    [
+      scalarKind,
+      z.strictObject({ kind: scalarKind }).transform(({ kind }): ColumnType => kind),
+      z
+        .strictObject({ kind: z.literal('array'), items: z.strictObject({ kind: scalarKind }) })
+        .transform(({ items }): ColumnType => arrayOf(items.kind)),
+    ],
+    {
+      error: `must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of ${scalarKinds.join(', ')}`,
+    },
+  )
+  .meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
 
-export const tableSchema = z.strictObject({
-  columns: z.array(
-    z.strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
-      .transform((column): GivenColumn => column),
-  ),
-}).meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
+export const tableSchema = z
+  .strictObject({
+    columns: z.array(
+      z
+        .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+        .transform((column): GivenColumn => column),
+    ),
+  })
+  .meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The name that a client gives a stash (spec section 2). */
-export const stashId = z.string().regex(
-  /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
-  'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
-);
+export const stashId = z
+  .string()
+  .regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/,
+    'must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
+  );
 
 /** The reference to a stash: `{"$stashID": ...}` (spec section 2). */
-export const stashReference = z.strictObject({ $stashID: stashId }, {
-  error: ({ code }) => (code === 'invalid_type' ? 'must be an array of rows, or {"$stashID": ...}' : undefined),
-}).meta({ id: 'StashReference', description: 'The rows of a stash.' });
+export const stashReference = z
+  .strictObject(
+    { $stashID: stashId },
+    {
+      error: ({ code }) => (code === 'invalid_type' ? 'must be an array of rows, or {"$stashID": ...}' : undefined),
+    },
+  )
+  .meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /**
  * Throws InvalidRequest if the body, or its `rows`, may be one row where an array is expected: the message says what to send. `rows`: null if
  * the body had no array of rows; `schema`: what else may be in the body.
  */
-export function refuseOneRow(members: Readonly<Record<string, unknown>>, rows: RowSource | null, schema: z.ZodObject): void {
+export function refuseOneRow(
+  members: Readonly<Record<string, unknown>>,
+  rows: RowSource | null,
+  schema: z.ZodObject,
+): void {
   const isReference = (value: object): boolean => Object.hasOwn(value, '$stashID');
   if (rows !== null || isReference(members)) return;
   const { rows: given } = members;
-  if (typeof given === 'object' && given !== null && !isReference(given)) throw new InvalidRequest('rows: must be an array: send one row as [{...}]');
+  if (typeof given === 'object' && given !== null && !isReference(given))
+    throw new InvalidRequest('rows: must be an array: send one row as [{...}]');
   const unknown = Object.keys(members).find((name) => name !== 'rows' && !Object.hasOwn(schema.shape, name));
   if (given === undefined && unknown !== undefined) {
-    throw new InvalidRequest(`the body: it may not have ${JSON.stringify(unknown)}. Rows come in an array: send one row as [{...}]`);
+    throw new InvalidRequest(
+      `the body: it may not have ${JSON.stringify(unknown)}. Rows come in an array: send one row as [{...}]`,
+    );
   }
 }
 
@@ -112,7 +142,11 @@ export interface TableRowsInput {
 }
 
 /** The parsed value. Throws the error of `invalid`, whose message names the place. */
-export function parse<S extends z.ZodType>(schema: S, value: unknown, invalid: (message: string) => Error): z.output<S> {
+export function parse<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  invalid: (message: string) => Error,
+): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

@@ -13,11 +13,25 @@ export const overwriteTableBody = z.strictObject({ schema: tableSchema.optional(
 
 /** Throws InvalidRequest. */
 export function overwriteTable({
-  teamId, appId, tableId, ifMatch, query, members, rows, limits,
+  teamId,
+  appId,
+  tableId,
+  ifMatch,
+  query,
+  members,
+  rows,
+  limits,
 }: TableRowsInput): EventOf<'TableOverwriteRequested'> {
   const { columns, source } = contentOf(appId, members ?? {}, rows);
   return {
-    type: 'TableOverwriteRequested', teamId, tableId, ifMatch, columns, onSchemaError: query.onSchemaError, limits, rows: source,
+    type: 'TableOverwriteRequested',
+    teamId,
+    tableId,
+    ifMatch,
+    columns,
+    onSchemaError: query.onSchemaError,
+    limits,
+    rows: source,
   };
 }
 
@@ -28,11 +42,16 @@ function contentOf(
 ): { readonly columns: EventOf<'TableOverwriteRequested'>['columns']; readonly source: RowSource } {
   const invalid = (message: string): Error => new InvalidRequest(message);
   if (rows === null && '$stashID' in members) {
-    return { columns: null, source: { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, members, invalid).$stashID) } };
+    return {
+      columns: null,
+      source: { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, members, invalid).$stashID) },
+    };
   }
   refuseOneRow(members, rows, overwriteTableBody);
   const body = parse(overwriteTableBody, members, invalid);
-  const source: RowSource | null = body.rows ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) } : rows;
+  const source: RowSource | null = body.rows
+    ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) }
+    : rows;
   if (source === null) throw new InvalidRequest('rows: they are missing');
   return { columns: body.schema?.columns ?? null, source };
 }

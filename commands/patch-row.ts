@@ -25,12 +25,27 @@ export interface PatchRowInput {
 
 /** Throws InvalidRequest when the patch has the ID of another row (docs/spec/decisions.md 2). */
 export function patchRow({
-  teamId, tableId, row, rowId, ifMatch, query, profile, givenRowId, limits,
+  teamId,
+  tableId,
+  row,
+  rowId,
+  ifMatch,
+  query,
+  profile,
+  givenRowId,
+  limits,
 }: PatchRowInput): EventOf<'RowPatchRequested'> {
   if (givenRowId !== undefined && givenRowId !== rowId) {
     throw new InvalidRequest('$rowID: it must be the ID of the row that is patched, or absent');
   }
   return {
-    type: 'RowPatchRequested', teamId, tableId, row, ifMatch, onSchemaError: query.onSchemaError, limits, profile,
+    type: 'RowPatchRequested',
+    teamId,
+    tableId,
+    row,
+    ifMatch,
+    onSchemaError: query.onSchemaError,
+    limits,
+    profile,
   };
 }

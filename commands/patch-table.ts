@@ -9,7 +9,10 @@ const columnsMax = 1000;
 
 export const patchTableBody = z.strictObject({
   name: tableName.optional(),
-  columns: z.array(z.strictObject({ id: text(256), displayName: displayName.nullable() })).max(columnsMax).default([]),
+  columns: z
+    .array(z.strictObject({ id: text(256), displayName: displayName.nullable() }))
+    .max(columnsMax)
+    .default([]),
 });
 
 export interface PatchTableInput {

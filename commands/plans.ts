@@ -11,8 +11,14 @@ export type Plan = Partial<PlanLimits>;
 const limit = z.number().int().min(0).nullable().exactOptional();
 /** Limits of a plan, as far as they change. */
 export const planChange = z.strictObject({
-  rowsMax: limit, tablesMax: limit, stashesMax: limit, openBodiesMax: limit, openUploadsMax: limit, openUploadBytesMax: limit,
-  uploadBytesMax: limit, logBytesPerDayMax: limit,
+  rowsMax: limit,
+  tablesMax: limit,
+  stashesMax: limit,
+  openBodiesMax: limit,
+  openUploadsMax: limit,
+  openUploadBytesMax: limit,
+  uploadBytesMax: limit,
+  logBytesPerDayMax: limit,
 } satisfies Record<keyof PlanLimits, z.ZodType>);
 
 /** Throws InvalidRequest for a limit that is not a whole number. */

@@ -11,10 +11,13 @@ export const chunkPath = z.object({ stashID: stashId, serial: stashId });
 
 /** Rows are checked against a schema only when the stash is imported, so nothing can be updated yet. */
 export const chunkQuery = z.strictObject({
-  onSchemaError: z.enum(['abort', 'dropColumns']).default('abort').describe(
-    'What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, '
-    + 'and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops.',
-  ),
+  onSchemaError: z
+    .enum(['abort', 'dropColumns'])
+    .default('abort')
+    .describe(
+      'What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, ' +
+        'and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops.',
+    ),
 });
 
 export interface PutChunkInput {
@@ -28,5 +31,12 @@ export interface PutChunkInput {
 }
 
 export function putChunk({ teamId, appId, path, rows, limits }: PutChunkInput): EventOf<'ChunkPutRequested'> {
-  return { type: 'ChunkPutRequested', teamId, stashId: stashNameOf(appId, path.stashID), serial: path.serial, limits, rows };
+  return {
+    type: 'ChunkPutRequested',
+    teamId,
+    stashId: stashNameOf(appId, path.stashID),
+    serial: path.serial,
+    limits,
+    rows,
+  };
 }

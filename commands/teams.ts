@@ -48,7 +48,14 @@ export function createToken(
   hash: Buffer,
   { endsIn, ...limits }: TokenDetails = {},
 ): EventOf<'TokenCreated'> {
-  return { type: 'TokenCreated', teamId, tokenId, hash: hash.toString('hex'), ...parse(newToken, { name, ...limits }, invalid), ...(endsIn !== undefined && { endsIn }) };
+  return {
+    type: 'TokenCreated',
+    teamId,
+    tokenId,
+    hash: hash.toString('hex'),
+    ...parse(newToken, { name, ...limits }, invalid),
+    ...(endsIn !== undefined && { endsIn }),
+  };
 }
 
 export function revokeToken(teamId: string, tokenId: string): EventOf<'TokenRevoked'> {

@@ -24,13 +24,25 @@ const page: Plugin = {
 };
 
 function filesOf({ outputs }: Metafile): { readonly script: string; readonly style: string } {
-  const [path, { cssBundle }] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('console/src/main.tsx'))! as [string, { cssBundle: string }];
+  const [path, { cssBundle }] = Object.entries(outputs).find(([, { entryPoint }]) =>
+    entryPoint?.endsWith('console/src/main.tsx'),
+  )! as [string, { cssBundle: string }];
   return { script: basename(path), style: basename(cssBundle) };
 }
 
 const common = {
-  outdir: dist, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]',
-  platform: 'browser', target: 'es2023', format: 'esm', bundle: true, minify: true, metafile: true, legalComments: 'none', logLevel: 'warning',
+  outdir: dist,
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  platform: 'browser',
+  target: 'es2023',
+  format: 'esm',
+  bundle: true,
+  minify: true,
+  metafile: true,
+  legalComments: 'none',
+  logLevel: 'warning',
   // It says how types are checked, and the folder that it begins from is not in every image.
   tsconfigRaw: {},
 } satisfies BuildOptions;
@@ -38,11 +50,20 @@ const common = {
 const standIn = join(folder, '../clients/file-import/browser-buffer.ts');
 
 /** The worker reads files with code of the service, which has buffers of Node. */
-const workerOptions = { ...common, entryPoints: [join(folder, 'src/import/worker.ts')], alias: { 'node:buffer': standIn }, inject: [standIn] } satisfies BuildOptions;
+const workerOptions = {
+  ...common,
+  entryPoints: [join(folder, 'src/import/worker.ts')],
+  alias: { 'node:buffer': standIn },
+  inject: [standIn],
+} satisfies BuildOptions;
 
 const pageOptions = (workerFile: string): BuildOptions => ({
-  ...common, entryPoints: [join(folder, 'src/main.tsx')], jsx: 'automatic', splitting: true, plugins: [page],
-  define: { 'process.env.NODE_ENV': '"production"', importWorkerFile: JSON.stringify(workerFile) },
+  ...common,
+  entryPoints: [join(folder, 'src/main.tsx')],
+  jsx: 'automatic',
+  splitting: true,
+  plugins: [page],
+  define: { 'process.env.NODE_ENV': '"production"', 'importWorkerFile': JSON.stringify(workerFile) },
 });
 
 const esbuild = await import('esbuild').catch((error: NodeJS.ErrnoException) => {

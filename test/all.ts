@@ -37,7 +37,11 @@ const testedDocuments = ['docs/metrics.md', 'docs/settings.md'];
 async function treeOf(): Promise<string> {
   const index = await mkdtemp(join(tmpdir(), 'tablog-index-'));
   const git = (...args: readonly string[]): string => {
-    return execFileSync('git', args, { cwd: root, encoding: 'utf8', env: { ...process.env, GIT_INDEX_FILE: join(index, 'index') } }).trim();
+    return execFileSync('git', args, {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, GIT_INDEX_FILE: join(index, 'index') },
+    }).trim();
   };
   try {
     git('add', '--all', '--', '.', ':(exclude)*.md');
@@ -50,23 +54,34 @@ async function treeOf(): Promise<string> {
 
 async function readProgress(tree: string): Promise<Progress> {
   const text = await readFile(progressFile, 'utf8').catch(() => null);
-  const progress = text === null ? null : JSON.parse(text) as Progress;
+  const progress = text === null ? null : (JSON.parse(text) as Progress);
   return progress?.tree === tree ? progress : { tree, passed: {} };
 }
 
 /** Runs npm; shows and returns its output. */
-async function npm(args: readonly string[], environment: Readonly<Record<string, string>>, log: string): Promise<{ output: string; failed: boolean }> {
-  const child = spawn('npm', args, { cwd: root, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+async function npm(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  log: string,
+): Promise<{ output: string; failed: boolean }> {
+  const child = spawn('npm', args, {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const file = createWriteStream(log);
   let output = '';
-  for (const [stream, shown] of [[child.stdout, process.stdout], [child.stderr, process.stderr]] as const) {
+  for (const [stream, shown] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ] as const) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       file.write(text);
       shown.write(text);
     });
   }
-  const [code] = await once(child, 'close') as [number | null];
+  const [code] = (await once(child, 'close')) as [number | null];
   file.end();
   await once(file, 'close');
   return { output, failed: code !== 0 };
@@ -74,7 +89,7 @@ async function npm(args: readonly string[], environment: Readonly<Record<string,
 
 /** Runs the remaining runs of a stage; resolves to false if one fails. */
 async function runStage({ name, command, runs = 1, environment = {} }: Stage, progress: Progress): Promise<boolean> {
-  const passed = progress.passed[name] ??= [];
+  const passed = (progress.passed[name] ??= []);
   while (passed.length < runs) {
     say(`${name}, run ${passed.length + 1} of ${runs}`);
     const { output: speed } = await npm(['run', '--silent', 'speed'], {}, join(folder, 'speed.log'));
@@ -108,15 +123,28 @@ function report(chosen: readonly Stage[], { passed }: Progress, failed: Readonly
   });
   const head = ['stage', 'result', 'duration', 'GETs/s', 'seeds'];
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]!.length)));
-  return [head, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n');
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
-const { values: { 'from-start': fromStart }, positionals } = parseArgs({
-  options: { 'from-start': { type: 'boolean', default: false } }, allowPositionals: true,
+const {
+  values: { 'from-start': fromStart },
+  positionals,
+} = parseArgs({
+  options: { 'from-start': { type: 'boolean', default: false } },
+  allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !stages.some((stage) => stage.name === name));
 if (unknown.length > 0) {
-  say(`there is no stage ${unknown.join(', ')}; there are:\n${stages.map(({ name, proves }) => `  ${name.padEnd(20)}${proves}`).join('\n')}`);
+  say(
+    `there is no stage ${unknown.join(', ')}; there are:\n${stages.map(({ name, proves }) => `  ${name.padEnd(20)}${proves}`).join('\n')}`,
+  );
   process.exit(2);
 }
 const chosen = positionals.length === 0 ? stages : stages.filter(({ name }) => positionals.includes(name));

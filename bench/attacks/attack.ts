@@ -42,21 +42,25 @@ export class LoadRun {
 
   /** Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer; null: the connection is new. */
   async repeat(target: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
-    await Promise.all(Array.from({ length: connections }, async () => {
-      while (!this.signal.aborted) await this.#repeatUntilClosed(target, next);
-    }));
+    await Promise.all(
+      Array.from({ length: connections }, async () => {
+        while (!this.signal.aborted) await this.#repeatUntilClosed(target, next);
+      }),
+    );
   }
 
   /** The same, but each connection sends a request every `ms` milliseconds. */
   async repeatEvery(target: Target, ms: number, connections: number, request: Buffer): Promise<void> {
-    await Promise.all(Array.from({ length: connections }, async () => {
-      const connection = await Connection.open(target.ports[0]!, target.from);
-      while (!this.signal.aborted) {
-        this.count((await connection.send(request)).status);
-        await sleep(ms, undefined, { signal: this.signal }).catch(() => undefined);
-      }
-      connection.close();
-    }));
+    await Promise.all(
+      Array.from({ length: connections }, async () => {
+        const connection = await Connection.open(target.ports[0]!, target.from);
+        while (!this.signal.aborted) {
+          this.count((await connection.send(request)).status);
+          await sleep(ms, undefined, { signal: this.signal }).catch(() => undefined);
+        }
+        connection.close();
+      }),
+    );
   }
 
   async #repeatUntilClosed({ ports, from }: Target, next: (last: Answer | null) => Buffer): Promise<void> {
@@ -79,22 +83,28 @@ export class LoadRun {
 
   /** Keeps this many sockets open, each of which `use` does something slow with until it is closed. */
   async keepOpen({ ports, from }: Target, count: number, use: (socket: Socket) => Promise<void>): Promise<void> {
-    await Promise.all(Array.from({ length: count }, async () => {
-      while (!this.signal.aborted) {
-        const socket = connect({ host: '127.0.0.1', port: ports[0]!, ...(from !== undefined && { localAddress: from }) });
-        const end = (): void => void socket.destroy();
-        this.signal.addEventListener('abort', end);
-        socket.on('error', () => undefined);
-        try {
-          await once(socket, 'connect', { signal: this.signal });
-          await use(socket);
-        } catch {
-          // The service closed it, or the run is over.
+    await Promise.all(
+      Array.from({ length: count }, async () => {
+        while (!this.signal.aborted) {
+          const socket = connect({
+            host: '127.0.0.1',
+            port: ports[0]!,
+            ...(from !== undefined && { localAddress: from }),
+          });
+          const end = (): void => void socket.destroy();
+          this.signal.addEventListener('abort', end);
+          socket.on('error', () => undefined);
+          try {
+            await once(socket, 'connect', { signal: this.signal });
+            await use(socket);
+          } catch {
+            // The service closed it, or the run is over.
+          }
+          this.signal.removeEventListener('abort', end);
+          socket.destroy();
+          if (!this.signal.aborted) this.count('closed');
         }
-        this.signal.removeEventListener('abort', end);
-        socket.destroy();
-        if (!this.signal.aborted) this.count('closed');
-      }
-    }));
+      }),
+    );
   }
 }

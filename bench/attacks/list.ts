@@ -34,10 +34,13 @@ const wideImports: Attack = {
     let count = 0;
     const body = json({ name: 'imported', rows: { $stashID: 'imported' } });
     const add = json({ $stashID: 'imported' });
-    return (run) => run.repeat(target, connections, () => {
-      count += 1;
-      return isHarmful && count % 2 === 0 ? withBody(head(target, 'POST', `${unknownTable}/rows`), add) : withBody(head(target, 'POST', '/tables'), body);
-    });
+    return (run) =>
+      run.repeat(target, connections, () => {
+        count += 1;
+        return isHarmful && count % 2 === 0
+          ? withBody(head(target, 'POST', `${unknownTable}/rows`), add)
+          : withBody(head(target, 'POST', '/tables'), body);
+      });
   },
 };
 
@@ -47,7 +50,12 @@ const refusedBodies: Attack = {
   insteadOf: 'the same bodies, which overwrite a table',
   teams: 1,
   async prepare([target], isHarmful) {
-    const { tableID } = await caller(target)('POST', '/tables', JSON.stringify({ name: 'overwritten', schema, rows: [] }), 'application/json');
+    const { tableID } = await caller(target)(
+      'POST',
+      '/tables',
+      JSON.stringify({ name: 'overwritten', schema, rows: [] }),
+      'application/json',
+    );
     const request = isHarmful
       ? withBody(head(target, 'POST', `${unknownTable}/rows`), largeBody)
       : withBody(head(target, 'PUT', `/tables/${tableID}`), largeBody);
@@ -64,7 +72,11 @@ const tableLists: Attack = {
     const call = caller(target);
     const name = isHarmful ? 'n'.repeat(900) : 'name';
     for (let count = isHarmful ? 3000 : 100; count > 0; count -= 20) {
-      await Promise.all(Array.from({ length: 20 }, () => call('POST', '/tables', JSON.stringify({ name, rows: [] }), 'application/json')));
+      await Promise.all(
+        Array.from({ length: 20 }, () =>
+          call('POST', '/tables', JSON.stringify({ name, rows: [] }), 'application/json'),
+        ),
+      );
     }
     const request = Buffer.from(`${head(target, 'GET', '/tables')}\r\n`);
     return (run) => run.repeat(target, isHarmful ? 100 : connections, () => request);
@@ -80,17 +92,19 @@ const slowReaders: Attack = {
     const call = caller(target);
     const rows = Array.from({ length: 5000 }, () => ({ text: 'x'.repeat(2000) }));
     const { tableID } = await call('POST', '/tables', JSON.stringify({ name: 'pages', rows }), 'application/json');
-    for (let count = 0; count < 2; count += 1) await call('POST', `/tables/${tableID}/rows`, JSON.stringify(rows), 'application/json');
+    for (let count = 0; count < 2; count += 1)
+      await call('POST', `/tables/${tableID}/rows`, JSON.stringify(rows), 'application/json');
     const request = Buffer.from(`${head(target, 'GET', `/tables/${tableID}/rows`)}\r\n`);
     if (!isHarmful) return (run) => run.repeat(target, connections, () => request);
-    return (run) => run.keepOpen(target, 500, async (socket) => {
-      socket.pause();
-      socket.write(request);
-      while (!socket.destroyed && !run.signal.aborted) {
-        await sleep(1000, undefined, { signal: run.signal });
-        socket.read(100);
-      }
-    });
+    return (run) =>
+      run.keepOpen(target, 500, async (socket) => {
+        socket.pause();
+        socket.write(request);
+        while (!socket.destroyed && !run.signal.aborted) {
+          await sleep(1000, undefined, { signal: run.signal });
+          socket.read(100);
+        }
+      });
   },
 };
 
@@ -102,10 +116,14 @@ const manyWrites: Attack = {
   async prepare([target], isHarmful) {
     const { path, rowIDs } = await tableOf(target);
     let patches = 0;
-    return (run) => run.repeat(target, isHarmful ? 1000 : 32, () => {
-      patches += 1;
-      return withBody(head(target, 'PATCH', `${path}/rows/${rowIDs[patches % rowIDs.length]}`), Buffer.from(`{"seats":${patches}}`));
-    });
+    return (run) =>
+      run.repeat(target, isHarmful ? 1000 : 32, () => {
+        patches += 1;
+        return withBody(
+          head(target, 'PATCH', `${path}/rows/${rowIDs[patches % rowIDs.length]}`),
+          Buffer.from(`{"seats":${patches}}`),
+        );
+      });
   },
 };
 
@@ -132,7 +150,9 @@ const slowTeams: Attack = {
   teams: 7,
   async prepare(teams, isHarmful) {
     const paths = await Promise.all(teams.map(async (team) => (await tableOf(team)).path));
-    const requests = teams.map((team, at) => withBody(head(team, 'POST', `${paths[at]}/rows`), isHarmful ? largeBody : rowsBody));
+    const requests = teams.map((team, at) =>
+      withBody(head(team, 'POST', `${paths[at]}/rows`), isHarmful ? largeBody : rowsBody),
+    );
     let count = 0;
     const next = (): Buffer => requests[(count += 1) % requests.length]!;
     if (!isHarmful) return (run) => run.repeat(teams[0], 2 * teams.length, next);
@@ -147,11 +167,19 @@ const signedPuts: Attack = {
   teams: 1,
   async prepare([target], isHarmful) {
     const upload = JSON.stringify({ contentType: 'application/octet-stream', fileName: 'file' });
-    const { uploadLocation } = await caller(target)<{ uploadLocation: string }>('POST', '/apps/bench/uploads', upload, 'application/json');
+    const { uploadLocation } = await caller(target)<{ uploadLocation: string }>(
+      'POST',
+      '/apps/bench/uploads',
+      upload,
+      'application/json',
+    );
     const { pathname, search } = new URL(uploadLocation);
     const bytes = Buffer.alloc(10 * megabytes, 'x');
     const request = Buffer.concat([
-      Buffer.from(`PUT ${pathname}${search} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\nContent-Length: ${bytes.length}\r\n\r\n`), bytes,
+      Buffer.from(
+        `PUT ${pathname}${search} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\nContent-Length: ${bytes.length}\r\n\r\n`,
+      ),
+      bytes,
     ]);
     return (run) => run.repeat(target, isHarmful ? 64 : 2, () => request);
   },
@@ -165,7 +193,8 @@ const unknownTokens: Attack = {
   async prepare([target], isHarmful) {
     const { path, rowIDs } = await tableOf(target);
     const read = Buffer.from(`${head(target, 'GET', `${path}/rows/${rowIDs[0]}`)}\r\n`);
-    const guess = (): Buffer => Buffer.from(`${head({ ...target, token: `tablog_${randomUUIDv7()}` }, 'GET', `${path}/rows/${rowIDs[0]}`)}\r\n`);
+    const guess = (): Buffer =>
+      Buffer.from(`${head({ ...target, token: `tablog_${randomUUIDv7()}` }, 'GET', `${path}/rows/${rowIDs[0]}`)}\r\n`);
     return (run) => run.repeat(target, isHarmful ? 64 : connections, isHarmful ? guess : () => read);
   },
 };
@@ -183,11 +212,30 @@ async function sendSlowly(run: LoadRun, socket: Socket, request: Buffer, quick: 
 /** A table of 1,000 rows. */
 async function tableOf(target: Target): Promise<{ readonly path: string; readonly rowIDs: readonly string[] }> {
   const body = JSON.stringify({ name: 'rows', rows: makeRows(seededRandom(6), rowsPerRequest) });
-  const { tableID, rowIDs } = await caller(target)<{ tableID: string; rowIDs: string[] }>('POST', '/tables', body, 'application/json');
+  const { tableID, rowIDs } = await caller(target)<{ tableID: string; rowIDs: string[] }>(
+    'POST',
+    '/tables',
+    body,
+    'application/json',
+  );
   return { path: `/tables/${tableID}`, rowIDs };
 }
 
 export const attacks: readonly Attack[] = [
-  wideImports, refusedBodies, tableLists, slowReaders, manyWrites, slowBodies, slowTeams, signedPuts, unknownTokens, liveness, unreadConsole, reconnects,
-  sqlProcessors, sqlDeaths, continuations, wideGroups,
+  wideImports,
+  refusedBodies,
+  tableLists,
+  slowReaders,
+  manyWrites,
+  slowBodies,
+  slowTeams,
+  signedPuts,
+  unknownTokens,
+  liveness,
+  unreadConsole,
+  reconnects,
+  sqlProcessors,
+  sqlDeaths,
+  continuations,
+  wideGroups,
 ];

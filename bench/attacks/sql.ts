@@ -24,7 +24,8 @@ const small = [
 ];
 
 /** Goes on for longer than a query may take, and cannot be interrupted. */
-const endless = 'SELECT list_sum(list_transform(l, a -> list_sum(list_transform(l, b -> len(list_intersect(l, m)))))) FROM (SELECT range(5000) AS l, range(10, 5010) AS m)';
+const endless =
+  'SELECT list_sum(list_transform(l, a -> list_sum(list_transform(l, b -> len(list_intersect(l, m)))))) FROM (SELECT range(5000) AS l, range(10, 5010) AS m)';
 
 export const sqlProcessors: Attack = {
   name: 'sql-processors',
@@ -72,7 +73,9 @@ export const sqlDeaths: Attack = {
 /** Asks SQL and reads the answer, so that the process for SQL runs. */
 async function ask({ ports, token }: Target, sql: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${ports[0]}/query`, {
-    method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ sql }),
+    method: 'POST',
+    headers: { 'authorization': `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ sql }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${sql}: ${response.status} ${text.slice(0, 500)}`);

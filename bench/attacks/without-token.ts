@@ -6,10 +6,16 @@ import type { Attack, Load } from './attack.ts';
 const requestOf = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 
 /** Addresses of the loopback network, which Linux has all. */
-const from = (target: Target, isHarmful: boolean): Target => ({ ...target, from: isHarmful ? '127.0.0.66' : '127.0.0.8' });
+const from = (target: Target, isHarmful: boolean): Target => ({
+  ...target,
+  from: isHarmful ? '127.0.0.66' : '127.0.0.8',
+});
 
 /** 80 requests a second over 8 connections. */
-const behaving = (target: Target, path: string): Load => (run) => run.repeatEvery(from(target, false), 100, 8, Buffer.from(requestOf(path)));
+const behaving =
+  (target: Target, path: string): Load =>
+  (run) =>
+    run.repeatEvery(from(target, false), 100, 8, Buffer.from(requestOf(path)));
 
 export const liveness: Attack = {
   name: 'liveness',
@@ -34,11 +40,12 @@ export const unreadConsole: Attack = {
     if (file === undefined) throw new Error('the console is not built: run "npm run prepare"');
     if (!isHarmful) return behaving(target, `/${file}`);
     const requests = requestOf(`/${file}`).repeat(500);
-    return (run) => run.keepOpen(from(target, true), 8, async (socket) => {
-      socket.pause();
-      socket.write(requests);
-      if (!socket.destroyed) await once(socket, 'close', { signal: run.signal });
-    });
+    return (run) =>
+      run.keepOpen(from(target, true), 8, async (socket) => {
+        socket.pause();
+        socket.write(requests);
+        if (!socket.destroyed) await once(socket, 'close', { signal: run.signal });
+      });
   },
 };
 
@@ -49,10 +56,11 @@ export const reconnects: Attack = {
   teams: 1,
   async prepare([target], isHarmful) {
     if (!isHarmful) return behaving(target, '/livez');
-    return (run) => run.keepOpen(from(target, true), 64, async (socket) => {
-      socket.write(requestOf('/livez'));
-      const answered = once(socket, 'data', { signal: run.signal });
-      await Promise.race([answered, once(socket, 'close', { signal: run.signal })]);
-    });
+    return (run) =>
+      run.keepOpen(from(target, true), 64, async (socket) => {
+        socket.write(requestOf('/livez'));
+        const answered = once(socket, 'data', { signal: run.signal });
+        await Promise.race([answered, once(socket, 'close', { signal: run.signal })]);
+      });
   },
 };

@@ -6,13 +6,15 @@ const lineFeed = 0x0a;
 /** What is the same in the answers of both sides: the rows in their order, or the groups. Balances have cents, so no sum is between two that are rounded differently. */
 export function digest(answer: Buffer): string[] {
   const { data } = JSON.parse(answer.toString()) as { data: Readonly<Record<string, string | number>>[] };
-  return data.map(({ email, company, count, sum_balance: sum }) => String(email ?? `${company}: ${count}, ${Number(sum).toFixed(2)}`));
+  return data.map(({ email, company, count, sum_balance: sum }) =>
+    String(email ?? `${company}: ${count}, ${Number(sum).toFixed(2)}`),
+  );
 }
 
 /** Reads an answer as it comes; resolves to its number of lines. */
 export async function countLines({ ports, token }: Target, path: string, signal: AbortSignal): Promise<number> {
   // Not compressed: the yardstick does not compress either.
-  const headers = { authorization: `Bearer ${token}`, 'accept-encoding': 'identity' };
+  const headers = { 'authorization': `Bearer ${token}`, 'accept-encoding': 'identity' };
   const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, { headers, signal });
   if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);
   let lines = 0;

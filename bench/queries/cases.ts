@@ -27,34 +27,54 @@ const page = 100;
 
 export const cases: readonly QueryCase[] = [
   {
-    label: 'group by a text, with count and sum', goal: 5,
+    label: 'group by a text, with count and sum',
+    goal: 5,
     question: () => ({
       body: { groupBy: ['company'], aggregate: [{ op: 'count' }, { op: 'sum', column: 'balance' }], sort: ['company'] },
-      sql: (table) => [{
-        text: `select company, count(*)::int as count, sum(balance) as sum_balance from ${table} group by company order by company collate "C"`, values: [],
-      }],
+      sql: (table) => [
+        {
+          text: `select company, count(*)::int as count, sum(balance) as sum_balance from ${table} group by company order by company collate "C"`,
+          values: [],
+        },
+      ],
     }),
   },
   {
-    label: 'a filter on two columns, with count', goal: 2,
+    label: 'a filter on two columns, with count',
+    goal: 2,
     question: (random) => {
       const least = 50_000 + below(random, 40_000);
       return {
-        body: { filter: { and: [{ column: 'balance', op: 'gte', value: least }, { column: 'active', op: 'eq', value: true }] }, count: 'exact', limit: page },
+        body: {
+          filter: {
+            and: [
+              { column: 'balance', op: 'gte', value: least },
+              { column: 'active', op: 'eq', value: true },
+            ],
+          },
+          count: 'exact',
+          limit: page,
+        },
         sql: (table) => [
-          { text: `select ${sqlNames} from ${table} where balance >= $1 and active order by n limit ${page}`, values: [least] },
+          {
+            text: `select ${sqlNames} from ${table} where balance >= $1 and active order by n limit ${page}`,
+            values: [least],
+          },
           { text: `select count(*)::int from ${table} where balance >= $1 and active`, values: [least] },
         ],
       };
     },
   },
   {
-    label: `the top ${page} by a number`, goal: 2,
+    label: `the top ${page} by a number`,
+    goal: 2,
     question: (random) => {
       const column = below(random, 2) === 0 ? 'balance' : 'seats';
       return {
         body: { sort: [`-${column}`], limit: page },
-        sql: (table) => [{ text: `select ${sqlNames} from ${table} order by ${column} desc, n limit ${page}`, values: [] }],
+        sql: (table) => [
+          { text: `select ${sqlNames} from ${table} order by ${column} desc, n limit ${page}`, values: [] },
+        ],
       };
     },
   },
@@ -64,7 +84,12 @@ export const cases: readonly QueryCase[] = [
       const phrase = String(notes).split(' ').slice(0, 2).join(' ');
       return {
         body: { filter: { column: 'notes', op: 'contains', value: phrase }, sort: ['name'], limit: page },
-        sql: (table) => [{ text: `select ${sqlNames} from ${table} where strpos(notes, $1) > 0 order by name collate "C", n limit ${page}`, values: [phrase] }],
+        sql: (table) => [
+          {
+            text: `select ${sqlNames} from ${table} where strpos(notes, $1) > 0 order by name collate "C", n limit ${page}`,
+            values: [phrase],
+          },
+        ],
       };
     },
   },

@@ -8,16 +8,26 @@ import { query } from '../environment.ts';
 import { schema, sqlColumns, sqlNames } from './data.ts';
 
 /** Copies rows into a new table of typed columns. `n` is their order. */
-export async function copyRows(databaseUrl: string, table: string, chunks: readonly Buffer[], signal: AbortSignal): Promise<void> {
+export async function copyRows(
+  databaseUrl: string,
+  table: string,
+  chunks: readonly Buffer[],
+  signal: AbortSignal,
+): Promise<void> {
   await query(databaseUrl, `create table ${table} (n bigint generated always as identity, ${sqlColumns})`);
   function* text(): Generator<string> {
     const columns = schema.columns.map(({ id }) => id);
-    for (const chunk of chunks) yield `${Papa.unparse(JSON.parse(chunk.toString()) as object[], { columns, header: false, newline: '\n' })}\n`;
+    for (const chunk of chunks)
+      yield `${Papa.unparse(JSON.parse(chunk.toString()) as object[], { columns, header: false, newline: '\n' })}\n`;
   }
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await pipeline(Readable.from(text()), client.query(copyFrom(`copy ${table} (${sqlNames}) from stdin (format csv)`)), { signal });
+    await pipeline(
+      Readable.from(text()),
+      client.query(copyFrom(`copy ${table} (${sqlNames}) from stdin (format csv)`)),
+      { signal },
+    );
   } finally {
     await client.end();
   }

@@ -2,10 +2,20 @@
 import { below, makeRow, rowsPerRequest, schema as customers, seededRandom, type Random } from '../data.ts';
 
 /** The columns, with their types in the service and in Postgres. */
-const sqlTypes = { string: 'text', emailAddress: 'text', uri: 'text', date: 'date', dateTime: 'timestamptz', number: 'double precision', boolean: 'boolean' } as const;
+const sqlTypes = {
+  string: 'text',
+  emailAddress: 'text',
+  uri: 'text',
+  date: 'date',
+  dateTime: 'timestamptz',
+  number: 'double precision',
+  boolean: 'boolean',
+} as const;
 
 export const schema = {
-  columns: customers.columns.map((column) => (column.id === 'website' ? { id: 'lastSeen', type: 'dateTime' } as const : column)),
+  columns: customers.columns.map((column) =>
+    column.id === 'website' ? ({ id: 'lastSeen', type: 'dateTime' } as const) : column,
+  ),
 };
 
 /** The same columns in SQL. */

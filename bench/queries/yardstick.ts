@@ -10,7 +10,8 @@ import type { Statement } from './cases.ts';
 import { sqlNames } from './data.ts';
 
 // Dates stay the text that Postgres sends: making objects of them takes longer.
-for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ]) pg.types.setTypeParser(type, (text) => text);
+for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
+  pg.types.setTypeParser(type, (text) => text);
 
 const database = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
 const authorization = `Bearer ${process.env['TOKEN']}`;
@@ -24,7 +25,9 @@ app.addHook('onRequest', async (request, reply) => {
 app.get('/readyz', async () => 'ok');
 
 app.post<{ Body: { statements: readonly Statement[] } }>('/query', async (request) => {
-  const [first, ...others] = await Promise.all(request.body.statements.map(({ text, values }) => database.query(text, [...values])));
+  const [first, ...others] = await Promise.all(
+    request.body.statements.map(({ text, values }) => database.query(text, [...values])),
+  );
   return { data: first!.rows, others: others.map(({ rows }) => rows) };
 });
 

@@ -16,7 +16,11 @@ addClientCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  const text = isServerError(error) ? describeServerError(error) : error instanceof UserError ? error.message : inspect(error);
+  const text = isServerError(error)
+    ? describeServerError(error)
+    : error instanceof UserError
+      ? error.message
+      : inspect(error);
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;
 }

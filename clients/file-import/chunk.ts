@@ -58,7 +58,7 @@ export type FileCutter = Cutter | WholeFileCutter;
 
 /** The line in which a row of a chunk begins. */
 export function lineOfRow({ first, each }: RowLines, row: number): number {
-  return each === null ? first + row : each[row] ?? first;
+  return each === null ? first + row : (each[row] ?? first);
 }
 
 const bytesAtFirst = 64 * 1024;

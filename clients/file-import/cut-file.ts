@@ -27,11 +27,15 @@ export function cutterFor(format: Format, options?: CutterOptions): FileCutter;
 export function cutterFor(format: Format, { form = {}, sheet, ...options }: CutterOptions = {}): FileCutter {
   const { limits } = options;
   switch (format) {
-    case 'csv': return new DelimitedCutter({ ...options, form: withoutConflict(form, ','), usual: ',' });
-    case 'tsv': return new DelimitedCutter({ ...options, form: withoutConflict(form, '\t'), usual: '\t' });
+    case 'csv':
+      return new DelimitedCutter({ ...options, form: withoutConflict(form, ','), usual: ',' });
+    case 'tsv':
+      return new DelimitedCutter({ ...options, form: withoutConflict(form, '\t'), usual: '\t' });
     case 'json':
-    case 'ndjson': return new JsonCutter(format, limits);
-    case 'xlsx': return new WorkbookCutter({ ...options, form, sheet: sheet ?? null });
+    case 'ndjson':
+      return new JsonCutter(format, limits);
+    case 'xlsx':
+      return new WorkbookCutter({ ...options, form, sheet: sheet ?? null });
   }
 }
 
@@ -42,7 +46,12 @@ function withoutConflict(form: DelimitedForm, usual: string): DelimitedForm {
 }
 
 /** The chunks of a file, in order, read on demand. Throws MalformedFile, and the reason of the signal. */
-export async function* cutFile(source: Source, encoding: string, cutter: FileCutter, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+export async function* cutFile(
+  source: Source,
+  encoding: string,
+  cutter: FileCutter,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void, undefined> {
   if ('cut' in cutter) {
     yield* cutter.cut(source, signal);
     return;

@@ -1,6 +1,11 @@
 /** Cuts CSV and TSV into chunks: records of the file below its header, byte by byte as they are. */
 import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
-import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from '../../src/language/formats/dialect.ts';
+import {
+  delimiterLineBytesMax,
+  delimiterNamedBy,
+  dialectOf,
+  type Dialect,
+} from '../../src/language/formats/dialect.ts';
 import { RecordEnds } from '../../src/language/formats/record-ends.ts';
 import { RecordSplitter, firstMistake } from '../../src/language/formats/record-splitter.ts';
 import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
@@ -96,7 +101,8 @@ export class DelimitedCutter implements Cutter {
     if (ends.isOpen) this.#refuse(position, end);
     if (ends.isComment && end - position > recordBytesMax) this.#refuse(position, end);
     if (position < end && !ends.isComment) this.#addRecord(position, end, end);
-    if (this.#header === null) throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
+    if (this.#header === null)
+      throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
     if (this.#chunk.hasRest) {
       if (this.#chunk.rows === 0) this.#chunk.append(this.#header);
       // The service says what it makes of them.
@@ -115,7 +121,11 @@ export class DelimitedCutter implements Cutter {
     if (this.#form.delimiter === undefined && usual === ',') {
       const sampleEnd = endOfSample(bytes, position, end);
       if (sampleEnd === null && !isEnd) return false;
-      const delimiter = recogniseDelimiter(bytes.toString('utf8', position, sampleEnd ?? end), sampleEnd === null, form);
+      const delimiter = recogniseDelimiter(
+        bytes.toString('utf8', position, sampleEnd ?? end),
+        sampleEnd === null,
+        form,
+      );
       if (delimiter !== ',') this.#setDelimiter(delimiter);
     }
     const dialect = dialectOf(this.#form, usual);
@@ -196,7 +206,9 @@ export class DelimitedCutter implements Cutter {
     if (form.header === 'absent' && isSound) {
       // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have fewer cells.
       this.#form = { ...this.#form, header: 'present' };
-      return Buffer.from(`${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`);
+      return Buffer.from(
+        `${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`,
+      );
     }
     if (form.columns === undefined && columnsOf !== undefined && isSound) {
       const columns = columnsOf(splitter.cells);
@@ -205,7 +217,9 @@ export class DelimitedCutter implements Cutter {
     const text = bytes.subarray(start, next);
     const line = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
     // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it is a header, as in the file.
-    const meansMore = delimiterNamedBy(bytes.toString('utf8', start, end), dialect) !== null || line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+    const meansMore =
+      delimiterNamedBy(bytes.toString('utf8', start, end), dialect) !== null ||
+      line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
     return meansMore ? Buffer.concat([Buffer.from('\n'), line]) : line;
   }
 

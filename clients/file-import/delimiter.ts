@@ -32,16 +32,23 @@ export function endOfSample(bytes: Buffer, start: number, end: number): number |
  */
 export function recogniseDelimiter(beginning: string, isWhole: boolean, form: DelimitedForm): Delimiter {
   const possible = delimiters.filter((delimiter) => conflictIn(form, delimiter) === null);
-  const candidates = possible.map((delimiter) => ({ delimiter, ...compareRecords(beginning, dialectOf(form, delimiter), isWhole) })).filter(({ cells }) => cells > 1);
+  const candidates = possible
+    .map((delimiter) => ({ delimiter, ...compareRecords(beginning, dialectOf(form, delimiter), isWhole) }))
+    .filter(({ cells }) => cells > 1);
   return candidates.toSorted((a, b) => b.alike - a.alike || b.cells - a.cells)[0]?.delimiter ?? ',';
 }
 
 /** How many cells the header has, and which part of the records below it has as many. */
-function compareRecords(beginning: string, dialect: Dialect, isWhole: boolean): { readonly cells: number; readonly alike: number } {
+function compareRecords(
+  beginning: string,
+  dialect: Dialect,
+  isWhole: boolean,
+): { readonly cells: number; readonly alike: number } {
   const [header = [], ...records] = recordsOf(beginning, dialect);
   if (!isWhole && records.length > 0) records.pop();
   const compared = records.filter((cells) => cells === null || cells.length > 1 || cells[0]!.trim() !== '');
-  const alike = compared.length === 0 ? 1 : compared.filter((cells) => cells?.length === header?.length).length / compared.length;
+  const alike =
+    compared.length === 0 ? 1 : compared.filter((cells) => cells?.length === header?.length).length / compared.length;
   return { cells: header?.length ?? 0, alike };
 }
 

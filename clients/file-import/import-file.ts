@@ -4,7 +4,16 @@ import { notesMax } from '../../src/language/formats/row-reader.ts';
 import { eachInParallel } from '../../src/language/each-in-parallel.ts';
 import { compress, compression } from '../typescript/src/compress.ts';
 import { randomID } from '../typescript/src/headers.ts';
-import { TablogError, Unreachable, type ChunkRemarks, type Imported, type ImportTarget, type OnSchemaError, type Stash, type Tablog } from '../typescript/src/index.ts';
+import {
+  TablogError,
+  Unreachable,
+  type ChunkRemarks,
+  type Imported,
+  type ImportTarget,
+  type OnSchemaError,
+  type Stash,
+  type Tablog,
+} from '../typescript/src/index.ts';
 import type { Chunk, FileCutter } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
@@ -60,7 +69,10 @@ export async function importFile(options: FileImport): Promise<ImportResult> {
   const { client, source, format, form, sheet, signal, onRecognised, columnsOf, onLeftOver } = options;
   const cutter = cutterFor(format, { form, sheet, onRecognised, columnsOf });
   const places = new Places();
-  const stash = client.stash(`import-${randomID()}`, { mediaType: cutter.mediaType, onSchemaError: options.onSchemaError });
+  const stash = client.stash(`import-${randomID()}`, {
+    mediaType: cutter.mediaType,
+    onSchemaError: options.onSchemaError,
+  });
   const work: Work = { source, cutter, places, stash };
   let isAsked = false;
   try {
@@ -78,12 +90,17 @@ export async function importFile(options: FileImport): Promise<ImportResult> {
 /** Whether the service neither did what it was asked for, as far as is known, nor said no. */
 function isUnanswered(error: unknown, signal: AbortSignal): boolean {
   if (error instanceof RefusedRow) return false;
-  return error instanceof TablogError ? [502, 503, 504].includes(error.status ?? 0) : error instanceof Unreachable || signal.aborted;
+  return error instanceof TablogError
+    ? [502, 503, 504].includes(error.status ?? 0)
+    : error instanceof Unreachable || signal.aborted;
 }
 
 async function removeStash(stash: Stash, { onDeleted, onLeftOver }: FileImport): Promise<void> {
   if (!stash.mayExist) return;
-  await deleteStash(stash).then(() => onDeleted(stash.id), (error: unknown) => onLeftOver(stash.id, leftBehindBy(error)));
+  await deleteStash(stash).then(
+    () => onDeleted(stash.id),
+    (error: unknown) => onLeftOver(stash.id, leftBehindBy(error)),
+  );
 }
 
 /** Also if the import has been told to stop. */
@@ -93,7 +110,8 @@ function deleteStash(stash: Stash): Promise<void> {
 
 /** Throws what is no error of the service or of the time. */
 function leftBehindBy(error: unknown): Error {
-  if (error instanceof TablogError || error instanceof Unreachable || (error as Error).name === 'TimeoutError') return error as Error;
+  if (error instanceof TablogError || error instanceof Unreachable || (error as Error).name === 'TimeoutError')
+    return error as Error;
   throw error;
 }
 
@@ -105,7 +123,10 @@ interface Work {
 }
 
 /** Uploads the chunks of the file to the stash. Resolves to what the service said of them. */
-async function fill({ encoding, parallel, signal, onProgress }: FileImport, work: Work): Promise<ChunkRemarks & Pick<ImportResult, 'texts'>> {
+async function fill(
+  { encoding, parallel, signal, onProgress }: FileImport,
+  work: Work,
+): Promise<ChunkRemarks & Pick<ImportResult, 'texts'>> {
   const stopReading = new AbortController();
   let rows = 0;
   let bytes = 0;
@@ -117,9 +138,11 @@ async function fill({ encoding, parallel, signal, onProgress }: FileImport, work
     bytes += fileBytes;
     onProgress(rows, bytes);
   };
-  await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () => stopReading.abort());
+  await eachInParallel(placed(work, encoding, AbortSignal.any([signal, stopReading.signal])), parallel, upload, () =>
+    stopReading.abort(),
+  );
   const { notes, shortLines } = remarks.take();
-  return { shortLines, notes: [...cutter.notes ?? [], ...notes].slice(0, notesMax), texts: remarks.texts };
+  return { shortLines, notes: [...(cutter.notes ?? []), ...notes].slice(0, notesMax), texts: remarks.texts };
 }
 
 async function put({ stash, cutter }: Work, serial: number, body: Chunk['body']): Promise<ChunkRemarks> {
@@ -136,7 +159,11 @@ interface PlacedChunk {
   readonly fileBytes: number;
 }
 
-async function* placed({ source, cutter, places }: Work, encoding: string, signal: AbortSignal): AsyncGenerator<PlacedChunk, void, undefined> {
+async function* placed(
+  { source, cutter, places }: Work,
+  encoding: string,
+  signal: AbortSignal,
+): AsyncGenerator<PlacedChunk, void, undefined> {
   let bytesRead = 0;
   for await (const chunk of cutFile(source, encoding, cutter, signal)) {
     const fileBytes = source.bytesRead - bytesRead;

@@ -3,7 +3,16 @@
  * holds the rows, and so does an object if nothing follows it. Else each object is a row.
  */
 import {
-  RefusedText, UnfinishedText, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote, skipByteOrderMark,
+  RefusedText,
+  UnfinishedText,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  skipByteOrderMark,
 } from '../../src/language/values/json-scanner.ts';
 import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
 import { keyAt, keyPrefix } from '../../src/language/formats/row-place.ts';
@@ -15,11 +24,20 @@ import { UnreadBytes } from './unread-bytes.ts';
 
 /** What comes next in the file, after white space. */
 type State =
-  | 'beginning' | 'start' | 'firstRow' | 'row' | 'nextRow' | 'line' | 'lineEnd' | 'end'
+  | 'beginning'
+  | 'start'
+  | 'firstRow'
+  | 'row'
+  | 'nextRow'
+  | 'line'
+  | 'lineEnd'
+  | 'end'
   /** An object, whose end will show whether it is a row. */
   | 'object'
   /** Members of the object that holds the rows. */
-  | 'firstMember' | 'member' | 'nextMember';
+  | 'firstMember'
+  | 'member'
+  | 'nextMember';
 
 /** A member beside the rows takes at most so many bytes. */
 const memberBytesMax = 16 * 1024 * 1024;
@@ -71,7 +89,8 @@ export class JsonCutter implements Cutter {
     const isEmpty = this.#form === 'ndjson' && (state === 'beginning' || state === 'start');
     const isWhole = state === 'end' || state === 'line' || state === 'lineEnd' || isEmpty;
     const { end, position } = this.#unread;
-    if (!isWhole || position < end) throw new MalformedFile(this.#unread.lineOf(position), `the file ${this.#whatLacks()}`);
+    if (!isWhole || position < end)
+      throw new MalformedFile(this.#unread.lineOf(position), `the file ${this.#whatLacks()}`);
     if (this.#chunk.hasRest) this.#closeChunk();
     return this.#chunk.takeFull();
   }
@@ -79,13 +98,17 @@ export class JsonCutter implements Cutter {
   #whatLacks(): string {
     switch (this.#state) {
       case 'beginning':
-      case 'start': return 'has no array of objects in it';
+      case 'start':
+        return 'has no array of objects in it';
       case 'row':
-      case 'line': return 'ends in the middle of an object that begins here';
+      case 'line':
+        return 'ends in the middle of an object that begins here';
       case 'firstMember':
       case 'member':
-      case 'nextMember': return 'ends in the middle of its object';
-      default: return 'ends in the middle of its array';
+      case 'nextMember':
+        return 'ends in the middle of its object';
+      default:
+        return 'ends in the middle of its array';
     }
   }
 
@@ -102,7 +125,11 @@ export class JsonCutter implements Cutter {
         // Doubling keeps the work linear in the size of the file.
         const bytesMax = this.#state === 'member' ? memberBytesMax : defaultRowLimits.rowBytes;
         this.#unreadMin = Math.min(2 * unread, bytesMax + 1);
-        if (this.#state === 'member' && unread > memberBytesMax) throw new MalformedFile(this.#unread.lineOf(this.#unread.position), `a member beside the rows is longer than ${memberBytesMax} bytes`);
+        if (this.#state === 'member' && unread > memberBytesMax)
+          throw new MalformedFile(
+            this.#unread.lineOf(this.#unread.position),
+            `a member beside the rows is longer than ${memberBytesMax} bytes`,
+          );
         return;
       }
       if (!(error instanceof RefusedText)) throw error;
@@ -123,7 +150,7 @@ export class JsonCutter implements Cutter {
     for (;;) {
       const before = unread.position;
       scanner.sawBreak = false;
-      const position = unread.position = scanner.space(before);
+      const position = (unread.position = scanner.space(before));
       if (position >= scanner.end) {
         // A skipped line break is not seen again.
         if (this.#state === 'lineEnd' && unread.bytes.subarray(before, position).includes('\n')) this.#state = 'line';
@@ -194,7 +221,11 @@ export class JsonCutter implements Cutter {
   }
 
   #leaveObject(position: number): void {
-    if (this.#rowsKey === null) throw new RefusedText(position, 'the file is one object, and no member of it is an array of objects; as NDJSON it is one row');
+    if (this.#rowsKey === null)
+      throw new RefusedText(
+        position,
+        'the file is one object, and no member of it is an array of objects; as NDJSON it is one row',
+      );
     this.#goOn(position + 1, 'end');
   }
 
@@ -212,7 +243,11 @@ export class JsonCutter implements Cutter {
       if (bytes[first] === openBrace) {
         this.#unread.requireUtf8(start, keyEnd);
         const key = scanner.decode(start, keyEnd);
-        if (this.#rowsKey !== null) throw new RefusedText(value, `two members are arrays of objects: ${JSON.stringify(this.#rowsKey)} and ${JSON.stringify(key)}`);
+        if (this.#rowsKey !== null)
+          throw new RefusedText(
+            value,
+            `two members are arrays of objects: ${JSON.stringify(this.#rowsKey)} and ${JSON.stringify(key)}`,
+          );
         this.#rowsKey = key;
         this.#goOn(value + 1, 'firstRow');
         return;

@@ -34,7 +34,12 @@ export function matchColumns(names: readonly string[], table: readonly NamedColu
     if (name.normalize('NFC') !== id) columns[name] = id;
   }
   const byDisplayName = open.filter((name) => {
-    const shown = name === '' || name === rowIdKey ? [] : table.filter(({ id, displayName }) => displayName !== undefined && sameText(displayName, name) && !taken.has(id));
+    const shown =
+      name === '' || name === rowIdKey
+        ? []
+        : table.filter(
+            ({ id, displayName }) => displayName !== undefined && sameText(displayName, name) && !taken.has(id),
+          );
     if (shown.length !== 1) return false;
     columns[name] = shown[0]!.id;
     return true;

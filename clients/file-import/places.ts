@@ -45,7 +45,7 @@ export class Places {
     const groups = placePattern.exec(message)?.groups;
     if (groups === undefined) return null;
     if (groups['header'] !== undefined) return headerLine === null ? null : { line: headerLine, row: null };
-    const chunk = this.#chunks[groups['serial'] === undefined ? serial ?? -1 : Number(groups['serial'])];
+    const chunk = this.#chunks[groups['serial'] === undefined ? (serial ?? -1) : Number(groups['serial'])];
     if (chunk === undefined) return null;
     const row = Number(groups['row']);
     return { line: lineOfRow(chunk.lines, row), row: chunk.rowsBefore + row + 1 };

@@ -58,20 +58,34 @@ export interface PreviewedColumn {
 }
 
 /** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
-export async function preview(source: Source, { format, encoding, form, sheet, onSchemaError, signal }: PreviewOptions): Promise<Preview> {
+export async function preview(
+  source: Source,
+  { format, encoding, form, sheet, onSchemaError, signal }: PreviewOptions,
+): Promise<Preview> {
   const cutter = cutterFor(format, { limits, form, sheet });
   const chunks = cutFile(source, encoding, cutter, signal);
-  const { value: chunk } = await chunks.next() as IteratorYieldResult<Chunk>;
+  const { value: chunk } = (await chunks.next()) as IteratorYieldResult<Chunk>;
   const { done: isWhole = false } = await chunks.next();
   await chunks.return();
   const read = readTable(chunk, cutter, onSchemaError);
   return {
-    delimiter: cutter.mediaType === 'application/json' || format === 'xlsx' ? null : cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ','),
-    sheets: cutter.sheets ?? [], ...read, notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)), rowsRead: chunk.rows, isWhole,
+    delimiter:
+      cutter.mediaType === 'application/json' || format === 'xlsx'
+        ? null
+        : (cutter.form.delimiter ?? (format === 'tsv' ? '\t' : ',')),
+    sheets: cutter.sheets ?? [],
+    ...read,
+    notes: isWhole ? read.notes : read.notes.filter((note) => !note.endsWith(leftOut)),
+    rowsRead: chunk.rows,
+    isWhole,
   };
 }
 
-function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
+function readTable(
+  chunk: Chunk,
+  cutter: ChunkForm,
+  mode: SchemaErrorMode,
+): Pick<Preview, 'columns' | 'rows' | 'texts' | 'notes'> {
   const places = new Places();
   const serial = places.add(chunk);
   const lineOf = (message: string): number | null => places.find(message, serial, cutter.headerLine)?.line ?? null;
@@ -79,12 +93,21 @@ function readTable(chunk: Chunk, cutter: ChunkForm, mode: SchemaErrorMode): Pick
   texts.placeOf = (row) => lineOfRow(chunk.lines, row);
   const { blocks, remarks } = readingRows(() => readChunk(chunk, cutter, mode === 'dropColumns', texts), lineOf);
   const decided = decideSchema({
-    schema: null, profile: concatenateAll(blocks.map(({ profile }) => profile)), mode, version: 0n, columnsMax: defaultRowLimits.columns,
+    schema: null,
+    profile: concatenateAll(blocks.map(({ profile }) => profile)),
+    mode,
+    version: 0n,
+    columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformedRow(decided.refusal.message, lineOf(decided.refusal.message));
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
-  return { columns, rows: firstRows(blocks, decided.schema), texts: texts.take(), notes: [...cutter.notes ?? [], ...remarks.notes] };
+  return {
+    columns,
+    rows: firstRows(blocks, decided.schema),
+    texts: texts.take(),
+    notes: [...(cutter.notes ?? []), ...remarks.notes],
+  };
 }
 
 /** Rows as the table would have them. */
@@ -92,7 +115,12 @@ function firstRows(blocks: readonly RowBlock[], schema: TableSchema): (string | 
   const rows: (string | null)[][] = [];
   for (const { profile, body } of blocks) {
     if (rows.length >= shownRows) break;
-    const present = presenterOf(schema, { stored: receivedForm(holdsCells(profile)), decidedAt: 0n, wrap: true, rule: profile.rule });
+    const present = presenterOf(schema, {
+      stored: receivedForm(holdsCells(profile)),
+      decidedAt: 0n,
+      wrap: true,
+      rule: profile.rule,
+    });
     const bodies = profile.rows === 0 ? [] : new TextDecoder().decode(body).split('\n');
     for (const row of bodies.slice(0, shownRows - rows.length)) {
       const texts = new Map(parseRow(present(row)).map(({ id, token }) => [id, textOf(token)]));
@@ -103,5 +131,5 @@ function firstRows(blocks: readonly RowBlock[], schema: TableSchema): (string | 
 }
 
 function textOf(token: string): string {
-  return token.startsWith('"') ? JSON.parse(token) as string : token;
+  return token.startsWith('"') ? (JSON.parse(token) as string) : token;
 }

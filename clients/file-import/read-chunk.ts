@@ -8,10 +8,16 @@ import type { Chunk, ChunkForm } from './chunk.ts';
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /** The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes. `dropsCells`: whether cells that no row may hold are left out; `texts`: watches the columns of CSV and TSV. */
-export function readChunk({ body }: Chunk, { mediaType, form }: ChunkForm, dropsCells: boolean, texts?: TextCells): ChunkRows {
-  const reader = mediaType === 'application/json'
-    ? new JsonRowReader({ form: 'rows', dropsCells })
-    : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', form, dropsCells, texts });
+export function readChunk(
+  { body }: Chunk,
+  { mediaType, form }: ChunkForm,
+  dropsCells: boolean,
+  texts?: TextCells,
+): ChunkRows {
+  const reader =
+    mediaType === 'application/json'
+      ? new JsonRowReader({ form: 'rows', dropsCells })
+      : new DelimitedRowReader({ delimiter: mediaType === 'text/csv' ? ',' : '\t', form, dropsCells, texts });
   const first = [...reader.push(body)];
   const { blocks, remarks } = reader.end();
   if (reader.refusal !== null) throw new MalformedBody('request_validation_error', reader.refusal.message);

@@ -29,7 +29,10 @@ export interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
 }
 
 /** Reads a file to its end, in bounded memory. Throws MalformedFile, also if no table could be made of the rows; the reason of the signal. */
-export async function readTypes(source: Source, { format, encoding, form, sheet, onSchemaError, signal, onRecognised }: TypesOptions): Promise<FileTypes> {
+export async function readTypes(
+  source: Source,
+  { format, encoding, form, sheet, onSchemaError, signal, onRecognised }: TypesOptions,
+): Promise<FileTypes> {
   const cutter = cutterFor(format, { form, sheet, onRecognised });
   const texts = new TextCells();
   const profiles = new ProfileChain();
@@ -39,13 +42,19 @@ export async function readTypes(source: Source, { format, encoding, form, sheet,
     const serial = places.add(chunk);
     texts.placeOf = (row) => lineOfRow(chunk.lines, row);
     const read = readingRows(
-      () => readChunk(chunk, cutter, onSchemaError === 'dropColumns', texts), (message) => places.find(message, serial, cutter.headerLine)?.line ?? null);
+      () => readChunk(chunk, cutter, onSchemaError === 'dropColumns', texts),
+      (message) => places.find(message, serial, cutter.headerLine)?.line ?? null,
+    );
     for (const { profile } of read.blocks) profiles.add(profile);
     remarks.add(read.remarks);
   }
   let line: number | null = null;
   const decided = decideSchema({
-    schema: null, profile: profiles.build(), mode: onSchemaError, version: 0n, columnsMax: defaultRowLimits.columns,
+    schema: null,
+    profile: profiles.build(),
+    mode: onSchemaError,
+    version: 0n,
+    columnsMax: defaultRowLimits.columns,
     place: ({ row }, columnId) => {
       line = places.lineOf(row);
       return placeInRow(row, columnId);
@@ -53,5 +62,5 @@ export async function readTypes(source: Source, { format, encoding, form, sheet,
   });
   if ('refusal' in decided) throw malformedRow(decided.refusal.message, line);
   const columns = decided.schema.columns.map((column) => ({ id: column.id, type: currentType(column) }));
-  return { columns, texts: texts.take(), rows: places.rows, notes: [...cutter.notes ?? [], ...remarks.take().notes] };
+  return { columns, texts: texts.take(), rows: places.rows, notes: [...(cutter.notes ?? []), ...remarks.take().notes] };
 }

@@ -25,7 +25,9 @@ export class FileRemarks {
 
   /** A column that was left out of some chunks, and has values in others, is not left out. */
   take(): ChunkRemarks {
-    const notes = [...this.#notes].filter((note) => !(note.endsWith(leftOut) && this.#notes.has(note.slice(0, -leftOut.length))));
+    const notes = [...this.#notes].filter(
+      (note) => !(note.endsWith(leftOut) && this.#notes.has(note.slice(0, -leftOut.length))),
+    );
     return { shortLines: this.#shortLines, notes: notes.slice(0, notesMax) };
   }
 }

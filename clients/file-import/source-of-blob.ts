@@ -7,24 +7,39 @@ import type { Source } from './source.ts';
 export function sourceOfBlob(file: Blob & { readonly name: string }): Source {
   const { compression } = formatOfName(file.name);
   let bytesRead = 0;
-  const counted = (signal: AbortSignal): ReadableStream<Uint8Array<ArrayBuffer>> => file.stream().pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(piece, controller) {
-      bytesRead += piece.length;
-      controller.enqueue(piece);
-    },
-  }), { signal });
+  const counted = (signal: AbortSignal): ReadableStream<Uint8Array<ArrayBuffer>> =>
+    file.stream().pipeThrough(
+      new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+        transform(piece, controller) {
+          bytesRead += piece.length;
+          controller.enqueue(piece);
+        },
+      }),
+      { signal },
+    );
   return {
     name: file.name,
     size: file.size,
-    get bytesRead() { return bytesRead; },
+    get bytesRead() {
+      return bytesRead;
+    },
     async *pieces(signal) {
-      if (compression === 'zstd') throw new MalformedFile(null, 'a browser cannot read what is compressed by Zstandard: decompress it first');
-      yield* read(compression === 'gzip' ? counted(signal).pipeThrough(new DecompressionStream('gzip')) : counted(signal), signal, compression === 'gzip');
+      if (compression === 'zstd')
+        throw new MalformedFile(null, 'a browser cannot read what is compressed by Zstandard: decompress it first');
+      yield* read(
+        compression === 'gzip' ? counted(signal).pipeThrough(new DecompressionStream('gzip')) : counted(signal),
+        signal,
+        compression === 'gzip',
+      );
     },
   };
 }
 
-async function* read(stream: ReadableStream<Uint8Array>, signal: AbortSignal, isGzip: boolean): AsyncGenerator<Uint8Array, void, undefined> {
+async function* read(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  isGzip: boolean,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader();
   let isOpen = true;
   try {
@@ -38,7 +53,12 @@ async function* read(stream: ReadableStream<Uint8Array>, signal: AbortSignal, is
     isOpen = false;
     signal.throwIfAborted();
     const reason = (error as Error).message;
-    throw new MalformedFile(null, isGzip ? `this is not gzip data as it should be, or the file cannot be read: ${reason}` : `the file cannot be read: ${reason}`);
+    throw new MalformedFile(
+      null,
+      isGzip
+        ? `this is not gzip data as it should be, or the file cannot be read: ${reason}`
+        : `the file cannot be read: ${reason}`,
+    );
   } finally {
     if (isOpen) await reader.cancel();
   }

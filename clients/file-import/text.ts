@@ -6,7 +6,9 @@ type Decoder = InstanceType<typeof TextDecoder>;
 
 /** The encoding of a text that begins with this byte order mark. */
 const byteOrderMarks: readonly (readonly [bytes: Buffer, encoding: string])[] = [
-  [Buffer.from([0xef, 0xbb, 0xbf]), utf8], [Buffer.from([0xff, 0xfe]), 'utf-16le'], [Buffer.from([0xfe, 0xff]), 'utf-16be'],
+  [Buffer.from([0xef, 0xbb, 0xbf]), utf8],
+  [Buffer.from([0xff, 0xfe]), 'utf-16le'],
+  [Buffer.from([0xfe, 0xff]), 'utf-16be'],
 ];
 
 /** Of the older format of Excel, which a newer workbook has too if it is protected with a password; and of a zip archive, which the newer one is. */
@@ -14,7 +16,8 @@ const oleSignature = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1
 const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 
 const isWorkbook = 'this is a workbook of Excel, not text: its format is xlsx';
-const isOldWorkbook = 'this is a workbook of an older form of Excel, or one that is protected with a password: open it there, save it as .xlsx without a password, and import that';
+const isOldWorkbook =
+  'this is a workbook of an older form of Excel, or one that is protected with a password: open it there, save it as .xlsx without a password, and import that';
 const isNoWorkbook = 'this is no workbook (.xlsx), which is a zip archive';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
@@ -36,7 +39,11 @@ export function signatureProblem(beginning: Uint8Array, format: 'text' | 'xlsx',
  * The bytes of a text in UTF-8. A byte order mark counts more than the encoding that was given. Bytes that are UTF-8 already come as they are,
  * unchecked. Throws MalformedFile.
  */
-export async function* toUtf8(pieces: AsyncIterable<Uint8Array>, file: string, encoding: string): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* toUtf8(
+  pieces: AsyncIterable<Uint8Array>,
+  file: string,
+  encoding: string,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let decoder: Decoder | null | undefined;
   for await (const piece of withWholeBeginning(pieces)) {
     if (decoder === undefined) {

@@ -44,7 +44,8 @@ export class UnreadBytes {
 
   #countLineFeeds(position: number): void {
     const bytes = this.bytes.subarray(0, position);
-    for (let at = bytes.indexOf(lineFeed, this.#lineAt); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) this.#line += 1;
+    for (let at = bytes.indexOf(lineFeed, this.#lineAt); at !== -1; at = bytes.indexOf(lineFeed, at + 1))
+      this.#line += 1;
   }
 
   #countLineEnds(position: number): void {
@@ -67,7 +68,8 @@ export class UnreadBytes {
     for (let line = start; line < end;) {
       const found = this.bytes.subarray(line, end).indexOf(lineFeed);
       const next = found === -1 ? end : line + found + 1;
-      if (!isUtf8(this.bytes.subarray(line, next))) throw new MalformedFile(this.lineOf(line), 'the text is not UTF-8', 'utf-8');
+      if (!isUtf8(this.bytes.subarray(line, next)))
+        throw new MalformedFile(this.lineOf(line), 'the text is not UTF-8', 'utf-8');
       line = next;
     }
   }

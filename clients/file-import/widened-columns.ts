@@ -3,7 +3,14 @@ import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
 import { excerptOf } from '../../src/language/values/build-profile.ts';
 import { classifyCell } from '../../src/language/values/cell-value.ts';
-import { allTypes, isArrayType, itemKind, noTypes, typeBit, type ColumnType } from '../../src/language/values/column-type.ts';
+import {
+  allTypes,
+  isArrayType,
+  itemKind,
+  noTypes,
+  typeBit,
+  type ColumnType,
+} from '../../src/language/values/column-type.ts';
 import { decodeString } from '../../src/language/values/json-text.ts';
 import { classify, type Classified } from '../../src/language/values/json-value.ts';
 import { isAtMost } from '../../src/language/values/lattice.ts';
@@ -55,9 +62,14 @@ export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'she
  * @param now the types of the table's columns by ID, after the import
  */
 export async function findWidened(
-  open: () => Source, { format, encoding, form, sheet, signal }: Reading, expected: readonly ExpectedColumn[], now: ReadonlyMap<string, ColumnType>,
+  open: () => Source,
+  { format, encoding, form, sheet, signal }: Reading,
+  expected: readonly ExpectedColumn[],
+  now: ReadonlyMap<string, ColumnType>,
 ): Promise<WidenedColumn[]> {
-  const changed = new Map(expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]));
+  const changed = new Map(
+    expected.filter(({ id, type }) => now.has(id) && now.get(id) !== type).map((column) => [column.id, column]),
+  );
   if (changed.size === 0) return [];
   const found = new Map<string, { cells: number; readonly first: WidenedCell; readonly next: WidenedCell[] }>();
   const texts = new TextCells();
@@ -69,7 +81,10 @@ export async function findWidened(
       for (const { id, row, text } of misfitsOf(block, changed)) {
         const known = found.get(id);
         const isNext = known !== undefined && known.next.length < nextCells;
-        const cell = known === undefined || isNext ? { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) } : null;
+        const cell =
+          known === undefined || isNext
+            ? { line: lineOfRow(chunk.lines, rowsBefore + row), text: excerptOf(text) }
+            : null;
         if (isNext) known.next.push(cell!);
         if (known === undefined) found.set(id, { cells: 1, first: cell!, next: [] });
         else known.cells += 1;
@@ -78,7 +93,9 @@ export async function findWidened(
     }
   }
   const help = new Map(texts.take().map((column) => [column.id, column.help]));
-  return [...changed.values()].filter(({ id }) => found.has(id)).map(({ id, type }) => ({ id, expected: type, type: now.get(id)!, ...found.get(id)!, help: help.get(id) ?? {} }));
+  return [...changed.values()]
+    .filter(({ id }) => found.has(id))
+    .map(({ id, type }) => ({ id, expected: type, type: now.get(id)!, ...found.get(id)!, help: help.get(id) ?? {} }));
 }
 
 interface MisfitCell {
@@ -101,7 +118,8 @@ function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, Ex
       const column = changed.get(id);
       if (column === undefined) continue;
       const shown = token.startsWith('"') ? decodeString(token) : token;
-      if (!fits(areCells ? classifyCell(shown, allTypes, cellFormOf(profile.rule)) : classify(token, allTypes), column)) yield { id, row, text: shown };
+      if (!fits(areCells ? classifyCell(shown, allTypes, cellFormOf(profile.rule)) : classify(token, allTypes), column))
+        yield { id, row, text: shown };
     }
   }
 }

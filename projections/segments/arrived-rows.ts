@@ -12,7 +12,10 @@ import type { SegmentStates } from './segments.state.ts';
 /** How long the blocks of a body wait for their closing event, in milliseconds of log time. */
 export const bodyLife = 3_600_000;
 
-export const lateBody: Refusal = { type: 'request_validation_error', message: 'the body took longer than an hour to arrive; send it again' };
+export const lateBody: Refusal = {
+  type: 'request_validation_error',
+  message: 'the body took longer than an hour to arrive; send it again',
+};
 
 export interface ArrivedSegment {
   readonly key: bigint;

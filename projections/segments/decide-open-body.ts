@@ -1,23 +1,39 @@
 /** Opens and closes bodies of several blocks. While one is open it counts to a quota of its team. */
 import type { Event, EventOf } from '../../src/language/events/event.ts';
-import { apply, refusedWith, type AnyChange, type Decide, type Decision, type LogPlace } from '../../src/log/batch/decision.ts';
+import {
+  apply,
+  refusedWith,
+  type AnyChange,
+  type Decide,
+  type Decision,
+  type LogPlace,
+} from '../../src/log/batch/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import { bodyLife } from './arrived-rows.ts';
 import type { OpenBody, OpenBodyChange } from './body-block.ts';
 import type { SegmentStates } from './segments.state.ts';
 
 /** Guard: the number of open bodies. */
-export function decideOpenBody({ teams }: SegmentStates, { data }: Event<EventOf<'BodyOpenRequested'>>, at: LogPlace): Decision<OpenBodyChange> {
+export function decideOpenBody(
+  { teams }: SegmentStates,
+  { data }: Event<EventOf<'BodyOpenRequested'>>,
+  at: LogPlace,
+): Decision<OpenBodyChange> {
   const { teamId, bodyId, limits } = data;
   const tooMany = exceededQuota(teams.known(teamId), 'openBodies', 1, limits.openMax);
   if (tooMany !== null) return refusedWith(tooMany);
   return apply([
-    { kind: 'openBody', body: { bodyId, teamId, openedAt: at.time }, isOpen: true }, { kind: 'usage', teamId, quota: 'openBodies', by: 1 },
+    { kind: 'openBody', body: { bodyId, teamId, openedAt: at.time }, isOpen: true },
+    { kind: 'usage', teamId, quota: 'openBodies', by: 1 },
   ]);
 }
 
 /** Maintenance appends this event when it finds a body too old for its closing event. An early, late or repeated event is harmless. */
-export function decideBodyExpired({ segments }: SegmentStates, { data }: Event<EventOf<'BodyExpired'>>, at: LogPlace): Decision<OpenBodyChange> {
+export function decideBodyExpired(
+  { segments }: SegmentStates,
+  { data }: Event<EventOf<'BodyExpired'>>,
+  at: LogPlace,
+): Decision<OpenBodyChange> {
   const body = segments.openBody(data.teamId, data.bodyId);
   return apply(body !== null && at.time - body.openedAt > bodyLife ? closed(body) : []);
 }
@@ -40,5 +56,8 @@ export function closingBody<
 }
 
 function closed(body: OpenBody): readonly OpenBodyChange[] {
-  return [{ kind: 'openBody', body, isOpen: false }, { kind: 'usage', teamId: body.teamId, quota: 'openBodies', by: -1 }];
+  return [
+    { kind: 'openBody', body, isOpen: false },
+    { kind: 'usage', teamId: body.teamId, quota: 'openBodies', by: -1 },
+  ];
 }

@@ -50,13 +50,21 @@ export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void
 }
 
 async function storeIds(tx: Tx, { key, ids }: SegmentContent): Promise<void> {
-  if (ids !== null) await tx.query(insertIds, [key, rowIdTexts(ids).map((id) => id ?? '').join('\n')]);
+  if (ids !== null)
+    await tx.query(insertIds, [
+      key,
+      rowIdTexts(ids)
+        .map((id) => id ?? '')
+        .join('\n'),
+    ]);
 }
 
 async function storeReferences(tx: Tx, { key, teamId, body }: SegmentContent): Promise<void> {
   const references = fileReferencesIn(body);
   if (references.length === 0) return;
-  const { statement, values } = insertFileReferences.bind(references.map((reference) => ({ ...reference, teamId, segment: key })));
+  const { statement, values } = insertFileReferences.bind(
+    references.map((reference) => ({ ...reference, teamId, segment: key })),
+  );
   await tx.query(statement, values);
 }
 

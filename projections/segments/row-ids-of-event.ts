@@ -26,7 +26,10 @@ export function* runsOf(parts: readonly PartWithIds[], issuersMax = Infinity): S
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;
   if (runs > runsMax) return 'tooMany';
-  return yield* RowIdRuns.read(parts.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })), issuersMax);
+  return yield* RowIdRuns.read(
+    parts.map(({ profile: { rows }, ids }) => ({ rows, runs: ids })),
+    issuersMax,
+  );
 }
 
 export function runsIn(ids: Uint8Array | null): number {

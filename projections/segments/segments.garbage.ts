@@ -24,9 +24,10 @@ const idleLifeInFill = 60_000;
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
 /** Removes blocks whose closing event would come too late. */
-const dropBlocks: RemoveGarbage = (database, later) => removeRows(
-  database,
-  `with old as (
+const dropBlocks: RemoveGarbage = (database, later) =>
+  removeRows(
+    database,
+    `with old as (
     delete from body_blocks where (body_id, number) in (
       select old.* from ${oldestOfPartitions(`
         select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id and teams.partition = progress.partition
@@ -36,8 +37,8 @@ const dropBlocks: RemoveGarbage = (database, later) => removeRows(
   ), idle as (
     update segments set idle_since = now() from old where segments.key = old.segment and not segments.emptied
   ) select from old`,
-  [bodyLife - later],
-);
+    [bodyLife - later],
+  );
 
 /** SQL: whether readers can reach an extent. */
 export const isShownInSql = `exists (
@@ -62,11 +63,14 @@ async function emptySegments(database: Database, later: number, isFilled = false
       from segments where not emptied and idle_since < now() - $1 * interval '1 ms' limit ${thingsAtOnce}`,
     [idleMs],
   );
-  const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] => rows.filter(isOne).map(({ key }) => key);
+  const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] =>
+    rows.filter(isOne).map(({ key }) => key);
   // Only those that have not become idle again since the query.
-  await removeRows(database, `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`, [
-    keysOf(({ used }) => used), idleMs,
-  ]);
+  await removeRows(
+    database,
+    `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`,
+    [keysOf(({ used }) => used), idleMs],
+  );
   const unreachable: string[] = [];
   let rowsBefore = 0;
   for (const segment of rows) {
@@ -90,13 +94,15 @@ async function dropSegments(database: Database, keys: readonly string[]): Promis
   const { pool } = database;
   await pool.query(`update segments set id = null where key = any($1) and ${isUnused}`, [keys]);
   const { rows } = await pool.query<{ partition: number }>('select partition from progress order by partition');
-  for (const { partition } of rows) await pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
+  for (const { partition } of rows)
+    await pool.query('update progress set layout = layout + 1 where partition = $1', [partition]);
   await pool.query(`update segments set dropped = true, emptied = true where key = any($1) and ${isUnused}`, [keys]);
 }
 
-const removeDropped: RemoveGarbage = (database) => removeRows(
-  database,
-  `with dropped as (
+const removeDropped: RemoveGarbage = (database) =>
+  removeRows(
+    database,
+    `with dropped as (
       select key from (
         select key, sum(rows) over (order by key) - rows as rows_before from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
       ) measured where rows_before < ${segmentRowsAtOnce}),
@@ -104,7 +110,7 @@ const removeDropped: RemoveGarbage = (database) => removeRows(
     ids as (delete from retained_ids where segment in (select key from dropped)),
     named as (delete from file_references where segment in (select key from dropped))
   delete from segments where key in (select key from dropped)`,
-);
+  );
 
 /** Removes the rows only: extents stay until their generation is forgotten, because they record which IDs they issued. */
 const emptyNamed = `with gone as (delete from segment_rows where segment = any($1::int8[])),
@@ -112,4 +118,8 @@ const emptyNamed = `with gone as (delete from segment_rows where segment = any($
     extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = any($1::int8[]))
   update segments set emptied = true where key = any($1::int8[])`;
 
-export const segmentGarbage: Garbage = { body_blocks: dropBlocks, dropped_segments: removeDropped, idle_segments: emptySegments };
+export const segmentGarbage: Garbage = {
+  body_blocks: dropBlocks,
+  dropped_segments: removeDropped,
+  idle_segments: emptySegments,
+};

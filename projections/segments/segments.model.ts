@@ -10,12 +10,26 @@ import { storing } from '../../src/log/batch/statements.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
 import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
 import { fillSegment, type SegmentContent } from './fill-segment.ts';
-import { BodyBlockEntity, OpenBodyEntity, RetainedIdEntity, SegmentEntity, SegmentRowEntity } from './segment.entity.ts';
+import {
+  BodyBlockEntity,
+  OpenBodyEntity,
+  RetainedIdEntity,
+  SegmentEntity,
+  SegmentRowEntity,
+} from './segment.entity.ts';
 import { segmentGarbage } from './segments.garbage.ts';
 import { segmentSections } from './segments.sections.ts';
 import type { BodyBlockChange, OpenBodyChange } from './body-block.ts';
 import { SegmentsState, type SegmentStates } from './segments.state.ts';
-import { bodyBlockRow, deleteOpenBodies, findBodyBlocks, findOpenBodies, findSegmentKeys, insertBodyBlocks, insertOpenBodies } from './segments.store.ts';
+import {
+  bodyBlockRow,
+  deleteOpenBodies,
+  findBodyBlocks,
+  findOpenBodies,
+  findSegmentKeys,
+  insertBodyBlocks,
+  insertOpenBodies,
+} from './segments.store.ts';
 
 export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | OpenBodyChange> = {
   entities: [SegmentEntity, SegmentRowEntity, RetainedIdEntity, BodyBlockEntity, OpenBodyEntity],
@@ -37,7 +51,8 @@ export const segments: Model<SegmentsState, SegmentStates, BodyBlockChange | Ope
   load,
   loadMore,
   store: (state) => [
-    ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks), ...storing(state.openedBodies(), insertOpenBodies),
+    ...storing(state.changedBlocks.map(bodyBlockRow), insertBodyBlocks),
+    ...storing(state.openedBodies(), insertOpenBodies),
     ...storing(state.closedBodies(), deleteOpenBodies),
   ],
   loadsMuch: (data) => endedBody(data) !== null,
@@ -81,7 +96,12 @@ async function loadMore(loading: Loading<SegmentStates, null, null>): Promise<vo
 }
 
 /** Loads the blocks of the bodies that events close. */
-async function loadBodies({ tx, events, states: { segments }, before }: Loading<SegmentStates, null, null>): Promise<void> {
+async function loadBodies({
+  tx,
+  events,
+  states: { segments },
+  before,
+}: Loading<SegmentStates, null, null>): Promise<void> {
   for (const bodyId of new Set(events.map(({ data }) => endedBody(data)))) {
     if (bodyId === null) continue;
     for (const block of before?.segments.allBodyBlocks(bodyId) ?? []) segments.putBodyBlock(block);
@@ -91,10 +111,12 @@ async function loadBodies({ tx, events, states: { segments }, before }: Loading<
 
 /** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
 function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
-  const named = new Set(events.flatMap(({ data }) => {
-    const bodyId = data.type === 'BodyExpired' ? data.bodyId : endedBody(data);
-    return bodyId === null ? [] : [bodyId];
-  }));
+  const named = new Set(
+    events.flatMap(({ data }) => {
+      const bodyId = data.type === 'BodyExpired' ? data.bodyId : endedBody(data);
+      return bodyId === null ? [] : [bodyId];
+    }),
+  );
   return [...named].filter((bodyId) => {
     if (segments.findBody(bodyId) !== undefined) return false;
     const known = before?.findBody(bodyId);
@@ -122,7 +144,9 @@ function contentOf(event: Event, key: bigint): SegmentContent {
 }
 
 /** The segment whose rows an event carries; null if it carries none. */
-function segmentOfEvent(data: Event['data']): { readonly segmentId: string; readonly teamId: string; readonly rows: EventRows } | null {
+function segmentOfEvent(
+  data: Event['data'],
+): { readonly segmentId: string; readonly teamId: string; readonly rows: EventRows } | null {
   if (data.type === 'BlockReceived') return { segmentId: data.segmentId, teamId: data.teamId, rows: data };
   const rows = rowsOf(data);
   return rows?.kind === 'block' ? { segmentId: rows.segmentId, teamId: teamOf(data), rows } : null;

@@ -30,7 +30,7 @@ const selectBodyBlocks: Statement<BodyBlockRow> = {
 /** The blocks with this body ID, of any team, in order. */
 export async function* findBodyBlocks(tx: Tx, bodyId: string): AsyncGenerator<BodyBlock> {
   const slices = new TimeSlices();
-  for (let last = -1; ; ) {
+  for (let last = -1; ;) {
     const { rows } = await tx.query(selectBodyBlocks, [bodyId, last]);
     for (const block of rows) {
       await slices.next();

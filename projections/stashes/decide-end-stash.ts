@@ -28,5 +28,8 @@ export function decideStashExpired(
 }
 
 function ended(stash: Stash, endedAt: number): readonly StashChange[] {
-  return [{ kind: 'stash', stash: { ...stash, endedAt } }, { kind: 'usage', teamId: stash.teamId, quota: 'stashes', by: -1 }];
+  return [
+    { kind: 'stash', stash: { ...stash, endedAt } },
+    { kind: 'usage', teamId: stash.teamId, quota: 'stashes', by: -1 },
+  ];
 }

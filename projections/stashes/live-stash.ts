@@ -7,7 +7,10 @@ import type { Stash } from './stash.ts';
 export const endedStashLife = 7 * 24 * 3_600_000;
 
 /** The stash, if it can be imported and added to; else null. */
-export function liveStash<S extends Pick<Stash, 'endedAt' | 'expiresAt'>>(stash: S | null, { time }: Pick<LogPlace, 'time'>): S | null {
+export function liveStash<S extends Pick<Stash, 'endedAt' | 'expiresAt'>>(
+  stash: S | null,
+  { time }: Pick<LogPlace, 'time'>,
+): S | null {
   return stash !== null && stash.endedAt === null && time < stash.expiresAt ? stash : null;
 }
 
@@ -20,5 +23,7 @@ export function isForgotten(stash: Stash | null, { time }: Pick<LogPlace, 'time'
 export function missingStash(name: string, stash: Stash | null, at: Pick<LogPlace, 'time'>): string {
   const stashId = stashIdIn(name);
   if (stash === null || isForgotten(stash, at)) return `there is no stash ${stashId}`;
-  return stash.endedAt !== null && stash.endedAt < stash.expiresAt ? `stash ${stashId} was deleted` : `stash ${stashId} has expired`;
+  return stash.endedAt !== null && stash.endedAt < stash.expiresAt
+    ? `stash ${stashId} was deleted`
+    : `stash ${stashId} has expired`;
 }

@@ -36,24 +36,43 @@ export async function loadStashes({ tx, events, states: { stashes }, before }: L
 }
 
 /** Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of each. */
-export async function loadStashContents({ tx, events, states: { stashes }, before, keys }: LoadingStashes): Promise<void> {
+export async function loadStashContents({
+  tx,
+  events,
+  states: { stashes },
+  before,
+  keys,
+}: LoadingStashes): Promise<void> {
   for (const event of events) {
     const stashId = importedStash(event.data);
     const stash = stashId === null ? null : stashes.stash(teamOf(event.data), stashId);
     if (stash === null || stash.endedAt !== null) continue;
     const newChunks = [...(before?.stashes.newChunksOf(stash.key) ?? []), ...stashes.newChunksOf(stash.key)];
-    const content = await readContent(tx, stash, new Map(newChunks.map((chunk) => [chunk.serial, chunk])), columnsMaxOf(event));
+    const content = await readContent(
+      tx,
+      stash,
+      new Map(newChunks.map((chunk) => [chunk.serial, chunk])),
+      columnsMaxOf(event),
+    );
     stashes.putContent(stash.key, content);
     await keys.reserve(tx, content.segments.length);
   }
 }
 
 function columnsMaxOf({ data }: Event): number {
-  return ('limits' in data && 'stashColumnsMax' in data.limits ? data.limits.stashColumnsMax : undefined) ?? defaultColumnsMax;
+  return (
+    ('limits' in data && 'stashColumnsMax' in data.limits ? data.limits.stashColumnsMax : undefined) ??
+    defaultColumnsMax
+  );
 }
 
 /** `unseen`: the chunks that queries cannot see yet, by serial. They replace stored ones. */
-async function readContent(tx: Tx, stash: Stash, unseen: ReadonlyMap<string, Chunk>, columnsMax: number): Promise<StashContent> {
+async function readContent(
+  tx: Tx,
+  stash: Stash,
+  unseen: ReadonlyMap<string, Chunk>,
+  columnsMax: number,
+): Promise<StashContent> {
   const asNumbers = stash.words === 0;
   const builder = new StashContentBuilder(columnsMax);
   const waiting = [...unseen.values()].sort((a, b) => compareSerials(b.serial, a.serial, asNumbers));

@@ -56,7 +56,11 @@ export class StashContentBuilder {
         this.#starts.push(this.#profile.rows);
       }
       // Above the limit the import is refused anyway, so no more runs are kept.
-      this.#segments.push({ key: segment, profile: { ...profile, columns: this.#formOf(profile) }, ids: this.#runs > runsMax ? null : ids });
+      this.#segments.push({
+        key: segment,
+        profile: { ...profile, columns: this.#formOf(profile) },
+        ids: this.#runs > runsMax ? null : ids,
+      });
       this.#runs += runsIn(ids);
     }
     this.#profile.add(segment === null && profile.columns.length > 0 ? this.#asHeader(serial, profile) : profile);
@@ -89,8 +93,13 @@ export class StashContentBuilder {
   /** The columns with only what decides how rows are read (`isPlain`); the places of misfits are kept for the whole stash only. */
   #formOf({ columns }: Profile): readonly ColumnProfile[] {
     const form = columns.map(({ id, stored, misfits }): ColumnProfile => ({
-      id, stored, first: { row: 0, position: 0 }, natural: null,
-      misfits: [{ row: 0, position: 0, types: misfits.reduce((set, { types }) => set | types, 0), wrapped: 0, value: '' }],
+      id,
+      stored,
+      first: { row: 0, position: 0 },
+      natural: null,
+      misfits: [
+        { row: 0, position: 0, types: misfits.reduce((set, { types }) => set | types, 0), wrapped: 0, value: '' },
+      ],
     }));
     const name = JSON.stringify(form.map(({ id, stored, misfits }) => [id, stored, misfits[0]!.types]));
     const known = this.#forms.get(name) ?? form;

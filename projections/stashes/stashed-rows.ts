@@ -17,7 +17,9 @@ export function stashedRows(
   if (stash === null) return { refusal: { type: 'stash_not_found', message: missingStash(stashId, last, at) } };
   const content = stashes.content(stash.key);
   if (content.hasTooManyColumns) {
-    return { refusal: { type: 'limit_exceeded', message: `the stash names more than ${content.columnsMax} different columns` } };
+    return {
+      refusal: { type: 'limit_exceeded', message: `the stash names more than ${content.columnsMax} different columns` },
+    };
   }
   const { profile, segments, placeOf } = content;
   return { profile, segments, few: [], fewIds: null, placeOf };

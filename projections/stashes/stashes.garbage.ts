@@ -22,7 +22,9 @@ function dropChunkBlocks(condition: string): string {
 
 /** Removes the chunks of ended stashes. */
 const clearStashes: RemoveGarbage = async (database) => {
-  const { rows: [ended] } = await database.pool.query<{ key: string }>(
+  const {
+    rows: [ended],
+  } = await database.pool.query<{ key: string }>(
     'select key from stashes where ended_at is not null and not cleared limit 1',
   );
   if (!ended) return 0;
@@ -31,14 +33,19 @@ const clearStashes: RemoveGarbage = async (database) => {
 };
 
 /** Removes stashes whose end need not be remembered any more. */
-const forgetStashes: RemoveGarbage = (database, later) => removeRows(
-  database,
-  `delete from stashes where key in (
+const forgetStashes: RemoveGarbage = (database, later) =>
+  removeRows(
+    database,
+    `delete from stashes where key in (
     select old.* from ${oldestOfPartitions(`
       select key from stashes join teams on teams.id = stashes.team_id and teams.partition = progress.partition
       where cleared and ended_at < progress.time - $1 order by ended_at limit ${thingsAtOnce}`)}
     limit ${thingsAtOnce})`,
-  [endedStashLife - later],
-);
+    [endedStashLife - later],
+  );
 
-export const stashGarbage: Garbage = { replaced_chunks: dropReplacedChunks, chunks_of_ended_stashes: clearStashes, ended_stashes: forgetStashes };
+export const stashGarbage: Garbage = {
+  replaced_chunks: dropReplacedChunks,
+  chunks_of_ended_stashes: clearStashes,
+  ended_stashes: forgetStashes,
+};

@@ -15,7 +15,14 @@ import { StashesState, type StashStates } from './stashes.state.ts';
 import { chunkBlockRows, endChunks, insertChunkBlocks, insertStashes, updateStashes } from './stashes.store.ts';
 import { importedStash } from '../../src/language/events/event-names.ts';
 
-export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange | OpenBodyChange, null, null, StashQueries> = {
+export const stashes: Model<
+  StashesState,
+  StashStates,
+  StashChange | ChunkChange | OpenBodyChange,
+  null,
+  null,
+  StashQueries
+> = {
   entities: [StashEntity, ChunkBlockEntity],
   storage: [
     'create index stashes_to_clear on stashes (key) where ended_at is not null and not cleared',
@@ -38,9 +45,13 @@ export const stashes: Model<StashesState, StashStates, StashChange | ChunkChange
   load: loadStashes,
   loadMore: loadStashContents,
   store: (state) => [
-    ...storing(state.newStashes(), insertStashes), ...storing(state.changedStashes(), updateStashes),
+    ...storing(state.newStashes(), insertStashes),
+    ...storing(state.changedStashes(), updateStashes),
     ...storing(state.newChunks().flatMap(chunkBlockRows), insertChunkBlocks),
-    ...storing(state.replacedChunks.map((chunk) => ({ chunk })), endChunks),
+    ...storing(
+      state.replacedChunks.map((chunk) => ({ chunk })),
+      endChunks,
+    ),
   ],
   loadsMuch: (data) => importedStash(data) !== null,
   queries: (database) => new StashQueries(database),

@@ -43,7 +43,9 @@ export class StashQueries {
 
   /** Where a team's chunk with this serial is to go. Throws if there is no such team. */
   async chunkTarget(teamId: string, stashId: string, serial: string): Promise<ChunkTarget> {
-    const { rows: [found] } = await this.#database.reader.query(selectTarget, [teamId, stashId, serial]);
+    const {
+      rows: [found],
+    } = await this.#database.reader.query(selectTarget, [teamId, stashId, serial]);
     if (found === undefined) throw new Error(`the team ${teamId} is unknown`);
     const { stashes, stashesMax, chunks, rows, profiledColumns, endedAt, expiresAt, rowsBefore, columnsBefore } = found;
     return {

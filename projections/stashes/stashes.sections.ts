@@ -5,7 +5,9 @@ import { storedChunkBlocks, storedStashes } from './stash.entity.ts';
 
 export const stashSections: readonly Section[] = [
   {
-    what: 'stashes', owner: 'team_id', name: ({ team_id: teamId, stash_id: stashId }) => `stash ${stashId} of team ${teamId}`,
+    what: 'stashes',
+    owner: 'team_id',
+    name: ({ team_id: teamId, stash_id: stashId }) => `stash ${stashId} of team ${teamId}`,
     keys: ['team_id', 'stash_id'],
     query: `select distinct on (team_id, stash_id collate "C") ${storedStashes.compared({ without: ['key'] })} from stashes
       join teams on teams.id = stashes.team_id join ${logTimes} on last.partition = teams.partition
@@ -13,7 +15,10 @@ export const stashSections: readonly Section[] = [
       order by team_id, stash_id collate "C", stashes.created desc`,
   },
   {
-    what: 'chunk blocks', owner: 'team_id', name: ({ team_id: teamId, stash_id: stashId, serial, number }) => `block ${number} of chunk ${serial} of stash ${stashId} of team ${teamId}`,
+    what: 'chunk blocks',
+    owner: 'team_id',
+    name: ({ team_id: teamId, stash_id: stashId, serial, number }) =>
+      `block ${number} of chunk ${serial} of stash ${stashId} of team ${teamId}`,
     keys: ['team_id', 'stash_id', 'serial', 'number'],
     query: `select team_id, stash_id, ${storedChunkBlocks.compared({ without: ['chunk', 'stash', 'segment'] })},
         (select md5(string_agg(body, E'\\n' order by index)) from segment_rows where segment = chunk_blocks.segment) as "hash of the rows"

@@ -23,7 +23,8 @@ const lastOfName = (columns: string): string => `select ${columns} from stashes
 const selectStashes = new RowsStatement<StashName, Stash>(
   'select_stashes',
   storedStashes.parameters('teamId', 'stashId'),
-  (rows) => `select ${storedStashes.columns()} from ${rows('wanted')} join lateral (${lastOfName('*')}) stashes on true`,
+  (rows) =>
+    `select ${storedStashes.columns()} from ${rows('wanted')} join lateral (${lastOfName('*')}) stashes on true`,
 );
 
 /** The newest stashes of these names, even if they have ended. */
@@ -75,11 +76,13 @@ const blocksAfter = (order: string, place: string): string => `select ${placedCo
   ) chunk_blocks where columns_before < ${columnsAtOnce} order by ${order}`;
 
 const selectBlocksByNumber: Statement<PlacedRow> = {
-  name: 'select_chunk_blocks_by_number', text: blocksAfter('numeric_order, serial, number', '$2, $3, $4'),
+  name: 'select_chunk_blocks_by_number',
+  text: blocksAfter('numeric_order, serial, number', '$2, $3, $4'),
 };
 
 const selectBlocksByText: Statement<PlacedRow> = {
-  name: 'select_chunk_blocks_by_text', text: blocksAfter('serial, number', '$2, $3'),
+  name: 'select_chunk_blocks_by_text',
+  text: blocksAfter('serial, number', '$2, $3'),
 };
 
 /** The blocks of a stash in order; `asNumbers`: whether its serials sort as numbers. */
@@ -101,15 +104,29 @@ export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): As
 
 /** `insertStashes`: new stashes, fails if a key is taken; `updateStashes`: existing ones. */
 export const insertStashes = storedStashes.insert('insert_stashes');
-export const updateStashes = storedStashes.update('update_stashes', ['chunks', 'rows', 'profiledColumns', 'words', 'endedAt']);
+export const updateStashes = storedStashes.update('update_stashes', [
+  'chunks',
+  'rows',
+  'profiledColumns',
+  'words',
+  'endedAt',
+]);
 
 export const insertChunkBlocks = storedChunkBlocks.insert('insert_chunk_blocks');
 
 /** The rows that store the blocks of a chunk. */
 export function chunkBlockRows({ key, stash, serial, blocks }: Chunk): ChunkBlockRow[] {
   return blocks.map(({ segment, profile, ids }, number) => ({
-    chunk: key, number, stash, serial, numericOrder: numericOrderOf(serial), segment, rows: profile.rows,
-    profiledColumns: profile.columns.length, profile: profileText(profile), ids,
+    chunk: key,
+    number,
+    stash,
+    serial,
+    numericOrder: numericOrderOf(serial),
+    segment,
+    rows: profile.rows,
+    profiledColumns: profile.columns.length,
+    profile: profileText(profile),
+    ids,
   }));
 }
 

@@ -16,7 +16,10 @@ export interface RowIdMisfit {
 export type RowIdCheck = 'fit' | 'tooMany' | RowIdMisfit;
 
 /** `issuedBy` gives which IDs were issued, in any generation of the table; null if the table never had the issuer. */
-export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, issuedBy: (issuer: RowIdIssuer) => IssuedIds | null): Steps<RowIdCheck> {
+export function* checkRowIds(
+  runs: RowIdRuns | 'tooMany' | null,
+  issuedBy: (issuer: RowIdIssuer) => IssuedIds | null,
+): Steps<RowIdCheck> {
   if (runs === null) return 'fit';
   if (runs === 'tooMany') return 'tooMany';
   const repeated = yield* runs.findRepeated();
@@ -28,7 +31,8 @@ export function* checkRowIds(runs: RowIdRuns | 'tooMany' | null, issuedBy: (issu
     if (issued === undefined) found[issuer] = issued = issuedBy(runs.issuers[issuer]!);
     const run = runs.at(place);
     const unissued = findUnissued(issued, run);
-    if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued)) return { run, row: repeated, isRepeated: true };
+    if (repeated !== null && repeated < run.row + run.count && (unissued === null || repeated <= unissued))
+      return { run, row: repeated, isRepeated: true };
     if (unissued !== null) return { run, row: unissued, isRepeated: false };
   }
   return 'fit';

@@ -84,7 +84,9 @@ interface UnpresentedExtent extends FoundExtent {
  * `unconvertible`: the next step leaves it alone.
  */
 export async function convertExtent(database: Database, unconvertible: UnconvertibleExtents): Promise<boolean> {
-  const { rows: [extent] } = await database.pool.query<UnpresentedExtent>(selectUnpresented, [unconvertible.keys()]);
+  const {
+    rows: [extent],
+  } = await database.pool.query<UnpresentedExtent>(selectUnpresented, [unconvertible.keys()]);
   if (!extent) return false;
   const stored = await database.pool.query<{ index: number; version: string | null; body: string }>(
     `select index, version, body from segment_rows where segment = $1 and index >= $2 and index < $2 + $3::int4 order by index`,
@@ -92,14 +94,22 @@ export async function convertExtent(database: Database, unconvertible: Unconvert
   );
   const bodies = await presented(extent, stored.rows).catch((error: unknown) => {
     unconvertible.add(extent.key);
-    throw new Error(`the rows of extent ${extent.key}, in segment ${extent.segment}, cannot be converted`, { cause: error });
+    throw new Error(`the rows of extent ${extent.key}, in segment ${extent.segment}, cannot be converted`, {
+      cause: error,
+    });
   });
   const moved = await createSegment(database, extent.rows, async (client, key) => {
     await client.query(
       `insert into segment_rows (segment, index, version, body)
         select $1, index - $2::int4, version, body
         from rows from (unnest($3::int4[], $4::int8[]), string_to_table($5, E'\\n')) as given(index, version, body)`,
-      [key, extent.first, stored.rows.map(({ index }) => index), stored.rows.map(({ version }) => version), bodies.join('\n')],
+      [
+        key,
+        extent.first,
+        stored.rows.map(({ index }) => index),
+        stored.rows.map(({ version }) => version),
+        bodies.join('\n'),
+      ],
     );
     return [{ ...extent, newSegment: key, newFirst: 0, presented: extent.read_by }];
   });
@@ -108,7 +118,10 @@ export async function convertExtent(database: Database, unconvertible: Unconvert
 }
 
 /** The bodies as the table presents them. Rejects if one cannot be read. */
-async function presented({ columns, form }: UnpresentedExtent, stored: readonly { readonly body: string }[]): Promise<string[]> {
+async function presented(
+  { columns, form }: UnpresentedExtent,
+  stored: readonly { readonly body: string }[],
+): Promise<string[]> {
   const present = presentersOf(decodeSchema(JSON.parse(columns)))(parseForm(form));
   const bodies: string[] = [];
   for (const [at, { body }] of stored.entries()) {
@@ -145,7 +158,9 @@ const selectSmall = `
 
 /** Merges the small extents of one table. Resolves to whether there was one. */
 export async function mergeExtents(database: Database): Promise<boolean> {
-  const { rows: [table] } = await database.pool.query<{ table_id: string; partition: number }>(selectScattered);
+  const {
+    rows: [table],
+  } = await database.pool.query<{ table_id: string; partition: number }>(selectScattered);
   if (!table) return false;
   const { rows: small } = await database.pool.query<FoundExtent & { bytes: number }>(selectSmall, [table.table_id]);
   const merged: (FoundExtent & { newFirst: number })[] = [];
@@ -184,7 +199,9 @@ async function createSegment(
   return inTransaction(database.pool, async (client) => {
     await client.query('set local synchronous_commit = off');
     // Uses one key of the thousand that each value of the sequence stands for.
-    const { rows: [next] } = await client.query<{ key: string }>(`select nextval('local_keys') as key`);
+    const {
+      rows: [next],
+    } = await client.query<{ key: string }>(`select nextval('local_keys') as key`);
     await client.query('insert into segments (key, rows) values ($1, $2)', [next!.key, rows]);
     const moved = await fill(client, next!.key);
     await run(client, copyRetainedIds, moved);
@@ -194,11 +211,24 @@ async function createSegment(
 }
 
 const movedParameters: Parameters<MovedExtent> = {
-  key: 'int8', segment: 'int8', first: 'int4', rows: 'int4', newSegment: 'int8', newFirst: 'int4', presented: 'int8',
+  key: 'int8',
+  segment: 'int8',
+  first: 'int4',
+  rows: 'int4',
+  newSegment: 'int8',
+  newFirst: 'int4',
+  presented: 'int8',
 };
 
-async function run(client: pg.PoolClient, statement: RowsStatement<MovedExtent>, moved: readonly MovedExtent[]): Promise<void> {
-  const { statement: { text }, values } = statement.bind(moved);
+async function run(
+  client: pg.PoolClient,
+  statement: RowsStatement<MovedExtent>,
+  moved: readonly MovedExtent[],
+): Promise<void> {
+  const {
+    statement: { text },
+    values,
+  } = statement.bind(moved);
   await client.query(text, [...values]);
 }
 
@@ -206,31 +236,51 @@ async function run(client: pg.PoolClient, statement: RowsStatement<MovedExtent>,
 const inMoved = (alias: string): string => `${alias}.segment = moved.segment and ${alias}.index >= moved.first
   and ${alias}.index < moved.first + moved.rows`;
 
-const copyRows = new RowsStatement<MovedExtent>('compact_rows', movedParameters, (moved) => `
+const copyRows = new RowsStatement<MovedExtent>(
+  'compact_rows',
+  movedParameters,
+  (moved) => `
   insert into segment_rows (segment, index, version, body)
   select moved.new_segment, stored.index - moved.first + moved.new_first, stored.version, stored.body
-  from ${moved('moved')} join segment_rows stored on ${inMoved('stored')}`);
+  from ${moved('moved')} join segment_rows stored on ${inMoved('stored')}`,
+);
 
-const copyRetainedIds = new RowsStatement<MovedExtent>('compact_retained_ids', movedParameters, (moved) => `
+const copyRetainedIds = new RowsStatement<MovedExtent>(
+  'compact_retained_ids',
+  movedParameters,
+  (moved) => `
   insert into retained_ids (segment, index, id)
   select moved.new_segment, stored.index - moved.first + moved.new_first, stored.id
   from ${moved('moved')} join extents on extents.key = moved.key and extents.retained is not null
-  join retained_ids stored on ${inMoved('stored')}`);
+  join retained_ids stored on ${inMoved('stored')}`,
+);
 
 /** Copies all file references of the rows: compaction must not change what decisions read. */
-const copyFileReferences = new RowsStatement<MovedExtent>('compact_file_references', movedParameters, (moved) => `
+const copyFileReferences = new RowsStatement<MovedExtent>(
+  'compact_file_references',
+  movedParameters,
+  (moved) => `
   insert into file_references (team_id, file, segment, index)
   select stored.team_id, stored.file, moved.new_segment, stored.index - moved.first + moved.new_first
-  from ${moved('moved')} join file_references stored on ${inMoved('stored')}`);
+  from ${moved('moved')} join file_references stored on ${inMoved('stored')}`,
+);
 
-const updateExtents = new RowsStatement<MovedExtent>('compact_extents', movedParameters, (moved) => `
+const updateExtents = new RowsStatement<MovedExtent>(
+  'compact_extents',
+  movedParameters,
+  (moved) => `
   update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
     merged = merged or moved.presented is null, erased = 0
   from ${moved('moved')}
-  where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`);
+  where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`,
+);
 
-const insertIdle = new RowsStatement<MovedExtent>('compact_idle', movedParameters, (moved) => `
-  insert into segments (key, rows) select distinct on (moved.segment) moved.segment, 0 from ${moved('moved')} ${orIdleSince}`);
+const insertIdle = new RowsStatement<MovedExtent>(
+  'compact_idle',
+  movedParameters,
+  (moved) => `
+  insert into segments (key, rows) select distinct on (moved.segment) moved.segment, 0 from ${moved('moved')} ${orIdleSince}`,
+);
 
 /** Repoints extents to the new places of their rows, except those that something else has moved meanwhile. */
 async function moveExtents(database: Database, partition: number, moved: readonly MovedExtent[]): Promise<void> {

@@ -50,14 +50,21 @@ export interface PartOfExtent {
 }
 
 /** Parts of so many rows at most, made one by one: there may be as many as rows. */
-export function* partsOf(extents: readonly (CopiedExtent & { readonly from: number })[], rowsMax: number): Generator<PartOfExtent, undefined> {
+export function* partsOf(
+  extents: readonly (CopiedExtent & { readonly from: number })[],
+  rowsMax: number,
+): Generator<PartOfExtent, undefined> {
   for (const { key, from, rows } of extents) {
     for (let start = from; start < rows; start += rowsMax) yield { key, start, ends: Math.min(rows, start + rowsMax) };
   }
 }
 
 /** One by one: all at once, they would be moved by the garbage collector. */
-export function* rowsOf(part: RowsOfExtent, { widened }: { readonly widened: bigint }, presenterFor: PresenterFor): Generator<CopiedRow, undefined> {
+export function* rowsOf(
+  part: RowsOfExtent,
+  { widened }: { readonly widened: bigint },
+  presenterFor: PresenterFor,
+): Generator<CopiedRow, undefined> {
   const { version, ordinal, first, indexes, changeVersions, tailVersions, ids } = part;
   const form = parseForm(part.form);
   const present = isPresentedBy(form, widened) ? null : presenterFor(form);
@@ -67,7 +74,8 @@ export function* rowsOf(part: RowsOfExtent, { widened }: { readonly widened: big
     const changed = changeVersions?.[at] ?? null;
     let body = stored;
     if (changed === null) body = present === null ? stored : present(stored);
-    else if (!isPresentedBy(changedForm(BigInt(changed)), widened)) body = presenterFor(changedForm(BigInt(changed)))(stored);
+    else if (!isPresentedBy(changedForm(BigInt(changed)), widened))
+      body = presenterFor(changedForm(BigInt(changed)))(stored);
     const own = changed ?? tailVersions?.[at] ?? null;
     const rowVersion = own === null ? version : BigInt(own);
     yield { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? prefix + rowIdSuffix(index), body };

@@ -7,11 +7,16 @@ const beginSnapshot: Statement = { name: 'begin_snapshot', text: 'begin isolatio
 const endSnapshot: Statement = { name: 'end_snapshot', text: 'commit' };
 
 const selectExisting: Statement<{ readonly id: string }> = {
-  name: 'copy_existing', text: 'select id from tables where id = any($1::uuid[]) and not deleted',
+  name: 'copy_existing',
+  text: 'select id from tables where id = any($1::uuid[]) and not deleted',
 };
 
 /** Tables by what a query calls them: an ID or a name. Two of each are enough to know that it is not unique. One row at least, if there is the team. */
-const selectNamed: Statement<{ readonly suspended: boolean; readonly asked: string | null; readonly id: string | null }> = {
+const selectNamed: Statement<{
+  readonly suspended: boolean;
+  readonly asked: string | null;
+  readonly id: string | null;
+}> = {
   name: 'copy_named',
   text: `select teams.suspended, asked.name as asked, found.id from teams
     left join unnest($3::text[]) as asked (name) on true
@@ -51,7 +56,9 @@ export class CopyQueries {
 
   /** The tables of a team, or of those linked to an app, with these names or IDs: one, or two where a name is not unique. An ID goes before names. */
   async tablesNamed(
-    teamId: string, appId: string | null, names: readonly string[],
+    teamId: string,
+    appId: string | null,
+    names: readonly string[],
   ): Promise<{ readonly isSuspended: boolean; readonly tables: ReadonlyMap<string, readonly string[]> }> {
     const { rows } = await this.#database.scans.with((client) => client.query(selectNamed, [teamId, appId, names]));
     const tables = new Map<string, string[]>();

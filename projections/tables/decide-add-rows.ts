@@ -7,7 +7,11 @@ import { droppedCells, placeRows, rowsOf } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 
 /** Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows changes no version. */
-export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAddRequested'>>, at: LogPlace): Decision<TableChange> {
+export function decideAddRows(
+  states: TableStates,
+  event: Event<EventOf<'RowsAddRequested'>>,
+  at: LogPlace,
+): Decision<TableChange> {
   const { data } = event;
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
@@ -21,10 +25,21 @@ export function decideAddRows(states: TableStates, event: Event<EventOf<'RowsAdd
     return apply([], table.version, { rows: [], ...droppedCells(data.onSchemaError, profile, schema, false) });
   }
   const placed = placeRows({
-    states, at, team, table, schema, givesSchema: false, retainsIds: false, rows,
-    mode: data.onSchemaError, limits: data.limits,
+    states,
+    at,
+    team,
+    table,
+    schema,
+    givesSchema: false,
+    retainsIds: false,
+    rows,
+    mode: data.onSchemaError,
+    limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   if (profile.rows === 0) return apply([], table.version, { rows: [], ...placed.dropped });
-  return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, { rows: placed.ranges, ...placed.dropped });
+  return apply([{ kind: 'table', table: placed.table }, ...placed.changes], at.version, {
+    rows: placed.ranges,
+    ...placed.dropped,
+  });
 }

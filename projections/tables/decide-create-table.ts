@@ -23,7 +23,10 @@ export function decideCreateTable(
 
   const { columns } = data;
   // If the request has a schema, an unknown stash counts as no rows (docs/spec/decisions.md 3).
-  const isEmpty = columns !== null && data.rows.kind === 'stash' && isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
+  const isEmpty =
+    columns !== null &&
+    data.rows.kind === 'stash' &&
+    isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
   const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const misfit = columns === null ? null : checkGivenSchema(columns);
@@ -31,13 +34,32 @@ export function decideCreateTable(
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
   const created: Table = {
-    id: data.tableId, teamId: data.teamId, name: data.name, created: at.version, createdAt: at.time, version: at.version,
-    generation: at.version, schemaVersion: at.version, widened: 0n, rows: 0, rowBytesMax: 0, tail: null, deleted: false,
+    id: data.tableId,
+    teamId: data.teamId,
+    name: data.name,
+    created: at.version,
+    createdAt: at.time,
+    version: at.version,
+    generation: at.version,
+    schemaVersion: at.version,
+    widened: 0n,
+    rows: 0,
+    rowBytesMax: 0,
+    tail: null,
+    deleted: false,
     retainsIds: false,
   };
   const placed = placeRows({
-    states, at, team, table: created, schema, givesSchema: schema !== null, retainsIds: false, rows,
-    mode: data.onSchemaError, limits: data.limits,
+    states,
+    at,
+    team,
+    table: created,
+    schema,
+    givesSchema: schema !== null,
+    retainsIds: false,
+    rows,
+    mode: data.onSchemaError,
+    limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   const tooMany = exceededQuota(team, 'tables', 1, data.limits.tablesMax);

@@ -26,7 +26,15 @@ export function decideDeleteRow(
       { kind: 'table', table: { ...table, version: at.version, rows: table.rows - 1 } },
       { kind: 'team', team: { ...team, rows: team.rows - 1 } },
       { kind: 'extent', extent },
-      { kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: null },
+      {
+        kind: 'row',
+        teamId: table.teamId,
+        extent,
+        index: row.index,
+        version: at.version,
+        before: row.body,
+        body: null,
+      },
     ],
     at.version,
   );

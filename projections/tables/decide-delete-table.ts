@@ -10,7 +10,11 @@ import { tableOf, unchangedTable } from './guards.ts';
  * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable; garbage
  * collection removes them.
  */
-export function decideDeleteTable(states: TableStates, { data }: Event<EventOf<'TableDeleteRequested'>>, at: LogPlace): Decision<TableChange> {
+export function decideDeleteTable(
+  states: TableStates,
+  { data }: Event<EventOf<'TableDeleteRequested'>>,
+  at: LogPlace,
+): Decision<TableChange> {
   if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;

@@ -44,8 +44,16 @@ export function decideOverwriteTable(
   const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, retainsIds: false };
   const remaining = { ...team, rows: team.rows - table.rows };
   const placed = placeRows({
-    states, at, team: remaining, table: emptied, schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
-    givesSchema: columns !== null, retainsIds: true, rows, mode: data.onSchemaError, limits: data.limits,
+    states,
+    at,
+    team: remaining,
+    table: emptied,
+    schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
+    givesSchema: columns !== null,
+    retainsIds: true,
+    rows,
+    mode: data.onSchemaError,
+    limits: data.limits,
   });
   if ('refusal' in placed) return refusedWith(placed.refusal);
   const changes: TableChange[] = [
@@ -61,18 +69,27 @@ export function decideOverwriteTable(
 function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, rows: ArrivedRows): Refusal | null {
   const { segments, fewIds, profile, placeOf } = rows;
   const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];
-  const check = tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
+  const check =
+    tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
   if (check === 'fit') return null;
   if (check === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;
     return { type: 'limit_exceeded', message };
   }
-  return refusalOf(check.run, check.row, placeOf, check.isRepeated ? 'occurs twice' : 'is the ID of no row that this table ever had');
+  return refusalOf(
+    check.run,
+    check.row,
+    placeOf,
+    check.isRepeated ? 'occurs twice' : 'is the ID of no row that this table ever had',
+  );
 }
 
 function refusalOf(run: RowIdRun, row: number, placeOf: ArrivedRows['placeOf'], reason: string): Refusal {
   const place = `${placeOf({ row, position: 0 })}.$rowID`;
   const isId = run.version < noRowIdVersion;
   const id = isId ? JSON.stringify(formatRowId({ ...run, index: run.first + row - run.row })) : '';
-  return { type: 'request_validation_error', message: isId ? `${place}: ${id} ${reason}` : `${place}: it is no row's ID` };
+  return {
+    type: 'request_validation_error',
+    message: isId ? `${place}: ${id} ${reason}` : `${place}: it is no row's ID`,
+  };
 }

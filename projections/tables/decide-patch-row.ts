@@ -27,8 +27,12 @@ export function decidePatchRow(
 
   const before = states.tables.schema(table);
   const decided = decideSchema({
-    schema: before, profile: data.profile, mode: data.onSchemaError, version: at.version,
-    columnsMax: data.limits.columnsMax, place: (_, columnId) => columnId,
+    schema: before,
+    profile: data.profile,
+    mode: data.onSchemaError,
+    version: at.version,
+    columnsMax: data.limits.columnsMax,
+    place: (_, columnId) => columnId,
   });
   if ('refusal' in decided) return refusedWith(decided.refusal);
   const { schema } = decided;
@@ -45,7 +49,8 @@ export function decidePatchRow(
 
   // After this point it must succeed.
   const result = droppedCells(data.onSchemaError, data.profile, schema, false);
-  if (!patched.changed && !decided.changed) return apply([], row.version > table.widened ? row.version : table.widened, result);
+  if (!patched.changed && !decided.changed)
+    return apply([], row.version > table.widened ? row.version : table.widened, result);
   const next: Table = {
     ...table,
     version: at.version,
@@ -58,7 +63,15 @@ export function decidePatchRow(
   if (patched.changed) {
     const extent = row.extent.changed ? row.extent : { ...row.extent, changed: true };
     if (!row.extent.changed) changes.push({ kind: 'extent', extent });
-    changes.push({ kind: 'row', teamId: table.teamId, extent, index: row.index, version: at.version, before: row.body, body: patched.body });
+    changes.push({
+      kind: 'row',
+      teamId: table.teamId,
+      extent,
+      index: row.index,
+      version: at.version,
+      before: row.body,
+      body: patched.body,
+    });
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened, result);

@@ -10,7 +10,11 @@ import { unchangedTable } from './guards.ts';
  * Changes the name of a table and the display names of its columns. Guards: table, suspension, If-Match, columns. A patch that changes
  * no name changes no version. Column types stay, so rows read as before.
  */
-export function decidePatchTable(states: TableStates, { data }: Event<EventOf<'TablePatchRequested'>>, at: LogPlace): Decision<TableChange> {
+export function decidePatchTable(
+  states: TableStates,
+  { data }: Event<EventOf<'TablePatchRequested'>>,
+  at: LogPlace,
+): Decision<TableChange> {
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table } = found;

@@ -67,7 +67,13 @@ const selectIssuedIds: Statement<IssuedIds> = {
 export async function findIssuedIds(tx: Tx, tableId: string, wanted: readonly RowIdIssuer[]): Promise<IssuedIds[]> {
   const possible = wanted.filter(isPossible);
   if (possible.length === 0) return [];
-  return (await tx.query(selectIssuedIds, [tableId, possible.map(({ version }) => version), possible.map(({ ordinal }) => ordinal)])).rows;
+  return (
+    await tx.query(selectIssuedIds, [
+      tableId,
+      possible.map(({ version }) => version),
+      possible.map(({ ordinal }) => ordinal),
+    ])
+  ).rows;
 }
 
 const selectExtentsOfSegments: Statement<Extent> = {
@@ -122,15 +128,29 @@ export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<St
   });
 }
 
-const selectRowsOfExtents = new RowsStatement<Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number }, FoundRow & { at: number }>(
+const selectRowsOfExtents = new RowsStatement<
+  Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number },
+  FoundRow & { at: number }
+>(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
   // Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
-  (rows) => `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
+  (rows) =>
+    `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
 );
 
 function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow & { at: number })[]> {
-  return selectRowsOfExtents.find(tx, wanted.map(({ extent: { key, segment, first }, index, mayHaveChange }, at) => ({ key, segment, first, index, mayHaveChange, at })));
+  return selectRowsOfExtents.find(
+    tx,
+    wanted.map(({ extent: { key, segment, first }, index, mayHaveChange }, at) => ({
+      key,
+      segment,
+      first,
+      index,
+      mayHaveChange,
+      at,
+    })),
+  );
 }
 
 /** Rows of known extents. Each index must be below the number of rows of its extent. */
@@ -140,14 +160,35 @@ export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]):
 
 /** The same without rows that are not there (yet): the extents may be newer than what is visible. */
 export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
-  const visible = (await findPlaces(tx, wanted)).filter(({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null);
+  const visible = (await findPlaces(tx, wanted)).filter(
+    ({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null,
+  );
   return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
-function toStoredRow(extent: Extent, { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow): StoredRow {
-  if (changeVersion !== null) return { extent, index, version: changeVersion, body: changeBody, form: changedForm(changeVersion), isChange: true };
-  if (storedBody === null) throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
-  return { extent, index, version: tailVersion ?? extent.version, body: storedBody, form: formOf(extent), isChange: false };
+function toStoredRow(
+  extent: Extent,
+  { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow,
+): StoredRow {
+  if (changeVersion !== null)
+    return {
+      extent,
+      index,
+      version: changeVersion,
+      body: changeBody,
+      form: changedForm(changeVersion),
+      isChange: true,
+    };
+  if (storedBody === null)
+    throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
+  return {
+    extent,
+    index,
+    version: tailVersion ?? extent.version,
+    body: storedBody,
+    form: formOf(extent),
+    isChange: false,
+  };
 }
 
 /** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */
@@ -161,6 +202,11 @@ export const insertChanges = storedChanges.insert('insert_changes');
 export const upsertChanges = storedChanges.upsert('upsert_changes', ['version', 'body']);
 
 /** The columns of a change that stores this row. */
-export function changeOf({ extent, index, version, body }: StoredRow): { extent: bigint; index: number; version: bigint; body: string | null } {
+export function changeOf({ extent, index, version, body }: StoredRow): {
+  extent: bigint;
+  index: number;
+  version: bigint;
+  body: string | null;
+} {
   return { extent: extent.key, index, version, body };
 }

@@ -20,7 +20,8 @@ const entryBytes = 16;
 const bytesOfEntry = `${entryBytes} + coalesce(length(retained), 0)`;
 
 /** SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because these are one run from 0 on (retained-places.ts). */
-export const issuedAnyInSql = (extent: string): string => `${extent}.retained is distinct from int4send(0) || int4send(${extent}.rows)`;
+export const issuedAnyInSql = (extent: string): string =>
+  `${extent}.retained is distinct from int4send(0) || int4send(${extent}.rows)`;
 
 /** Forgets cleared generations, and the row IDs that their rows retained, once no answer can repeat the IDs. Resolves to how much was removed. */
 export async function forgetGenerations(database: Database, later: number): Promise<number> {
@@ -30,7 +31,12 @@ export async function forgetGenerations(database: Database, later: number): Prom
   );
   let done = 0;
   for (const [tableId, generations] of Map.groupBy(due, ({ table_id: id }) => id)) {
-    done += await forgetGenerationsOf(database, tableId, new Set(generations.map(({ version }) => version)), rowsAtOnce - done);
+    done += await forgetGenerationsOf(
+      database,
+      tableId,
+      new Set(generations.map(({ version }) => version)),
+      rowsAtOnce - done,
+    );
     if (done >= rowsAtOnce) break;
   }
   return done;
@@ -40,15 +46,29 @@ export async function forgetGenerations(database: Database, later: number): Prom
  * Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the generations. Two processes that do so take turns:
  * the second would make a pack of what the first has moved to another. Maintenance runs in one process, unless that has lost its session.
  */
-function forgetGenerationsOf({ pool, schema }: Database, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
+function forgetGenerationsOf(
+  { pool, schema }: Database,
+  tableId: string,
+  due: ReadonlySet<string>,
+  rowsMax: number,
+): Promise<number> {
   return inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [advisoryLocks.forgetGenerations, `${schema} ${tableId}`]);
+    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [
+      advisoryLocks.forgetGenerations,
+      `${schema} ${tableId}`,
+    ]);
     return forgetAlone(client, tableId, due, rowsMax);
   });
 }
 
-async function forgetAlone(client: pg.PoolClient, tableId: string, due: ReadonlySet<string>, rowsMax: number): Promise<number> {
-  const removeRows = async (text: string, values: readonly unknown[]): Promise<number> => (await client.query(text, [...values])).rowCount ?? 0;
+async function forgetAlone(
+  client: pg.PoolClient,
+  tableId: string,
+  due: ReadonlySet<string>,
+  rowsMax: number,
+): Promise<number> {
+  const removeRows = async (text: string, values: readonly unknown[]): Promise<number> =>
+    (await client.query(text, [...values])).rowCount ?? 0;
   const { rows: oldest } = await client.query<{ version: string; deleted: boolean }>(
     `select generations.version, tables.deleted from generations join tables on tables.id = generations.table_id
       where generations.table_id = $1 order by generations.version limit $2`,
@@ -63,7 +83,7 @@ async function forgetAlone(client: pg.PoolClient, tableId: string, due: Readonly
   // The extents of a deleted table go with the rest of it.
   const extents = oldest[0]!.deleted ? 0 : await removeRows(packExtents, [tableId, versions, rowsMax - ids]);
   if (ids + extents >= rowsMax) return ids + extents;
-  return ids + extents + await removeRows(removeGenerations, [tableId, versions]);
+  return ids + extents + (await removeRows(removeGenerations, [tableId, versions]));
 }
 
 /** The row IDs that rows of these generations retained, unless others show the same rows. */

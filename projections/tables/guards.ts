@@ -27,7 +27,11 @@ interface TableRequest {
 type UsableTable = { readonly table: Table; readonly team: Team } | { readonly refused: Decision<never> };
 
 /** The table, if the team has it and may use it, and it has not changed since the client saw it. */
-export function unchangedTable(states: TableStates, { teamId, tableId, ifMatch }: TableRequest, at: Pick<LogPlace, 'gaps'>): UsableTable {
+export function unchangedTable(
+  states: TableStates,
+  { teamId, tableId, ifMatch }: TableRequest,
+  at: Pick<LogPlace, 'gaps'>,
+): UsableTable {
   const table = tableOf(states, teamId, tableId);
   const team = states.teams.team(teamId);
   if (table !== null && team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
@@ -53,7 +57,10 @@ export function refusalOf(target: Target | null, ifMatch: bigint | null, at: Pic
 }
 
 /** Why a new table is refused, whatever is in it; null if it is not. */
-export function refusalOfNew(team: Pick<Team, 'suspended' | 'tables' | 'tablesMax'>, { tablesMax }: TableLimits): Refusal | null {
+export function refusalOfNew(
+  team: Pick<Team, 'suspended' | 'tables' | 'tablesMax'>,
+  { tablesMax }: TableLimits,
+): Refusal | null {
   return suspension(team) ?? exceededQuota(team, 'tables', 1, tablesMax);
 }
 
@@ -64,7 +71,9 @@ export function isRefusedWithoutRows(states: TableStates, data: EventData): bool
   return 'refused' in unchangedTable(states, data, { gaps: [] });
 }
 
-type RowsRequest = EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested' | 'RowPatchRequested'>;
+type RowsRequest = EventOf<
+  'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested' | 'RowPatchRequested'
+>;
 
 /**
  * Why the schema of a request, or the cells of its rows, refuse it; null if they do not. For requests whose rows never reach the log: `schema` is
@@ -75,7 +84,11 @@ export function refusalOfCells(request: RowsRequest, schema: TableSchema | null,
   const misfit = given && checkGivenSchema(given);
   if (misfit !== null) return misfit;
   const decided = decideSchema({
-    schema: given === null ? schema : schemaOf(given, 0n), profile, mode: request.onSchemaError, version: 0n, columnsMax: request.limits.columnsMax,
+    schema: given === null ? schema : schemaOf(given, 0n),
+    profile,
+    mode: request.onSchemaError,
+    version: 0n,
+    columnsMax: request.limits.columnsMax,
     place: ({ row }, columnId) => (request.type === 'RowPatchRequested' ? columnId : `rows[${row}].${columnId}`),
   });
   return 'refusal' in decided ? decided.refusal : null;
@@ -84,11 +97,22 @@ export function refusalOfCells(request: RowsRequest, schema: TableSchema | null,
 export const missingRow: Refusal = { type: 'row_not_found', message: 'there is no such row' };
 
 /** Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows. */
-export function changedSince(what: string, version: bigint, ifMatch: bigint | null, { gaps }: Pick<LogPlace, 'gaps'>): Refusal | null {
+export function changedSince(
+  what: string,
+  version: bigint,
+  ifMatch: bigint | null,
+  { gaps }: Pick<LogPlace, 'gaps'>,
+): Refusal | null {
   if (ifMatch === null) return null;
   if (gaps.some(({ from, to }) => ifMatch >= from && ifMatch < to)) {
-    return { type: 'precondition_failed', message: `the version ${ifMatch} is lost: that of the ${what} is ${version}` };
+    return {
+      type: 'precondition_failed',
+      message: `the version ${ifMatch} is lost: that of the ${what} is ${version}`,
+    };
   }
   if (version <= ifMatch) return null;
-  return { type: 'precondition_failed', message: `the ${what} has changed: its version is ${version}, not ${ifMatch} or older` };
+  return {
+    type: 'precondition_failed',
+    message: `the ${what} has changed: its version is ${version}, not ${ifMatch} or older`,
+  };
 }

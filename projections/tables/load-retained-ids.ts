@@ -22,14 +22,19 @@ interface NamedRow {
 }
 
 export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
-  const { events, states: { tables: state }, before } = loading;
+  const {
+    events,
+    states: { tables: state },
+    before,
+  } = loading;
   for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
   await loadIssuedIds(loading);
   // Other rows are at the places that their IDs name.
   const named: NamedRow[] = [];
   for (const row of rowsNamedBy(events)) {
     const table = state.table(row.tableId);
-    if (table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation) named.push({ row, table });
+    if (table?.retainsIds && state.extentOf(row.tableId, row)?.generation !== table.generation)
+      named.push({ row, table });
   }
   if (named.length > 0) await loadNamedRows(loading, named);
 }
@@ -46,7 +51,10 @@ async function loadIssuedIds(loading: LoadingTables): Promise<void> {
     const { tableId, rows } = data;
     const runs = await loadIssuers(loading, tableId, partsOf(states, event, data));
     if (rows.kind !== 'body' && rows.kind !== 'stash') continue;
-    states.tables.putRowIdCheck(event, await inSlices(checkRowIds(runs, (issuer) => states.tables.issuedBy(tableId, issuer))));
+    states.tables.putRowIdCheck(
+      event,
+      await inSlices(checkRowIds(runs, (issuer) => states.tables.issuedBy(tableId, issuer))),
+    );
   }
 }
 
@@ -68,10 +76,17 @@ async function loadIssuers(
       if (extent) state.putExtent(extent);
       return !extent;
     });
-    const found = missing.length === 0 ? [] : await findExtents(tx, missing.map((issuer) => ({ ...issuer, tableId })));
+    const found =
+      missing.length === 0
+        ? []
+        : await findExtents(
+            tx,
+            missing.map((issuer) => ({ ...issuer, tableId })),
+          );
     for (const extent of found) state.putExtent(extent);
     // After the extents: garbage collection may forget their generation meanwhile.
-    const others = found.length === missing.length ? [] : missing.filter((issuer) => state.extentOf(tableId, issuer) === null);
+    const others =
+      found.length === missing.length ? [] : missing.filter((issuer) => state.extentOf(tableId, issuer) === null);
     const issued = others.length === 0 ? [] : await findIssuedIds(tx, tableId, others);
     for (const each of issued) state.putIssuedIds(each);
     if (issued.length < others.length || runs.isWhole) return runs;
@@ -79,11 +94,19 @@ async function loadIssuers(
 }
 
 /** The parts of the rows of an overwrite with their IDs. */
-function partsOf({ segments, stashes }: TableStates, event: Event, { teamId, rows }: EventOf<'TableOverwriteRequested'>): readonly PartWithIds[] {
+function partsOf(
+  { segments, stashes }: TableStates,
+  event: Event,
+  { teamId, rows }: EventOf<'TableOverwriteRequested'>,
+): readonly PartWithIds[] {
   switch (rows.kind) {
-    case 'none': return [];
-    case 'few': case 'block': return [{ profile: rows.profile, ids: rowIdsOfEvent(event, rows)?.bytes ?? null }];
-    case 'body': return segments.allBodyBlocks(rows.bodyId).toSorted((a, b) => a.number - b.number);
+    case 'none':
+      return [];
+    case 'few':
+    case 'block':
+      return [{ profile: rows.profile, ids: rowIdsOfEvent(event, rows)?.bytes ?? null }];
+    case 'body':
+      return segments.allBodyBlocks(rows.bodyId).toSorted((a, b) => a.number - b.number);
     case 'stash': {
       const stash = stashes.stash(teamId, rows.stashId);
       return stash === null || stash.endedAt !== null ? [] : stashes.content(stash.key).segments;
@@ -93,7 +116,11 @@ function partsOf({ segments, stashes }: TableStates, event: Event, { teamId, row
 
 /** The rows with these IDs, wherever they are in the present generations. */
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
-  const { tx, states: { tables: state }, before } = loading;
+  const {
+    tx,
+    states: { tables: state },
+    before,
+  } = loading;
   const inFlight = before?.tables.newRetainingExtents() ?? [];
   const retained = await findRetainedIds(tx, {
     ids: [...new Set(named.map(({ row }) => formatRowId(row)))],

@@ -27,7 +27,11 @@ export function rowsNamedBy(events: readonly Event[]): WantedRow[] {
 }
 
 export async function loadTables(loading: LoadingTables): Promise<void> {
-  const { tx, states: { tables: state }, committed: schemas } = loading;
+  const {
+    tx,
+    states: { tables: state },
+    committed: schemas,
+  } = loading;
   const tables = missingTables(loading);
   const tails = missingTails(loading);
   const rows = missingRows(loading);
@@ -57,7 +61,13 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
     if (schema) state.putSchema({ tableId: table.id, version: table.schemaVersion, schema });
     return !schema;
   });
-  if (stale.length > 0) putSchemas(await findSchemas(tx, stale.map(({ id }) => id)));
+  if (stale.length > 0)
+    putSchemas(
+      await findSchemas(
+        tx,
+        stale.map(({ id }) => id),
+      ),
+    );
 }
 
 /** The tables that are neither loaded nor remembered. */
@@ -75,9 +85,11 @@ function missingTables({ events, states: { tables: state }, remembered }: Loadin
 
 /** The tables that an event adds a few rows to, and whose tails are neither loaded nor remembered. */
 function missingTails({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
-  const ids = new Set(events.flatMap(({ data }) => {
-    return rowsOf(data)?.kind === 'few' ? (tableOf(data) ?? []) : [];
-  }));
+  const ids = new Set(
+    events.flatMap(({ data }) => {
+      return rowsOf(data)?.kind === 'few' ? (tableOf(data) ?? []) : [];
+    }),
+  );
   return [...ids].filter((id) => {
     const table = state.find(id);
     if (table === null) return true;
@@ -99,11 +111,20 @@ function missingRows({ events, states: { tables: state }, before, remembered }: 
     const extent = state.extentOf(row.tableId, row) ?? remembered?.extentOf(row.tableId, row);
     const table = state.table(row.tableId);
     if (!extent || table === null) byId.push(row);
-    else if (extent.generation === table.generation && row.index < extent.rows && state.findRow(extent.key, row.index) === null) {
+    else if (
+      extent.generation === table.generation &&
+      row.index < extent.rows &&
+      state.findRow(extent.key, row.index) === null
+    ) {
       state.putExtent(extent);
       const changed = before?.tables.findRow(extent.key, row.index) ?? remembered?.row(extent.key, row.index);
       if (changed) state.putRow(changed);
-      else byExtent.push({ extent, index: row.index, mayHaveChange: remembered?.mayHaveChange(extent.key, row.index) ?? true });
+      else
+        byExtent.push({
+          extent,
+          index: row.index,
+          mayHaveChange: remembered?.mayHaveChange(extent.key, row.index) ?? true,
+        });
     }
   }
   return { byId, byExtent };

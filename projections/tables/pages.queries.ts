@@ -172,7 +172,13 @@ export class PageQueries {
     format: RowsFormat,
   ): Promise<TableAnswer<RowsPage | 'continuation_expired'>> {
     const values = [
-      tableId, teamId, from?.generation ?? null, from?.version ?? 0n, from?.ordinal ?? 0, from?.index ?? 0, limit,
+      tableId,
+      teamId,
+      from?.generation ?? null,
+      from?.version ?? 0n,
+      from?.ordinal ?? 0,
+      from?.index ?? 0,
+      limit,
     ];
     const { rows: parts } = await this.#database.scans.with((client) => client.query(selectPage, values));
     if (parts.length === 0) return 'table_not_found';
@@ -181,7 +187,10 @@ export class PageQueries {
     if (schemaVersion === null) return 'continuation_expired';
 
     const slices = new TimeSlices();
-    const rows = format === 'json' ? rowsJsonFor(parts) : new RowsCsv(writtenColumns(await this.#presenters.schema(tableId, schemaVersion)));
+    const rows =
+      format === 'json'
+        ? rowsJsonFor(parts)
+        : new RowsCsv(writtenColumns(await this.#presenters.schema(tableId, schemaVersion)));
     let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
       const { version, ordinal, start, lim, indexes, versions, ids } = part;
@@ -191,7 +200,8 @@ export class PageQueries {
       const prefix = rowIdPrefix(version, ordinal);
       const form = parseForm(part.form);
       const converts = !isPresentedBy(form, widened);
-      if (converts || (versions !== null && widened > 0n)) presenterFor ??= await this.#presenters.of(tableId, schemaVersion);
+      if (converts || (versions !== null && widened > 0n))
+        presenterFor ??= await this.#presenters.of(tableId, schemaVersion);
       const indexOf = (at: number): number => (indexes === null ? first + at : indexes[at]!);
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
       let bodyStart = 0;

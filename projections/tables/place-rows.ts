@@ -34,7 +34,9 @@ export function rowsOf(
   source: RowSource,
   at: LogPlace,
 ): ArrivedRows | { readonly refusal: Refusal } {
-  return source.kind === 'stash' ? stashedRows(states, teamId, source.stashId, at) : arrivedRows(states, event, teamId, source, at);
+  return source.kind === 'stash'
+    ? stashedRows(states, teamId, source.stashId, at)
+    : arrivedRows(states, event, teamId, source, at);
 }
 
 export interface Placement {
@@ -46,7 +48,12 @@ export interface Placement {
 /** What the result says of the cells that were dropped. */
 export type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
 
-export function droppedCells(mode: SchemaErrorMode, profile: Profile, schema: TableSchema, wrap: boolean): DroppedCells {
+export function droppedCells(
+  mode: SchemaErrorMode,
+  profile: Profile,
+  schema: TableSchema,
+  wrap: boolean,
+): DroppedCells {
   const count = mode === 'dropColumns' ? countDropped(profile, schema, wrap) : undefined;
   return count === undefined ? {} : { droppedCells: count };
 }
@@ -69,12 +76,26 @@ export interface PlaceRowsRequest {
 }
 
 /** Applies the guards "cells, limits, plan" (docs/spec/decisions.md 2) and adds the rows to the table. */
-export function placeRows(request: PlaceRowsRequest): (Placement & { readonly dropped: DroppedCells }) | { readonly refusal: Refusal } {
-  const { states: { tables }, at, team, rows, mode, limits, givesSchema } = request;
+export function placeRows(
+  request: PlaceRowsRequest,
+): (Placement & { readonly dropped: DroppedCells }) | { readonly refusal: Refusal } {
+  const {
+    states: { tables },
+    at,
+    team,
+    rows,
+    mode,
+    limits,
+    givesSchema,
+  } = request;
   const { profile } = rows;
 
   const decided = decideSchema({
-    schema: request.schema, profile, mode, version: at.version, columnsMax: limits.columnsMax,
+    schema: request.schema,
+    profile,
+    mode,
+    version: at.version,
+    columnsMax: limits.columnsMax,
     place: (place, columnId) => `${rows.placeOf(place)}.${columnId}`,
   });
   if ('refusal' in decided) return decided;
@@ -135,14 +156,29 @@ function placeSegments(
   at: LogPlace,
 ): Placement {
   // Cached by object: most chunks of a stash share the same columns object.
-  const formOf = memoize((rule: Profile['rule']) => memoize((columns: Profile['columns']) => {
-    const form = { ...emptyProfile, columns, rule };
-    return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
-  }));
+  const formOf = memoize((rule: Profile['rule']) =>
+    memoize((columns: Profile['columns']) => {
+      const form = { ...emptyProfile, columns, rule };
+      return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
+    }),
+  );
   const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
-    key: tables.newKey(), tableId: table.id, version: at.version, ordinal, generation: table.generation,
-    schemaVersion: table.schemaVersion, wrap, rule: profile.rule, ...formOf(profile.rule)(profile.columns), retained: retainsIds ? retainedPlacesOf(ids) : null,
-    segment: key, first: 0, rows: profile.rows, bytes: profile.bytes, changed: false, deleted: 0,
+    key: tables.newKey(),
+    tableId: table.id,
+    version: at.version,
+    ordinal,
+    generation: table.generation,
+    schemaVersion: table.schemaVersion,
+    wrap,
+    rule: profile.rule,
+    ...formOf(profile.rule)(profile.columns),
+    retained: retainsIds ? retainedPlacesOf(ids) : null,
+    segment: key,
+    first: 0,
+    rows: profile.rows,
+    bytes: profile.bytes,
+    changed: false,
+    deleted: 0,
   }));
   const isRetained = table.retainsIds || extents.some(({ retained }) => retained !== null);
   return {
@@ -168,7 +204,8 @@ function rangesOf(extents: readonly Extent[]): RowRange[] {
   for (const extent of extents) {
     const range = rangeOf(extent, 0, extent.rows);
     const last = ranges.at(-1);
-    if (last && last.count === range.count && last.retainedIn === range.retainedIn) ranges[ranges.length - 1] = { ...last, extents: (last.extents ?? 1) + 1 };
+    if (last && last.count === range.count && last.retainedIn === range.retainedIn)
+      ranges[ranges.length - 1] = { ...last, extents: (last.extents ?? 1) + 1 };
     else ranges.push(range);
   }
   return ranges;
@@ -188,7 +225,12 @@ function placeFew(
   { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  const presenter = presenterOf(schema, { stored: receivedForm(holdsCells(profile)), decidedAt: at.version, wrap, rule: profile.rule });
+  const presenter = presenterOf(schema, {
+    stored: receivedForm(holdsCells(profile)),
+    decidedAt: at.version,
+    wrap,
+    rule: profile.rule,
+  });
   const bodies = few.map((body) => presenter(body));
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
   const open = table.tail === null ? null : tables.extent(table.tail);
@@ -201,17 +243,38 @@ function placeFew(
   const tail: Extent = joins
     ? open
     : {
-        key: tables.newKey(), tableId: table.id, version: at.version, ordinal: 0, generation: table.generation,
-        schemaVersion: table.schemaVersion, wrap: false, rule: 1, presented: table.schemaVersion, cells: false,
+        key: tables.newKey(),
+        tableId: table.id,
+        version: at.version,
+        ordinal: 0,
+        generation: table.generation,
+        schemaVersion: table.schemaVersion,
+        wrap: false,
+        rule: 1,
+        presented: table.schemaVersion,
+        cells: false,
         retained: retainsIds && fewIds ? retainedPlacesOf(fewIds.bytes) : null,
-        segment: tables.newKey(), first: 0, rows: 0, bytes: 0, changed: false, deleted: 0,
+        segment: tables.newKey(),
+        first: 0,
+        rows: 0,
+        bytes: 0,
+        changed: false,
+        deleted: 0,
       };
   const extent: Extent = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
   return {
     table: { ...table, tail: extent.key, retainsIds: table.retainsIds || extent.retained !== null },
     changes: [
       { kind: 'extent', extent },
-      { kind: 'tailRows', teamId: table.teamId, extent, first: tail.rows, version: at.version, bodies, ids: retainsIds && fewIds ? fewIds.texts : null },
+      {
+        kind: 'tailRows',
+        teamId: table.teamId,
+        extent,
+        first: tail.rows,
+        version: at.version,
+        bodies,
+        ids: retainsIds && fewIds ? fewIds.texts : null,
+      },
     ],
     ranges: [rangeOf(extent, tail.rows, few.length)],
   };

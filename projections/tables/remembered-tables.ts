@@ -87,7 +87,9 @@ export class RememberedTables {
     const wanted = named.flatMap((row) => {
       const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
       const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
-      return isThere && table!.rowBytesMax <= bodyLengthMax && !this.#knows(extent.key, row.index) ? [{ extent, index: row.index, mayHaveChange: this.mayHaveChange(extent.key, row.index) }] : [];
+      return isThere && table!.rowBytesMax <= bodyLengthMax && !this.#knows(extent.key, row.index)
+        ? [{ extent, index: row.index, mayHaveChange: this.mayHaveChange(extent.key, row.index) }]
+        : [];
     });
     if (wanted.length === 0) return;
     const found = await find(wanted);
@@ -107,7 +109,7 @@ export class RememberedTables {
   /** The row at an index of an extent, if it was patched lately or looked up ahead. */
   row(extent: bigint, index: number): StoredRow | null {
     const patched = this.#patched(extent, index);
-    return patched === undefined ? this.#rowsAhead.get(extent, index) ?? null : patched;
+    return patched === undefined ? (this.#rowsAhead.get(extent, index) ?? null) : patched;
   }
 
   #knows(extent: bigint, index: number): boolean {

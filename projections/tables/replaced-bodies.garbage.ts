@@ -45,9 +45,14 @@ interface DueExtent {
 
 /** Erases bodies of a few extents, and notes others that have none. Resolves to how many extents and bodies that were. */
 export async function eraseReplacedBodies(database: Database, later: number, isFilled = false): Promise<number> {
-  const { rows: due } = await database.pool.query<DueExtent>(selectDue, [isFilled ? later + eraseInterval - lookIntervalInFill : later]);
+  const { rows: due } = await database.pool.query<DueExtent>(selectDue, [
+    isFilled ? later + eraseInterval - lookIntervalInFill : later,
+  ]);
   const [working, done] = [due.filter(({ works }) => works !== false), due.filter(({ works }) => works === false)];
-  await makeUnfindable(database, working.filter(({ findable }) => findable === true));
+  await makeUnfindable(
+    database,
+    working.filter(({ findable }) => findable === true),
+  );
   let erased = 0;
   for (const extent of working) {
     const bodies = await removeRows(database, eraseBodies, [extent.key, extent.segment]);
@@ -90,7 +95,13 @@ async function noteErased(database: Database, extents: readonly DueExtent[], lat
         ) then extents.erased else looked.version end
       from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works) join free using (key)
       where extents.key = looked.key and extents.segment = looked.segment`,
-    [extents.map(({ key }) => key), extents.map(({ segment }) => segment), extents.map(({ version }) => version), extents.map(({ works }) => works), later],
+    [
+      extents.map(({ key }) => key),
+      extents.map(({ segment }) => segment),
+      extents.map(({ version }) => version),
+      extents.map(({ works }) => works),
+      later,
+    ],
   );
 }
 
@@ -100,7 +111,9 @@ async function makeUnfindable(database: Database, extents: readonly DueExtent[])
     await inTransaction(database.pool, async (client) => {
       // Projectors lock this row first too, which prevents deadlocks.
       await client.query('update progress set layout = layout + 1 where partition = $1', [partition]);
-      await client.query('update segments set id = null where key = any($1::int8[])', [found.map(({ segment }) => segment)]);
+      await client.query('update segments set id = null where key = any($1::int8[])', [
+        found.map(({ segment }) => segment),
+      ]);
     });
   }
 }

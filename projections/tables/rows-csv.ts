@@ -7,7 +7,10 @@ import type { RowsText } from './rows-json.ts';
 
 /** The columns of rows of a schema: `$rowID`, and those of the schema in their order. */
 export function writtenColumns({ columns }: TableSchema): WrittenColumn[] {
-  return [{ id: rowIdKey, isJson: false }, ...columns.map((column) => ({ id: column.id, isJson: currentType(column) === 'json' }))];
+  return [
+    { id: rowIdKey, isJson: false },
+    ...columns.map((column) => ({ id: column.id, isJson: currentType(column) === 'json' })),
+  ];
 }
 
 export class RowsCsv implements RowsText {

@@ -104,7 +104,12 @@ export class RowQueries {
   }
 
   /** Why the committed state refuses a patch of this row, whatever its cells are; null if it does not, or as far as is known here. */
-  async refusalOfPatch(teamId: string, tableId: string, row: RowAddress, ifMatch: bigint | null): Promise<Refusal | null> {
+  async refusalOfPatch(
+    teamId: string,
+    tableId: string,
+    row: RowAddress,
+    ifMatch: bigint | null,
+  ): Promise<Refusal | null> {
     const found = await this.#find([selectVersion, selectVersionByRetainedId], teamId, tableId, row);
     if (found === 'row_not_found') return missingRow;
     return typeof found === 'string' ? null : changedSince('row', found.etag, ifMatch, { gaps: [] });
@@ -121,8 +126,13 @@ export class RowQueries {
     return found === 'row_not_found' ? this.#readRow(byItsId, [tableId, teamId, formatRowId(row)]) : found;
   }
 
-  async #readRow(statement: Statement<FoundRow>, values: readonly unknown[]): Promise<TableAnswer<ExistingRow | 'row_not_found'>> {
-    const { rows: [found] } = await this.#database.reader.query(statement, values);
+  async #readRow(
+    statement: Statement<FoundRow>,
+    values: readonly unknown[],
+  ): Promise<TableAnswer<ExistingRow | 'row_not_found'>> {
+    const {
+      rows: [found],
+    } = await this.#database.reader.query(statement, values);
     if (found === undefined) return 'table_not_found';
     const { suspended, body } = found;
     if (suspended) return 'payment_required';
@@ -130,7 +140,13 @@ export class RowQueries {
   }
 
   /** The IDs that rows of this range retain, by index; the IDs of the others follow from their places. */
-  async retainedIds({ version, ordinal, first, count, retainedIn }: RetainingRange): Promise<ReadonlyMap<number, string>> {
+  async retainedIds({
+    version,
+    ordinal,
+    first,
+    count,
+    retainedIn,
+  }: RetainingRange): Promise<ReadonlyMap<number, string>> {
     const values = [retainedIn, version, ordinal, first, count];
     const { rows } = await this.#database.scans.with((client) => client.query(selectIdsOfExtent, values));
     return new Map(rows.map(({ index, id }) => [index, id]));

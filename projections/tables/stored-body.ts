@@ -2,14 +2,28 @@
  * How a stored body is read today, in SQL and in code. A row's body is in the segment of its extent, as it was received or as a schema
  * presented it; once the row is patched or deleted, its newest body is a change.
  */
-import { isPresentedBy, presenterOf, receivedForm, type BodyForm, type StoredForm } from '../../src/language/values/presentation.ts';
+import {
+  isPresentedBy,
+  presenterOf,
+  receivedForm,
+  type BodyForm,
+  type StoredForm,
+} from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { Extent } from './table.ts';
 
 /** How the unchanged bodies of an extent are stored. */
-export function formOf({ presented, cells, schemaVersion, wrap, rule }: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>): BodyForm {
-  return presented === null ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap, rule } : changedForm(presented);
+export function formOf({
+  presented,
+  cells,
+  schemaVersion,
+  wrap,
+  rule,
+}: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>): BodyForm {
+  return presented === null
+    ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap, rule }
+    : changedForm(presented);
 }
 
 /** How a body is stored that was presented under this schema version, such as a change. */

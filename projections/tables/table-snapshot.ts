@@ -3,7 +3,15 @@ import type { PipelinedClient, Statement, StatementResult } from '../../src/stor
 import { formatRowId, parseRowId } from '../../src/language/events/row-id.ts';
 import { isPresentedBy, presentersOf } from '../../src/language/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
-import { partsOf, rowsOf, type CopiedChange, type CopiedExtent, type CopiedRow, type PartOfExtent, type RowsOfExtent } from './copied-rows.ts';
+import {
+  partsOf,
+  rowsOf,
+  type CopiedChange,
+  type CopiedExtent,
+  type CopiedRow,
+  type PartOfExtent,
+  type RowsOfExtent,
+} from './copied-rows.ts';
 import { changedForm, formInSql, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
@@ -104,9 +112,9 @@ const closeChanges: Statement = { name: 'copy_changes_end', text: 'close copy_ch
 const changesAtOnce = [5000, 500, 50, 8] as const;
 const changesBytesMax = 8 * 1024 * 1024;
 
-const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(changesAtOnce.map((count) => [
-  count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` },
-]));
+const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(
+  changesAtOnce.map((count) => [count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` }]),
+);
 
 /** A part of an extent has about this many bytes, and so many parts are read at once. Texts of more bytes would outlive many collections of garbage, and cost collections of the whole heap. */
 const partBytesMax = 256 * 1024;
@@ -122,20 +130,36 @@ export class TableSnapshot {
 
   /** `appId`: only if the table is linked to that app. */
   async state(teamId: string, tableId: string, appId: string | null): Promise<TableAnswer<TableState>> {
-    const { rows: [found] } = await this.#client.query(selectState, [tableId, teamId, appId]);
+    const {
+      rows: [found],
+    } = await this.#client.query(selectState, [tableId, teamId, appId]);
     if (found === undefined) return 'table_not_found';
     const { suspended, columns, ...state } = found;
     return suspended ? 'payment_required' : { ...state, schema: decodeSchema(JSON.parse(columns)) };
   }
 
   /** The extents after a version, and that at `tail`, in order. */
-  async extents(tableId: string, generation: bigint, after: bigint, tail: Pick<CopiedExtent, 'version' | 'ordinal'> | null): Promise<CopiedExtent[]> {
-    const { rows } = await this.#client.query(selectExtents, [tableId, generation, after, tail?.version ?? -1n, tail?.ordinal ?? 0]);
+  async extents(
+    tableId: string,
+    generation: bigint,
+    after: bigint,
+    tail: Pick<CopiedExtent, 'version' | 'ordinal'> | null,
+  ): Promise<CopiedExtent[]> {
+    const { rows } = await this.#client.query(selectExtents, [
+      tableId,
+      generation,
+      after,
+      tail?.version ?? -1n,
+      tail?.ordinal ?? 0,
+    ]);
     return rows;
   }
 
   /** The rows of extents, each from an index on, in batches of some MiB. */
-  async *rows(extents: readonly (CopiedExtent & { readonly from: number })[], state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
+  async *rows(
+    extents: readonly (CopiedExtent & { readonly from: number })[],
+    state: TableState,
+  ): AsyncGenerator<Iterable<CopiedRow>> {
     const presenterFor = presentersOf(state.schema);
     const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
     const parts = partsOf(extents, rowsOfPart);
@@ -164,18 +188,29 @@ export class TableSnapshot {
     const asked = new Set(rowIds);
     const places = rowIds.map(parseRowId).filter((place) => place !== null);
     const { rows: found } = await this.#client.query(selectPlaces, [
-      tableId, state.generation, places.map(({ version }) => version), places.map(({ ordinal }) => ordinal), places.map(({ index }) => index), rowIds,
+      tableId,
+      state.generation,
+      places.map(({ version }) => version),
+      places.map(({ ordinal }) => ordinal),
+      places.map(({ index }) => index),
+      rowIds,
     ]);
     const presenterFor = presentersOf(state.schema);
     for (let at = 0; at < found.length; at += partsAtOnce) {
-      const parts = await this.#readParts(found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })));
+      const parts = await this.#readParts(
+        found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })),
+      );
       // A row that retains an ID is not that of its place.
       for (const part of parts) yield rowsOf(part, state, presenterFor).filter(({ rowId }) => asked.has(rowId));
     }
   }
 
   async #readParts(parts: readonly PartOfExtent[]): Promise<RowsOfExtent[]> {
-    const { rows } = await this.#client.query(selectRows, [parts.map(({ key }) => key), parts.map(({ start }) => start), parts.map(({ ends }) => ends)]);
+    const { rows } = await this.#client.query(selectRows, [
+      parts.map(({ key }) => key),
+      parts.map(({ start }) => start),
+      parts.map(({ ends }) => ends),
+    ]);
     return rows;
   }
 
@@ -187,7 +222,12 @@ export class TableSnapshot {
     return this.#changes(fetchNext(), fetchNext, atOnce, state);
   }
 
-  async *#changes(first: Promise<StatementResult<FoundChange>>, fetchNext: () => typeof first, atOnce: number, state: TableState): AsyncGenerator<CopiedChange[]> {
+  async *#changes(
+    first: Promise<StatementResult<FoundChange>>,
+    fetchNext: () => typeof first,
+    atOnce: number,
+    state: TableState,
+  ): AsyncGenerator<CopiedChange[]> {
     const presenterFor = presentersOf(state.schema);
     for (let next = first; ; next = fetchNext()) {
       const { rows } = await next;

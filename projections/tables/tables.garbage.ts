@@ -14,9 +14,10 @@ import { orIdleSince } from '../segments/segments.garbage.ts';
 export const generationLife = 3_600_000;
 
 /** Ends replaced generations for readers; what only they showed can be removed after that. */
-const endGenerations: RemoveGarbage = (database, later) => removeRows(
-  database,
-  `with ended as (
+const endGenerations: RemoveGarbage = (database, later) =>
+  removeRows(
+    database,
+    `with ended as (
     update generations set expired = true where (table_id, version) in (
       select old.* from ${oldestGenerations('not ended.expired', thingsAtOnce)} limit ${thingsAtOnce})
     returning table_id, version, ended
@@ -26,8 +27,8 @@ const endGenerations: RemoveGarbage = (database, later) => removeRows(
     join extents on ${ofGeneration}
     ${orIdleSince}
   ) select from ended`,
-  [generationLife - later],
-);
+    [generationLife - later],
+  );
 
 /** Removes the changes of generations that have ended for readers. */
 async function dropChanges(database: Database): Promise<number> {
@@ -49,14 +50,19 @@ async function dropChanges(database: Database): Promise<number> {
     keys,
   );
   if (dropped >= rowsAtOnce) return dropped;
-  return dropped + await removeRows(database, 'update generations set cleared = true where (table_id, version) in (select * from unnest($1::uuid[], $2::int8[]))', keys);
+  return (
+    dropped +
+    (await removeRows(
+      database,
+      'update generations set cleared = true where (table_id, version) in (select * from unnest($1::uuid[], $2::int8[]))',
+      keys,
+    ))
+  );
 }
 
 /** Removes the remains of a deleted table once its last generation is forgotten. */
 async function dropTables(database: Database): Promise<number> {
-  const { rows } = await database.pool.query<{ id: string }>(
-    'select id from tables where forgotten limit 1',
-  );
+  const { rows } = await database.pool.query<{ id: string }>('select id from tables where forgotten limit 1');
   for (const { id } of rows) {
     const extents = await removeRows(
       database,
@@ -96,7 +102,9 @@ const schemaInterval = 6 * 3_600_000;
  * gets into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18 may scan all tables.
  */
 const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => {
-  const { rows: [looked] } = await database.pool.query<{ looked: number }>(
+  const {
+    rows: [looked],
+  } = await database.pool.query<{ looked: number }>(
     `with due as (
       select table_id, version, superseded, (
           select true from tables where tables.id = schemas.table_id and tables.schema_version = schemas.version limit 1
@@ -116,6 +124,10 @@ const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => 
 };
 
 export const tableGarbage: Garbage = {
-  ended_generations: endGenerations, changes_of_ended_generations: dropChanges, cleared_generations: forgetGenerations, deleted_tables: dropTables,
-  replaced_bodies: eraseReplacedBodies, superseded_schemas: dropSchemas,
+  ended_generations: endGenerations,
+  changes_of_ended_generations: dropChanges,
+  cleared_generations: forgetGenerations,
+  deleted_tables: dropTables,
+  replaced_bodies: eraseReplacedBodies,
+  superseded_schemas: dropSchemas,
 };

@@ -18,21 +18,44 @@ import { smallExtentBytes } from './compaction.ts';
 import { compareRows } from './compare/compare-rows.ts';
 import { digestedTables } from './compare/digest-tables.ts';
 import { insertRetainedIds } from './retained-ids.store.ts';
-import { changeOf, findVisibleRowsOfExtents, insertChanges, insertExtents, insertTailRows, updateExtents, upsertChanges } from './extents.store.ts';
+import {
+  changeOf,
+  findVisibleRowsOfExtents,
+  insertChanges,
+  insertExtents,
+  insertTailRows,
+  updateExtents,
+  upsertChanges,
+} from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
-import { AppLinkEntity, ChangeEntity, GenerationEntity, ExtentEntity, IssuedIdsEntity, TableEntity, TableSchemaEntity } from './table.entity.ts';
+import {
+  AppLinkEntity,
+  ChangeEntity,
+  GenerationEntity,
+  ExtentEntity,
+  IssuedIdsEntity,
+  TableEntity,
+  TableSchemaEntity,
+} from './table.entity.ts';
 import { tableGarbage } from './tables.garbage.ts';
 import { RowQueries } from './rows.queries.ts';
 import { TableQueries } from './tables.queries.ts';
 import { tableSections } from './tables.sections.ts';
 import type { TableChange } from './table.ts';
 import { TablesState, type TableStates } from './tables.state.ts';
-import { insertAppLinks, insertGenerations, insertSchemas, insertTables, schemaRow, updateTables } from './tables.store.ts';
+import {
+  insertAppLinks,
+  insertGenerations,
+  insertSchemas,
+  insertTables,
+  schemaRow,
+  updateTables,
+} from './tables.store.ts';
 
 /** The queries on whole tables, on single rows, and on pages of rows. */
 export interface AllTableQueries {
@@ -41,8 +64,23 @@ export interface AllTableQueries {
   readonly pages: PageQueries;
 }
 
-export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChange, RememberedTables, SchemaCache, AllTableQueries> = {
-  entities: [TableEntity, TableSchemaEntity, ExtentEntity, IssuedIdsEntity, GenerationEntity, ChangeEntity, AppLinkEntity],
+export const tables: Model<
+  TablesState,
+  TableStates,
+  TableChange | OpenBodyChange,
+  RememberedTables,
+  SchemaCache,
+  AllTableQueries
+> = {
+  entities: [
+    TableEntity,
+    TableSchemaEntity,
+    ExtentEntity,
+    IssuedIdsEntity,
+    GenerationEntity,
+    ChangeEntity,
+    AppLinkEntity,
+  ],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
     'alter table tables set (fillfactor = 50)',
@@ -87,12 +125,17 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
   load: loadTables,
   loadMore: loadRetainedIds,
   store: (state) => [
-    ...storing(state.newTables(), insertTables), ...storing(state.changedTables(), updateTables),
-    ...storing(state.newSchemas.map(schemaRow), insertSchemas), ...storing(state.newAppLinks, insertAppLinks),
-    ...storing(state.newExtents(), insertExtents), ...storing(state.changedExtents(), updateExtents),
+    ...storing(state.newTables(), insertTables),
+    ...storing(state.changedTables(), updateTables),
+    ...storing(state.newSchemas.map(schemaRow), insertSchemas),
+    ...storing(state.newAppLinks, insertAppLinks),
+    ...storing(state.newExtents(), insertExtents),
+    ...storing(state.changedExtents(), updateExtents),
     ...storing(state.endedGenerations, insertGenerations),
-    ...storing(state.newTailRows, insertTailRows), ...storing(state.newRetainedIds, insertRetainedIds),
-    ...storing(state.newChanges().map(changeOf), insertChanges), ...storing(state.laterChanges().map(changeOf), upsertChanges),
+    ...storing(state.newTailRows, insertTailRows),
+    ...storing(state.newRetainedIds, insertRetainedIds),
+    ...storing(state.newChanges().map(changeOf), insertChanges),
+    ...storing(state.laterChanges().map(changeOf), upsertChanges),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
@@ -100,7 +143,8 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
     known.take(state);
     return known;
   },
-  lookAhead: (tx, remembered, events) => remembered.lookAhead(rowsNamedBy(events), (wanted) => findVisibleRowsOfExtents(tx, wanted)),
+  lookAhead: (tx, remembered, events) =>
+    remembered.lookAhead(rowsNamedBy(events), (wanted) => findVisibleRowsOfExtents(tx, wanted)),
   isRefused: isRefusedWithoutRows,
   needs,
   makes,
@@ -108,7 +152,11 @@ export const tables: Model<TablesState, TableStates, TableChange | OpenBodyChang
   loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
   queries: (database) => {
     const presenters = new Presenters(database);
-    return { tables: new TableQueries(database), rows: new RowQueries(database, presenters), pages: new PageQueries(database, presenters) };
+    return {
+      tables: new TableQueries(database),
+      rows: new RowQueries(database, presenters),
+      pages: new PageQueries(database, presenters),
+    };
   },
   sections: tableSections,
   comparisons: [compareRows],

@@ -78,7 +78,8 @@ export const selectTables = `
   from page group by bytes / ${partBytesMax} order by bytes / ${partBytesMax}`;
 
 const readTables: Statement<TablePosition & { readonly tables: string; readonly isMore: boolean }> = {
-  name: 'read_tables', text: selectTables,
+  name: 'read_tables',
+  text: selectTables,
 };
 
 /** Before every table: versions are at least 0, and no table has this ID. */
@@ -122,7 +123,8 @@ const selectUse: Statement<Pick<Team, 'suspended' | 'tables' | 'tablesMax'>> = {
 };
 
 const selectAmong: Statement<{ id: string }> = {
-  name: 'read_tables_among', text: 'select id from tables where id = any($2::uuid[]) and team_id = $1 and not deleted',
+  name: 'read_tables_among',
+  text: 'select id from tables where id = any($2::uuid[]) and team_id = $1 and not deleted',
 };
 
 export class TableQueries {
@@ -136,11 +138,22 @@ export class TableQueries {
    * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app. `from`: where it
    * begins; null: at the first table. `limit`: how many tables it may have.
    */
-  async list(teamId: string, appId: string | null, from: TablePosition | null, limit: number, bytesMax = pageBytesMax): Promise<TablesPage> {
+  async list(
+    teamId: string,
+    appId: string | null,
+    from: TablePosition | null,
+    limit: number,
+    bytesMax = pageBytesMax,
+  ): Promise<TablesPage> {
     const { created, id } = from ?? beforeAll;
-    const { rows } = await this.#database.scans.with((client) => client.query(readTables, [teamId, appId, created, id, limit, bytesMax]));
+    const { rows } = await this.#database.scans.with((client) =>
+      client.query(readTables, [teamId, appId, created, id, limit, bytesMax]),
+    );
     const last = rows.at(-1);
-    return { tables: rows.map(({ tables }) => tables), next: last?.isMore === true ? { created: last.created, id: last.id } : null };
+    return {
+      tables: rows.map(({ tables }) => tables),
+      next: last?.isMore === true ? { created: last.created, id: last.id } : null,
+    };
   }
 
   /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */
@@ -157,7 +170,9 @@ export class TableQueries {
 
   /** Everything about a table except its rows. */
   async table(teamId: string, tableId: string): Promise<TableAnswer<TableDetails>> {
-    const { rows: [found] } = await this.#database.reader.query(selectTable, [tableId, teamId]);
+    const {
+      rows: [found],
+    } = await this.#database.reader.query(selectTable, [tableId, teamId]);
     if (found === undefined) return 'table_not_found';
     const { suspended, columns, ...table } = found;
     return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
@@ -165,14 +180,21 @@ export class TableQueries {
 
   /** The table of a request that brings rows, and whether the committed state refuses the request already. */
   async target(teamId: string, tableId: string, ifMatch: bigint | null): Promise<FoundTarget> {
-    const { rows: [found] } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
+    const {
+      rows: [found],
+    } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
     if (found === undefined) return { schema: { columns: [] }, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
-    return { schema: decodeSchema(JSON.parse(found.columns)), refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }) };
+    return {
+      schema: decodeSchema(JSON.parse(found.columns)),
+      refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }),
+    };
   }
 
   /** Why the committed state refuses a new table of the team; null if it does not. */
   async refusalOfNew(teamId: string, limits: TableLimits): Promise<Refusal | null> {
-    const { rows: [team] } = await this.#database.reader.query(selectUse, [teamId]);
+    const {
+      rows: [team],
+    } = await this.#database.reader.query(selectUse, [teamId]);
     return team === undefined ? null : refusalOfNew(team, limits);
   }
 

@@ -10,14 +10,18 @@ const isShown = 'not exists (select from tables where tables.id = table_id and d
 
 export const tableSections: readonly Section[] = [
   {
-    what: 'tables', owner: 'team_id', name: ({ id }) => `table ${id}`,
+    what: 'tables',
+    owner: 'team_id',
+    name: ({ id }) => `table ${id}`,
     keys: ['id'],
     query: `select ${storedTables.compared({ without: ['tail', 'deleted'] })},
         (select version || ' ' || ordinal from extents where key = tables.tail) as tail
       from tables where not deleted order by id`,
   },
   {
-    what: 'generations', owner: 'table_id', name: ({ table_id: tableId, version }) => `generation ${version} of table ${tableId}, which was replaced`,
+    what: 'generations',
+    owner: 'table_id',
+    name: ({ table_id: tableId, version }) => `generation ${version} of table ${tableId}, which was replaced`,
     keys: ['table_id', 'version'],
     query: `select ${storedGenerations.compared()} from generations
       join tables on tables.id = generations.table_id and not tables.deleted join teams on teams.id = tables.team_id
@@ -25,7 +29,9 @@ export const tableSections: readonly Section[] = [
       where ended_at >= last.time - ${generationLife} order by table_id, generations.version`,
   },
   {
-    what: 'retained row IDs', owner: 'table_id', name: ({ table_id: tableId, version, ordinal, index }) => {
+    what: 'retained row IDs',
+    owner: 'table_id',
+    name: ({ table_id: tableId, version, ordinal, index }) => {
       return `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} retains`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index'],
@@ -40,7 +46,9 @@ export const tableSections: readonly Section[] = [
       order by extents.table_id, extents.version, ordinal, index`,
   },
   {
-    what: 'row IDs of forgotten generations', owner: 'table_id', name: ({ table_id: tableId, version, ordinal }) => {
+    what: 'row IDs of forgotten generations',
+    owner: 'table_id',
+    name: ({ table_id: tableId, version, ordinal }) => {
       return `the row IDs that table ${tableId} issued by its forgotten extent ${version} ${ordinal}`;
     },
     keys: ['table_id', 'version', 'ordinal'],
@@ -55,7 +63,9 @@ export const tableSections: readonly Section[] = [
       order by table_id, version, ordinal`,
   },
   {
-    what: 'schemas', owner: 'table_id', name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
+    what: 'schemas',
+    owner: 'table_id',
+    name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
     keys: ['table_id', 'version'],
     // Others are of no use, and may have been removed.
     query: `select ${storedSchemas.compared()} from table_schemas join tables on tables.id = table_schemas.table_id and not tables.deleted
@@ -66,7 +76,9 @@ export const tableSections: readonly Section[] = [
       order by table_schemas.table_id, table_schemas.version`,
   },
   {
-    what: 'app links', owner: 'table_id', name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
+    what: 'app links',
+    owner: 'table_id',
+    name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,
     keys: ['table_id', 'app_id'],
     query: `select table_id, app_id collate "C" as app_id from app_links where ${isShown} order by 1, 2`,
   },

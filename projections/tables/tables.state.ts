@@ -11,7 +11,18 @@ import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
 import { changedForm } from './stored-body.ts';
-import type { Table, Generation, Extent, IssuedIds, StoredRow, StoredSchema, AppLink, TailRow, TailRowsChange, RowChange } from './table.ts';
+import type {
+  Table,
+  Generation,
+  Extent,
+  IssuedIds,
+  StoredRow,
+  StoredSchema,
+  AppLink,
+  TailRow,
+  TailRowsChange,
+  RowChange,
+} from './table.ts';
 
 /** What decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
@@ -117,7 +128,8 @@ export class TablesState {
 
   #placeOf(table: Table, id: RowAddress): { readonly extent: Extent; readonly index: number } | null {
     const extent = this.extentOf(table.id, id);
-    if (extent === null || extent.generation !== table.generation) return table.retainsIds ? this.rowByRetainedId(table, formatRowId(id)) : null;
+    if (extent === null || extent.generation !== table.generation)
+      return table.retainsIds ? this.rowByRetainedId(table, formatRowId(id)) : null;
     if (id.index >= extent.rows) return null;
     // A row with a retained ID does not have the ID of its place.
     if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;

@@ -17,7 +17,16 @@ export async function findTables(tx: Tx, ids: readonly string[]): Promise<Table[
 /** `insertTables`: new tables; `updateTables`: existing ones. */
 export const insertTables = storedTables.insert('insert_tables');
 export const updateTables = storedTables.update('update_tables', [
-  'version', 'generation', 'schemaVersion', 'widened', 'rows', 'rowBytesMax', 'tail', 'retainsIds', 'name', 'deleted',
+  'version',
+  'generation',
+  'schemaVersion',
+  'widened',
+  'rows',
+  'rowBytesMax',
+  'tail',
+  'retainsIds',
+  'name',
+  'deleted',
 ]);
 
 export const insertGenerations = storedGenerations.insert('insert_generations');
@@ -38,7 +47,11 @@ export async function findSchemas(tx: Tx, tableIds: readonly string[]): Promise<
 export const insertSchemas = storedSchemas.insert('insert_schemas');
 
 /** A schema as it is stored. */
-export function schemaRow({ tableId, version, schema }: StoredSchema): { tableId: string; version: bigint; columns: string } {
+export function schemaRow({ tableId, version, schema }: StoredSchema): {
+  tableId: string;
+  version: bigint;
+  columns: string;
+} {
   return { tableId, version, columns: JSON.stringify(encodeSchema(schema)) };
 }
 

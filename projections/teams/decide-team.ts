@@ -7,10 +7,20 @@ import type { Team, TeamChange, Token, TokenChange } from './team.ts';
 import type { TeamsState, TeamStates } from './teams.state.ts';
 
 /** Ignores a repeated creation: an existing team stays as it is. */
-export function decideTeamCreated({ teams }: TeamStates, { data }: Event<EventOf<'TeamCreated'>>, at: LogPlace): Decision<TeamChange> {
+export function decideTeamCreated(
+  { teams }: TeamStates,
+  { data }: Event<EventOf<'TeamCreated'>>,
+  at: LogPlace,
+): Decision<TeamChange> {
   if (teams.team(data.teamId) !== null) return apply([]);
   const team: Team = {
-    id: data.teamId, partition: at.partition, name: data.name, created: at.version, suspended: false, ...noUsage, ...noPlanLimits,
+    id: data.teamId,
+    partition: at.partition,
+    name: data.name,
+    created: at.version,
+    suspended: false,
+    ...noUsage,
+    ...noPlanLimits,
   };
   return apply([{ kind: 'team', team }]);
 }
@@ -27,17 +37,34 @@ export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'T
   return decideTeamChange(teams, data.teamId, Object.fromEntries(limits.map((limit) => [limit, data[limit]])));
 }
 
-export function decideTokenCreated({ teams }: TeamStates, { data }: Event<EventOf<'TokenCreated'>>, at: LogPlace): Decision<TokenChange> {
+export function decideTokenCreated(
+  { teams }: TeamStates,
+  { data }: Event<EventOf<'TokenCreated'>>,
+  at: LogPlace,
+): Decision<TokenChange> {
   if (teams.team(data.teamId) === null || teams.token(data.tokenId) !== null) return apply([]);
   const { tokenId, teamId, name, hash, expiresAt, readOnly, appId, endsIn = null } = data;
   const token: Token = {
-    id: tokenId, teamId, name, hash, created: at.version, createdAt: at.time, endsIn, expiresAt, readOnly, appId, revoked: false,
+    id: tokenId,
+    teamId,
+    name,
+    hash,
+    created: at.version,
+    createdAt: at.time,
+    endsIn,
+    expiresAt,
+    readOnly,
+    appId,
+    revoked: false,
   };
   return apply([{ kind: 'token', token }]);
 }
 
 /** A revocation is final. */
-export function decideTokenRevoked({ teams }: TeamStates, { data }: Event<EventOf<'TokenRevoked'>>): Decision<TokenChange> {
+export function decideTokenRevoked(
+  { teams }: TeamStates,
+  { data }: Event<EventOf<'TokenRevoked'>>,
+): Decision<TokenChange> {
   const token = teams.token(data.tokenId);
   if (token === null || token.teamId !== data.teamId) return apply([]);
   return apply([{ kind: 'token', token: { ...token, revoked: true } }]);

@@ -1,6 +1,12 @@
 /** Guards on teams: their suspension, and their quotas (docs/limits.md). */
 import type { Refusal } from '../../src/language/values/refusal.ts';
-import { planRefusal, settingRefusal, type PlanLimits, type Quota, type Usage } from '../../src/language/events/quota.ts';
+import {
+  planRefusal,
+  settingRefusal,
+  type PlanLimits,
+  type Quota,
+  type Usage,
+} from '../../src/language/events/quota.ts';
 import type { Team } from './team.ts';
 
 /** The message to a suspended team (docs/spec/decisions.md 2). */

@@ -2,7 +2,13 @@
 import { refusedWith } from '../../src/log/batch/decision.ts';
 import type { Loading, Model } from '../../src/log/model.ts';
 import { storing } from '../../src/log/batch/statements.ts';
-import { decideTeamChange, decideTeamCreated, decideTeamPlan, decideTokenCreated, decideTokenRevoked } from './decide-team.ts';
+import {
+  decideTeamChange,
+  decideTeamCreated,
+  decideTeamPlan,
+  decideTokenCreated,
+  decideTokenRevoked,
+} from './decide-team.ts';
 import { TeamEntity, TokenEntity } from './team.entity.ts';
 import { TeamQueries } from './teams.queries.ts';
 import { teamSections } from './teams.sections.ts';
@@ -47,7 +53,13 @@ export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, Reme
   garbage: {},
 };
 
-async function load({ tx, events, states: { teams }, before, remembered }: Loading<TeamStates, RememberedTeams, null>): Promise<void> {
+async function load({
+  tx,
+  events,
+  states: { teams },
+  before,
+  remembered,
+}: Loading<TeamStates, RememberedTeams, null>): Promise<void> {
   const teamIds = new Set<string>();
   const tokenIds = new Set<string>();
   for (const { data } of events) {

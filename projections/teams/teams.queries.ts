@@ -20,7 +20,8 @@ type KnownHash = KnownToken & { readonly hash: Buffer };
 const selectToken: Statement<KnownHash> = { name: 'read_token', text: selectKnown('hash = $1') };
 
 const selectTokensOf: Statement<KnownHash> = {
-  name: 'read_tokens', text: selectKnown("hash = any(array(select decode(hex, 'hex') from unnest($1::text[]) hex))"),
+  name: 'read_tokens',
+  text: selectKnown("hash = any(array(select decode(hex, 'hex') from unnest($1::text[]) hex))"),
 };
 
 const selectTokens = `
@@ -77,7 +78,10 @@ const teamSummaries = StoredTable.of(TeamEntity, { without: ['partition', 'creat
 /** The teams behind the ID $1 (null: all), at most $2 (null: all of them). */
 const selectTeams = `select ${teamSummaries.columns()} from teams where $1::uuid is null or id > $1 order by id limit $2`;
 
-const selectTeam: Statement<TeamSummary> = { name: 'read_team', text: `select ${teamSummaries.columns()} from teams where id = $1` };
+const selectTeam: Statement<TeamSummary> = {
+  name: 'read_team',
+  text: `select ${teamSummaries.columns()} from teams where id = $1`,
+};
 
 /** What teams use of a quota: all of them together, and the one that uses the most. */
 interface QuotaUse {
@@ -86,10 +90,12 @@ interface QuotaUse {
   readonly largestTeam: number;
 }
 
-const selectUse = `select ${quotas.map((quota) => {
-  const column = columnName(quota);
-  return `coalesce(sum(${column}), 0)::float8 as "${quota}", coalesce(max(${column}), 0)::float8 as "${quota}Largest"`;
-}).join(', ')} from teams`;
+const selectUse = `select ${quotas
+  .map((quota) => {
+    const column = columnName(quota);
+    return `coalesce(sum(${column}), 0)::float8 as "${quota}", coalesce(max(${column}), 0)::float8 as "${quota}Largest"`;
+  })
+  .join(', ')} from teams`;
 
 export interface TokenSummary extends KnownToken {
   readonly teamId: string;
@@ -146,7 +152,9 @@ export class TeamQueries {
 
   /** What teams use of each quota. Reads all teams. */
   async quotaUse(): Promise<QuotaUse[]> {
-    const { rows: [use] } = await this.#database.pool.query<Record<Quota | `${Quota}Largest`, number>>(selectUse);
+    const {
+      rows: [use],
+    } = await this.#database.pool.query<Record<Quota | `${Quota}Largest`, number>>(selectUse);
     return quotas.map((quota) => ({ quota, allTeams: use![quota], largestTeam: use![`${quota}Largest`] }));
   }
 

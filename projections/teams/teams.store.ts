@@ -13,9 +13,11 @@ export async function findTeams(tx: Tx, ids: readonly string[]): Promise<Team[]>
   return (await tx.query(selectTeams, [ids])).rows;
 }
 
-export const upsertTeams = storedTeams.upsert(
-  'upsert_teams', ['suspended', ...quotas, ...planQuotas.map((quota) => `${quota}Max` as const)],
-);
+export const upsertTeams = storedTeams.upsert('upsert_teams', [
+  'suspended',
+  ...quotas,
+  ...planQuotas.map((quota) => `${quota}Max` as const),
+]);
 
 const selectTokens: Statement<Token> = {
   name: 'select_tokens',

@@ -13,7 +13,11 @@ import { resultOf, withOpen } from './decide-create-upload.ts';
  * Spec 4.9. Guards: upload, suspension, size, plan. If the file is too large or exceeds the plan, the file and its upload are given up
  * (spec section 3). Completing an upload again changes nothing and returns the same result.
  */
-export function decideCompleteUpload({ uploads, teams }: UploadStates, { data }: Event<EventOf<'UploadCompleteRequested'>>, at: LogPlace): Decision<UploadChange> {
+export function decideCompleteUpload(
+  { uploads, teams }: UploadStates,
+  { data }: Event<EventOf<'UploadCompleteRequested'>>,
+  at: LogPlace,
+): Decision<UploadChange> {
   const { teamId, appId, uploadId, file } = data;
   const upload = uploads.upload(uploadId);
   const isThere = upload !== null && upload.teamId === teamId && upload.appId === appId && upload.removedAt === null;
@@ -28,18 +32,25 @@ export function decideCompleteUpload({ uploads, teams }: UploadStates, { data }:
   const closed = withOpen(team, upload, -1);
   if (refusal !== null) {
     const givenUp: Upload = { ...upload, file, removedAt: at.time };
-    return refuseWith(refusal, [{ kind: 'upload', upload: givenUp }, { kind: 'team', team: closed }]);
+    return refuseWith(refusal, [
+      { kind: 'upload', upload: givenUp },
+      { kind: 'team', team: closed },
+    ]);
   }
   const completed: Upload = { ...upload, file, unclaimedSince: at.time };
   return apply(
-    [{ kind: 'upload', upload: completed }, { kind: 'team', team: { ...closed, uploadBytes: team.uploadBytes + file.size } }],
+    [
+      { kind: 'upload', upload: completed },
+      { kind: 'team', team: { ...closed, uploadBytes: team.uploadBytes + file.size } },
+    ],
     undefined,
     { upload: resultOf(completed) },
   );
 }
 
 function refusalOf({ sizeMax }: Upload, team: Team, { size }: StoredFile): Refusal | null {
-  if (size > sizeMax) return { type: 'payload_too_large', message: `the file has ${size} bytes, more than ${sizeMax}; it was deleted` };
+  if (size > sizeMax)
+    return { type: 'payload_too_large', message: `the file has ${size} bytes, more than ${sizeMax}; it was deleted` };
   const tooMuch = exceededQuota(team, 'uploadBytes', size);
   return tooMuch === null ? null : { ...tooMuch, message: `${tooMuch.message}; the file was deleted` };
 }

@@ -11,19 +11,38 @@ import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
  * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension; open uploads and their
  * bytes, which are bounded because they do not count as bytes of files yet. Each counts with its `sizeMax`: nobody knows what will arrive.
  */
-export function decideCreateUpload({ teams }: UploadStates, { data }: Event<EventOf<'UploadCreateRequested'>>, at: LogPlace): Decision<UploadChange> {
+export function decideCreateUpload(
+  { teams }: UploadStates,
+  { data }: Event<EventOf<'UploadCreateRequested'>>,
+  at: LogPlace,
+): Decision<UploadChange> {
   const { teamId, uploadId, appId, contentType, fileName, limits } = data;
   const team = teams.team(teamId)!;
   if (team.suspended) return refuse('payment_required', suspendedMessage);
-  const tooMany = exceededQuota(team, 'openUploads', 1, limits.openMax)
-    ?? exceededQuota(team, 'openUploadBytes', limits.sizeMax, limits.openBytesMax);
+  const tooMany =
+    exceededQuota(team, 'openUploads', 1, limits.openMax) ??
+    exceededQuota(team, 'openUploadBytes', limits.sizeMax, limits.openBytesMax);
   if (tooMany !== null) return refusedWith(tooMany);
   const upload: Upload = {
-    id: uploadId, teamId, appId, contentType, fileName, created: at.version, createdAt: at.time, expiresAt: at.time + limits.lifeMs,
-    sizeMax: limits.sizeMax, unclaimedLifeMs: limits.unclaimedLifeMs, file: null, unclaimedSince: null, removedAt: null,
+    id: uploadId,
+    teamId,
+    appId,
+    contentType,
+    fileName,
+    created: at.version,
+    createdAt: at.time,
+    expiresAt: at.time + limits.lifeMs,
+    sizeMax: limits.sizeMax,
+    unclaimedLifeMs: limits.unclaimedLifeMs,
+    file: null,
+    unclaimedSince: null,
+    removedAt: null,
   };
   return apply(
-    [{ kind: 'upload', upload }, { kind: 'team', team: withOpen(team, upload, 1) }],
+    [
+      { kind: 'upload', upload },
+      { kind: 'team', team: withOpen(team, upload, 1) },
+    ],
     undefined,
     { upload: resultOf(upload) },
   );

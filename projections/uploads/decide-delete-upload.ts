@@ -11,7 +11,11 @@ import { suspendedMessage } from '../teams/guards.ts';
  * Withdraws a file, or gives up an open upload, also an expired one. Guards: upload, suspension. Rows that name the file do not matter,
  * and do not change.
  */
-export function decideDeleteUpload({ uploads, teams }: UploadStates, { data }: Event<EventOf<'UploadDeleteRequested'>>, at: LogPlace): Decision<UploadChange> {
+export function decideDeleteUpload(
+  { uploads, teams }: UploadStates,
+  { data }: Event<EventOf<'UploadDeleteRequested'>>,
+  at: LogPlace,
+): Decision<UploadChange> {
   const { teamId, appId, uploadId } = data;
   const upload = uploads.upload(uploadId);
   if (upload === null || upload.teamId !== teamId || upload.appId !== appId || upload.removedAt !== null) {
@@ -24,8 +28,10 @@ export function decideDeleteUpload({ uploads, teams }: UploadStates, { data }: E
 
 /** The changes by which an upload ends: its file, if it has one, gives its bytes back to the plan; else it is open no more. */
 export function giveUp(upload: Upload, team: Team, { time }: LogPlace): readonly UploadChange[] {
-  const changed = upload.file === null
-    ? withOpen(team, upload, -1)
-    : { ...team, uploadBytes: team.uploadBytes - upload.file.size };
-  return [{ kind: 'upload', upload: { ...upload, removedAt: time } }, { kind: 'team', team: changed }];
+  const changed =
+    upload.file === null ? withOpen(team, upload, -1) : { ...team, uploadBytes: team.uploadBytes - upload.file.size };
+  return [
+    { kind: 'upload', upload: { ...upload, removedAt: time } },
+    { kind: 'team', team: changed },
+  ];
 }

@@ -6,7 +6,10 @@ import { storedChangeReferences, storedFileReferences } from './file-reference.e
 export const insertFileReferences = storedFileReferences.insert('insert_file_references');
 
 /** The files that patched rows name. Some may be stored already. */
-export const insertChangeReferences = storedChangeReferences.insert('insert_change_references', 'on conflict do nothing');
+export const insertChangeReferences = storedChangeReferences.insert(
+  'insert_change_references',
+  'on conflict do nothing',
+);
 
 /** The files that patched rows no longer name. Some may never have been stored. */
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');

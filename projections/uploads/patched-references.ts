@@ -23,12 +23,15 @@ export class PatchedReferences {
     const before = known?.before ?? namesIn(bodyBefore);
     const now = namesIn(body);
     // Skips rows that name no file, as most do.
-    if (known !== undefined || before.length > 0 || now.length > 0) this.#rows.set(row.extent, row.index, { ...row, before, now });
+    if (known !== undefined || before.length > 0 || now.length > 0)
+      this.#rows.set(row.extent, row.index, { ...row, before, now });
   }
 
   /** The files that the rows name after the batch. Some may be stored already. */
   named(): ChangeReference[] {
-    return this.#rows.values().flatMap(({ teamId, extent, index, now }) => now.map((file) => ({ teamId, extent, index, file })));
+    return this.#rows
+      .values()
+      .flatMap(({ teamId, extent, index, now }) => now.map((file) => ({ teamId, extent, index, file })));
   }
 
   /** The files that the rows no longer name. Only those that an earlier patch named are stored as change references. */

@@ -7,7 +7,12 @@ import { decideCreateUpload } from './decide-create-upload.ts';
 import { decideDeleteUpload } from './decide-delete-upload.ts';
 import { decideUploadChecked } from './decide-upload-checked.ts';
 import { ChangeReferenceEntity, FileReferenceEntity } from './file-reference.entity.ts';
-import { deleteChangeReferences, findClaims, insertChangeReferences, insertFileReferences } from './file-references.store.ts';
+import {
+  deleteChangeReferences,
+  findClaims,
+  insertChangeReferences,
+  insertFileReferences,
+} from './file-references.store.ts';
 import { UploadEntity } from './upload.entity.ts';
 import { uploadSections } from './uploads.sections.ts';
 import type { UploadChange } from './upload.ts';
@@ -16,7 +21,14 @@ import { UploadsState, type UploadStates } from './uploads.state.ts';
 import { findUploads, uploadRow, upsertUploads } from './uploads.store.ts';
 import { namedBy } from '../../src/language/events/event-names.ts';
 
-export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsChange | RowChange, null, null, UploadQueries> = {
+export const uploads: Model<
+  UploadsState,
+  UploadStates,
+  UploadChange | TailRowsChange | RowChange,
+  null,
+  null,
+  UploadQueries
+> = {
   entities: [UploadEntity, FileReferenceEntity, ChangeReferenceEntity],
   storage: [
     'create index uploads_listed on uploads (team_id, created, id)',
@@ -40,8 +52,10 @@ export const uploads: Model<UploadsState, UploadStates, UploadChange | TailRowsC
   open: (_newKey, journal) => new UploadsState(journal),
   load,
   store: (state) => [
-    ...storing(state.newReferences, insertFileReferences), ...storing(state.patched.named(), insertChangeReferences),
-    ...storing(state.patched.gone(), deleteChangeReferences), ...storing(state.changedUploads().map(uploadRow), upsertUploads),
+    ...storing(state.newReferences, insertFileReferences),
+    ...storing(state.patched.named(), insertChangeReferences),
+    ...storing(state.patched.gone(), deleteChangeReferences),
+    ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
   // Whether rows name a file is looked up among all stored rows.
   readsStored: ['UploadChecked'],

@@ -114,8 +114,13 @@ export class UploadQueries {
   }
 
   /** Null if there is no such upload of the owner. Omit `owner` for an upload from a signed URL. */
-  async upload(uploadId: string, owner?: { readonly teamId: string; readonly appId: string }): Promise<UploadState | null> {
-    const { rows: [row] } = await this.#database.reader.query(selectUpload, [uploadId]);
+  async upload(
+    uploadId: string,
+    owner?: { readonly teamId: string; readonly appId: string },
+  ): Promise<UploadState | null> {
+    const {
+      rows: [row],
+    } = await this.#database.reader.query(selectUpload, [uploadId]);
     if (row === undefined) return null;
     const { appId, file, size, ...upload } = row;
     if (owner !== undefined && (owner.teamId !== upload.teamId || owner.appId !== appId)) return null;
@@ -123,10 +128,17 @@ export class UploadQueries {
   }
 
   /** A team's uploads, newest first: of all apps, or of one. `before`: where to go on; null: at the newest. */
-  async list(teamId: string, appId: string | null, before: UploadPosition | null, limit: number): Promise<readonly ListedUpload[]> {
+  async list(
+    teamId: string,
+    appId: string | null,
+    before: UploadPosition | null,
+    limit: number,
+  ): Promise<readonly ListedUpload[]> {
     const { created, id } = before ?? afterAll;
     const statement = appId === null ? selectListedOfTeam : selectListedOfApp;
-    return (await this.#database.reader.query(statement, [teamId, created, id, limit, ...(appId === null ? [] : [appId])])).rows;
+    return (
+      await this.#database.reader.query(statement, [teamId, created, id, limit, ...(appId === null ? [] : [appId])])
+    ).rows;
   }
 
   /** The file of this name; null if there is none, or it was given up. */
@@ -152,14 +164,22 @@ export class UploadQueries {
   }
 
   /** Checks the next `atOnce` uploads after `after`, by ID, and returns those whose files rows have begun or ceased to name. */
-  async claimsMoved(after: string, atOnce: number): Promise<{ readonly moved: readonly UploadToCheck[]; readonly last: string | null }> {
+  async claimsMoved(
+    after: string,
+    atOnce: number,
+  ): Promise<{ readonly moved: readonly UploadToCheck[]; readonly last: string | null }> {
     const { rows } = await this.#database.pool.query<UploadToCheck & { readonly claimed: boolean }>(
       `select uploads.id, uploads.team_id as "teamId", progress.next, unclaimed_since is null as claimed
         from uploads join teams on teams.id = uploads.team_id join progress on progress.partition = teams.partition
         where uploads.id > $1 and uploads.file is not null and uploads.removed_at is null and ${isNotHeld} order by uploads.id limit $2`,
       [after, atOnce],
     );
-    const claims = await this.#database.scans.with((tx) => findClaims(tx, rows.map(({ id }) => id)));
+    const claims = await this.#database.scans.with((tx) =>
+      findClaims(
+        tx,
+        rows.map(({ id }) => id),
+      ),
+    );
     const now = new Map(claims.map(({ uploadId, isClaimed }) => [uploadId, isClaimed]));
     const moved = rows.filter(({ id, claimed }) => now.has(id) && now.get(id) !== claimed);
     return { moved, last: rows.length < atOnce ? null : rows.at(-1)!.id };
@@ -168,7 +188,8 @@ export class UploadQueries {
   /** Given-up uploads whose bytes have not been removed yet. */
   async givenUp(atOnce: number): Promise<GivenUpUpload[]> {
     const { rows } = await this.#database.pool.query<GivenUpUpload>(
-      'select id, file from uploads where removed_at is not null and not cleared limit $1', [atOnce],
+      'select id, file from uploads where removed_at is not null and not cleared limit $1',
+      [atOnce],
     );
     return rows;
   }
@@ -181,7 +202,8 @@ export class UploadQueries {
   /** The names in this list that belong to public files. */
   async knownFiles(names: readonly string[]): Promise<Set<string>> {
     const { rows } = await this.#database.pool.query<{ file: string }>(
-      'select file from uploads where file = any($1) and removed_at is null', [names],
+      'select file from uploads where file = any($1) and removed_at is null',
+      [names],
     );
     return new Set(rows.map(({ file }) => file));
   }
@@ -189,7 +211,8 @@ export class UploadQueries {
   /** The uploads in this list that may still receive bytes. */
   async open(ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await this.#database.pool.query<{ id: string }>(
-      'select id from uploads where id = any($1) and file is null and removed_at is null', [ids],
+      'select id from uploads where id = any($1) and file is null and removed_at is null',
+      [ids],
     );
     return new Set(rows.map(({ id }) => id));
   }

@@ -4,12 +4,16 @@ import { storedUploads } from './upload.entity.ts';
 
 export const uploadSections: readonly Section[] = [
   {
-    what: 'uploads', owner: 'team_id', name: ({ id }) => `upload ${id}`,
+    what: 'uploads',
+    owner: 'team_id',
+    name: ({ id }) => `upload ${id}`,
     keys: ['id'],
     query: `select ${storedUploads.compared()} from uploads order by id`,
   },
   {
-    what: 'file references', owner: 'table_id', name: ({ table_id: tableId, version, ordinal, index, file }) => {
+    what: 'file references',
+    owner: 'table_id',
+    name: ({ table_id: tableId, version, ordinal, index, file }) => {
       return `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index', 'file'],

@@ -55,7 +55,8 @@ export class UploadsState {
   /** Notes the files that rows added to a tail name. */
   followTailRows({ teamId, extent: { segment }, first, bodies }: TailRowsChange): void {
     bodies.forEach((body, at) => {
-      for (const file of fileNamesIn(body)) this.#journal.push(this.newReferences, { teamId, segment, index: first + at, file });
+      for (const file of fileNamesIn(body))
+        this.#journal.push(this.newReferences, { teamId, segment, index: first + at, file });
     });
   }
 

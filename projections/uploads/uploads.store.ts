@@ -13,7 +13,10 @@ const selectUploads: Statement<UploadRow> = {
 
 export async function findUploads(tx: Tx, ids: readonly string[]): Promise<Upload[]> {
   const { rows } = await tx.query(selectUploads, [ids]);
-  return rows.map(({ size, ...upload }) => ({ ...upload, file: upload.file === null ? null : { name: upload.file, size: size! } }));
+  return rows.map(({ size, ...upload }) => ({
+    ...upload,
+    file: upload.file === null ? null : { name: upload.file, size: size! },
+  }));
 }
 
 export const upsertUploads = storedUploads.upsert('upsert_uploads', ['file', 'size', 'unclaimedSince', 'removedAt']);

@@ -12,7 +12,15 @@ import { copyPartition, proveCopied, type CopyPlace } from '../log/copy-log.ts';
 import type { RecordLog } from '../log/event-log.ts';
 import { hashOf, proveIdentity, type RememberedLog } from '../log/identity.ts';
 import { allPartitions, partitionCount } from '../log/partition.ts';
-import { closePostgresLog, noteFirstPlace, noteLogPlace, openPostgresLog, prepareMoves, readLogPlace, type LogKind } from '../log/postgres/log-place.ts';
+import {
+  closePostgresLog,
+  noteFirstPlace,
+  noteLogPlace,
+  openPostgresLog,
+  prepareMoves,
+  readLogPlace,
+  type LogKind,
+} from '../log/postgres/log-place.ts';
 
 /** The log cannot be moved as it is. */
 export class CannotMove extends Error {
@@ -64,7 +72,9 @@ export interface Moved {
  */
 export async function moveLog(options: MoveOptions): Promise<Moved> {
   return options.database.withSession(async (client) => {
-    const { rows: [lock] } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.moveLog]);
+    const {
+      rows: [lock],
+    } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.moveLog]);
     if (!lock!.taken) throw new CannotMove('another process moves the log already');
     try {
       return await moveAlone(options, client);
@@ -76,9 +86,12 @@ export async function moveLog(options: MoveOptions): Promise<Moved> {
 }
 
 /** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
-async function moveAlone({ database: { pool, schema }, openLogs, to, signal, onProgress }: MoveOptions, client: pg.ClientBase): Promise<Moved> {
+async function moveAlone(
+  { database: { pool, schema }, openLogs, to, signal, onProgress }: MoveOptions,
+  client: pg.ClientBase,
+): Promise<Moved> {
   await prepareMoves(pool, partitionCount);
-  if (await readLogPlace(pool) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
+  if ((await readLogPlace(pool)) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
   // First, so that writes go on even if the brokers cannot be reached any more.
   await reopen(client, to);
   const from: LogKind = to === 'kafka' ? 'postgres' : 'kafka';
@@ -90,8 +103,10 @@ async function moveAlone({ database: { pool, schema }, openLogs, to, signal, onP
   await copy.approachEnd(signal);
   signal.throwIfAborted();
   // The log in Kafka is closed by the read model: another one would go on with what is appended there.
-  if (to === 'postgres' && await isAnotherReadModelUsed(client, schema)) {
-    throw new CannotMove('processes of another version use another read model: upgrade or stop them, and run the command again; it goes on from here');
+  if (to === 'postgres' && (await isAnotherReadModelUsed(client, schema))) {
+    throw new CannotMove(
+      'processes of another version use another read model: upgrade or stop them, and run the command again; it goes on from here',
+    );
   }
   await forbidReplays(client);
   const began = performance.now();
@@ -103,17 +118,31 @@ async function moveAlone({ database: { pool, schema }, openLogs, to, signal, onP
     await within(client, () => open(client, to));
   } catch (error) {
     // If Postgres is away too, the next run opens it, or goes on.
-    const failed = await reopen(client, to).then(() => null, (also: unknown) => also);
+    const failed = await reopen(client, to).then(
+      () => null,
+      (also: unknown) => also,
+    );
     if (failed === null) throw error;
-    throw new AggregateError([error, failed], 'the log could not be moved, and is still closed: run the command again', { cause: error });
+    throw new AggregateError(
+      [error, failed],
+      'the log could not be moved, and is still closed: run the command again',
+      { cause: error },
+    );
   }
   return { records: copy.records, pausedMs: performance.now() - began };
 }
 
 /** A replay that took over while the log is closed would replace the progress with which it is closed. Forbidden until the connection ends. */
 async function forbidReplays(client: pg.ClientBase): Promise<void> {
-  const { rows: [lock] } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.replaceReadModel]);
-  if (!lock!.taken) throw new CannotMove('a replay is under way: wait for it, or end it, and run the command again; it goes on from here');
+  const {
+    rows: [lock],
+  } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
+    advisoryLocks.replaceReadModel,
+  ]);
+  if (!lock!.taken)
+    throw new CannotMove(
+      'a replay is under way: wait for it, or end it, and run the command again; it goes on from here',
+    );
 }
 
 /** Proves that the log is the one that the read model was built from, and can be projected. */
@@ -151,7 +180,13 @@ class LogCopy {
   async proveBegun(signal: AbortSignal): Promise<void> {
     await this.#readEnds();
     await eachOf(this.#partitions, async (partition) => {
-      this.#places[partition] = await proveCopied(this.#source, this.#target, partition, this.#ends[partition]!, signal);
+      this.#places[partition] = await proveCopied(
+        this.#source,
+        this.#target,
+        partition,
+        this.#ends[partition]!,
+        signal,
+      );
       this.#done += Number(this.#places[partition].offset);
     });
   }
@@ -161,7 +196,12 @@ class LogCopy {
     await this.#readEnds();
     await eachOf(this.#partitions, async (partition) => {
       this.#places[partition] = await copyPartition({
-        source: this.#source, target: this.#target, partition, from: this.#places[partition]!, to: this.#ends[partition]!, signal,
+        source: this.#source,
+        target: this.#target,
+        partition,
+        from: this.#places[partition]!,
+        to: this.#ends[partition]!,
+        signal,
         onCopied: (records) => {
           this.#done += records;
           this.#onProgress(this.#done, this.records);
@@ -178,7 +218,10 @@ class LogCopy {
       const took = performance.now() - began;
       const next = afterRound(round, took);
       if (next === 'close') return;
-      if (next === 'give up') throw new CannotMove('clients write as fast as the log is copied: run the command again when they write less; it goes on from here');
+      if (next === 'give up')
+        throw new CannotMove(
+          'clients write as fast as the log is copied: run the command again when they write less; it goes on from here',
+        );
     }
   }
 
@@ -187,8 +230,14 @@ class LogCopy {
     await eachOf(this.#partitions, async (partition) => {
       const end = this.#ends[partition]!;
       const copied = (await this.#target.bounds(partition)).end;
-      if (copied !== end) throw new CannotMove(`partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`);
-      if (end > 0n && await lastHash(this.#source, partition, end) !== await lastHash(this.#target, partition, end)) {
+      if (copied !== end)
+        throw new CannotMove(
+          `partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`,
+        );
+      if (
+        end > 0n &&
+        (await lastHash(this.#source, partition, end)) !== (await lastHash(this.#target, partition, end))
+      ) {
         throw new CannotMove(`partition ${partition} of the copy ends with another record`);
       }
       await proveIdentity(this.#target, partition, progress[partition]!);
@@ -196,14 +245,16 @@ class LogCopy {
   }
 
   async #readEnds(): Promise<void> {
-    this.#ends = await Promise.all(this.#partitions.map(async (partition) => (await this.#source.bounds(partition)).end));
+    this.#ends = await Promise.all(
+      this.#partitions.map(async (partition) => (await this.#source.bounds(partition)).end),
+    );
   }
 }
 
 /** Opens the log where it is, unless the move was complete: an earlier run was killed while the log was closed. */
 async function reopen(client: pg.ClientBase, to: LogKind): Promise<void> {
   await within(client, async () => {
-    if (await readLogPlace(client) === to) return;
+    if ((await readLogPlace(client)) === to) return;
     if (to === 'kafka') await openPostgresLog(client);
     else await openToKafka(client);
   });
@@ -246,14 +297,16 @@ async function lastHash(log: RecordLog, partition: number, end: bigint): Promise
 /** Runs the work for all partitions, some at a time. After a failure no more is begun. */
 async function eachOf(partitions: readonly number[], work: (partition: number) => Promise<void>): Promise<void> {
   const left = [...partitions];
-  const results = await Promise.allSettled(Array.from({ length: copiedAtOnce }, async () => {
-    for (let partition = left.shift(); partition !== undefined; partition = left.shift()) {
-      await work(partition).catch((error: unknown) => {
-        left.length = 0;
-        throw error;
-      });
-    }
-  }));
+  const results = await Promise.allSettled(
+    Array.from({ length: copiedAtOnce }, async () => {
+      for (let partition = left.shift(); partition !== undefined; partition = left.shift()) {
+        await work(partition).catch((error: unknown) => {
+          left.length = 0;
+          throw error;
+        });
+      }
+    }),
+  );
   const failed = results.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
 }

@@ -20,7 +20,10 @@ export class CannotResume extends Error {
 }
 
 /** Of all partitions, whichever process projects them. Rejects when Postgres, or Kafka, is away. */
-export async function readPartitionStates(log: Pick<LogReader, 'bounds'>, database: Pick<Database, 'pool'>): Promise<PartitionState[]> {
+export async function readPartitionStates(
+  log: Pick<LogReader, 'bounds'>,
+  database: Pick<Database, 'pool'>,
+): Promise<PartitionState[]> {
   const before = await readProgress(database.pool);
   const bounds = await Promise.all(before.map((_, partition) => log.bounds(partition)));
   // What was appended between these reads is not behind.
@@ -28,7 +31,13 @@ export async function readPartitionStates(log: Pick<LogReader, 'bounds'>, databa
   const failures = await readFailures(database.pool);
   return before.map((progress, partition) => {
     const behind = bounds[partition]!.end - after[partition]!.next;
-    return { ...progress, halted: progress.halted ?? failures.get(partition) ?? null, partition, bounds: bounds[partition]!, behind: behind > 0n ? behind : 0n };
+    return {
+      ...progress,
+      halted: progress.halted ?? failures.get(partition) ?? null,
+      partition,
+      bounds: bounds[partition]!,
+      behind: behind > 0n ? behind : 0n,
+    };
   });
 }
 
@@ -52,9 +61,26 @@ export interface ShownPartition {
   readonly quarantined: readonly string[];
 }
 
-export function partitionAsJson({ partition, next, base, bounds, behind, epoch, halted, contradicted, held }: PartitionState): ShownPartition {
+export function partitionAsJson({
+  partition,
+  next,
+  base,
+  bounds,
+  behind,
+  epoch,
+  halted,
+  contradicted,
+  held,
+}: PartitionState): ShownPartition {
   return {
-    partition, logEnd: String(bounds.end), projected: String(next), behind: Number(behind), version: String(base + next), epoch: String(epoch), halted, contradicted,
+    partition,
+    logEnd: String(bounds.end),
+    projected: String(next),
+    behind: Number(behind),
+    version: String(base + next),
+    epoch: String(epoch),
+    halted,
+    contradicted,
     quarantined: [...held.since.keys()],
   };
 }
@@ -66,7 +92,9 @@ export function partitionAsJson({ partition, next, base, bounds, behind, epoch, 
  */
 export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, 'pool'>): Promise<bigint[]> {
   const states = await readPartitionStates(log, database);
-  const problems = (await Promise.all(states.map((state) => findProblem(log, state)))).filter((problem) => problem !== null);
+  const problems = (await Promise.all(states.map((state) => findProblem(log, state)))).filter(
+    (problem) => problem !== null,
+  );
   if (problems.length > 0) throw new CannotResume(problems.join('\n'));
   const known = states.map(({ base, next }) => base + next);
   // Whoever projects a partition again finds this record first.
@@ -85,6 +113,7 @@ async function findProblem(log: RecordLog, { partition, behind, ...progress }: P
   }
   if (progress.halted !== null && !progress.contradicted) return progress.halted;
   // Events that are not projected yet may have raised the base already.
-  if (behind > 0n && !progress.contradicted) return `partition ${partition} is ${behind} events behind its log; start a process that projects it, wait for it, or see what /readyz says if it does not, and try again`;
+  if (behind > 0n && !progress.contradicted)
+    return `partition ${partition} is ${behind} events behind its log; start a process that projects it, wait for it, or see what /readyz says if it does not, and try again`;
   return null;
 }

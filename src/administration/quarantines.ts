@@ -20,19 +20,41 @@ export interface ShownQuarantine extends Quarantine {
 }
 
 /** Offsets and counts are texts, because they may exceed the integers of JSON. */
-export function quarantineAsJson({ teamId, name, partition, failedOffset, since, reason, eventsSince }: ShownQuarantine) {
-  return { teamID: teamId, name, partition, offset: String(failedOffset), since: new Date(since).toISOString(), reason, eventsSince: String(eventsSince) };
+export function quarantineAsJson({
+  teamId,
+  name,
+  partition,
+  failedOffset,
+  since,
+  reason,
+  eventsSince,
+}: ShownQuarantine) {
+  return {
+    teamID: teamId,
+    name,
+    partition,
+    offset: String(failedOffset),
+    since: new Date(since).toISOString(),
+    reason,
+    eventsSince: String(eventsSince),
+  };
 }
 
 /** All quarantines, the oldest first. Rejects when Postgres is away. */
-export async function readShownQuarantines({ pool }: Pick<Database, 'pool'>, teams: TeamQueries): Promise<ShownQuarantine[]> {
+export async function readShownQuarantines(
+  { pool }: Pick<Database, 'pool'>,
+  teams: TeamQueries,
+): Promise<ShownQuarantine[]> {
   const quarantines = await readQuarantines(pool);
   if (quarantines.length === 0) return [];
   const progress = await readProgress(pool);
-  return Promise.all(quarantines.map(async (quarantine) => ({
-    ...quarantine, name: (await teams.team(quarantine.teamId))?.name ?? null,
-    eventsSince: progress[quarantine.partition]!.next - quarantine.next,
-  })));
+  return Promise.all(
+    quarantines.map(async (quarantine) => ({
+      ...quarantine,
+      name: (await teams.team(quarantine.teamId))?.name ?? null,
+      eventsSince: progress[quarantine.partition]!.next - quarantine.next,
+    })),
+  );
 }
 
 /**
@@ -40,7 +62,10 @@ export async function readShownQuarantines({ pool }: Pick<Database, 'pool'>, tea
  * the one of the read model, and as `releaseTeam` does.
  */
 export async function releaseQuarantine(
-  { teamId, partition }: Quarantine, log: LogReader, database: Database, options: Pick<ReleaseOptions, 'onProgress' | 'signal'>,
+  { teamId, partition }: Quarantine,
+  log: LogReader,
+  database: Database,
+  options: Pick<ReleaseOptions, 'onProgress' | 'signal'>,
 ): Promise<void> {
   await proveIdentity(log, partition, await readProgressOf(database.pool, partition));
   await releaseTeam(teamId, { ...options, database, log, projector: new Projector(models) });

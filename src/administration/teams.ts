@@ -18,7 +18,10 @@ export function newTeam(name: string): EventOf<'TeamCreated'> {
 }
 
 /** Records a change to a team, or its creation, and resolves to the team as it is then. Rejects as `EventLog.append` does. */
-export async function changeTeam({ log, teams }: TeamsService, event: EventData & { readonly teamId: string }): Promise<TeamSummary> {
+export async function changeTeam(
+  { log, teams }: TeamsService,
+  event: EventData & { readonly teamId: string },
+): Promise<TeamSummary> {
   await recordFact(log, event);
   return (await teams.team(event.teamId))!;
 }

@@ -24,19 +24,39 @@ export function newToken(): NewToken {
 
 /** The name of a token that is given none: no other token has it. `now`: in milliseconds since 1970. */
 export function nameOfUnnamed({ token }: NewToken, now: number): string {
-  return `made ${new Date(now).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z')}, ends in ${endOfToken(token)}`;
+  return `made ${new Date(now)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z')}, ends in ${endOfToken(token)}`;
 }
 
 /** Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append` does. */
-export async function recordToken(log: EventLog, teamId: string, { id, token }: NewToken, name: string, limits: TokenLimits): Promise<void> {
+export async function recordToken(
+  log: EventLog,
+  teamId: string,
+  { id, token }: NewToken,
+  name: string,
+  limits: TokenLimits,
+): Promise<void> {
   refusePassed(limits.expiresAt, log.now());
   await recordFact(log, createToken(teamId, id, name, hashToken(token), { ...limits, endsIn: endOfToken(token) }));
 }
 
 /** Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a wrong name or expiry. */
-export async function storeOperatorToken(pool: pg.Pool, { id, token }: NewToken, name: string, expiresAt: number | null): Promise<void> {
+export async function storeOperatorToken(
+  pool: pg.Pool,
+  { id, token }: NewToken,
+  name: string,
+  expiresAt: number | null,
+): Promise<void> {
   refusePassed(expiresAt, Date.now());
-  await addOperatorToken(pool, { id, hash: hashToken(token), name: parseTokenName(name), expiresAt, endsIn: endOfToken(token) });
+  await addOperatorToken(pool, {
+    id,
+    hash: hashToken(token),
+    name: parseTokenName(name),
+    expiresAt,
+    endsIn: endOfToken(token),
+  });
 }
 
 /**
@@ -44,10 +64,15 @@ export async function storeOperatorToken(pool: pg.Pool, { id, token }: NewToken,
  * log, which is then told. Resolves to why it could not be told, or null if it was: the service tells it as soon as it can.
  */
 export async function revokeToken(
-  pool: pg.Pool, { id, teamId }: Pick<TokenSummary, 'id' | 'teamId'>, withLog: (work: (log: EventLog) => Promise<void>) => Promise<void>,
+  pool: pg.Pool,
+  { id, teamId }: Pick<TokenSummary, 'id' | 'teamId'>,
+  withLog: (work: (log: EventLog) => Promise<void>) => Promise<void>,
 ): Promise<Error | null> {
   await noteRevocation(pool, id);
-  return withLog((log) => recordRevocation(log, teamId, id)).then(() => null, (error: Error) => error);
+  return withLog((log) => recordRevocation(log, teamId, id)).then(
+    () => null,
+    (error: Error) => error,
+  );
 }
 
 /** A moment in milliseconds since 1970 as ISO 8601; null: never. */
@@ -58,7 +83,15 @@ export function toIso(time: number | null): string | null {
 /** `{id, name, createdAt, endsIn, revoked, expiresAt, lastUsedAt}`: moments as ISO 8601, or null for never. */
 export function operatorTokenAsJson({ id, name, createdAt, endsIn, revoked, expiresAt, usedAt }: OperatorToken) {
   // The last use is known to the minute.
-  return { id, name, createdAt: toIso(createdAt), endsIn, revoked, expiresAt: toIso(expiresAt), lastUsedAt: toIso(usedAt === null ? null : usedAt - (usedAt % 60_000)) };
+  return {
+    id,
+    name,
+    createdAt: toIso(createdAt),
+    endsIn,
+    revoked,
+    expiresAt: toIso(expiresAt),
+    lastUsedAt: toIso(usedAt === null ? null : usedAt - (usedAt % 60_000)),
+  };
 }
 
 /** The same with `readOnly` and `appID`. */
@@ -67,5 +100,6 @@ export function tokenAsJson(token: TokenSummary) {
 }
 
 function refusePassed(expiresAt: number | null | undefined, now: number): void {
-  if (typeof expiresAt === 'number' && expiresAt <= now) throw new InvalidRequest('expires: that time has passed already');
+  if (typeof expiresAt === 'number' && expiresAt <= now)
+    throw new InvalidRequest('expires: that time has passed already');
 }

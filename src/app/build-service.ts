@@ -39,7 +39,29 @@ import { LogBytes } from '../api/usage/log-bytes.ts';
 import { QueryEngine } from '../api/query/query-engine.ts';
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-export function buildService({ service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, checkHealth }: {
+export function buildService({
+  service,
+  engine,
+  files,
+  submitter,
+  outcomes,
+  jobNotes,
+  logBytes,
+  activity,
+  shares,
+  rateLimits,
+  addressLimit,
+  diskFloor,
+  spoolFolder,
+  uses,
+  metrics,
+  audit,
+  refusedTokens,
+  tracing,
+  config,
+  logger,
+  checkHealth,
+}: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly files: FileStore;
@@ -62,8 +84,18 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
   readonly logger: pino.Logger;
   readonly checkHealth: CheckHealth;
 }): App {
-  const { log, keys, queries: { teams, stashes, uploads, tables: { tables, rows, pages } } } = service;
-  const reachHead: ReachHead = (teamId) => (log.mayBeBehind ? log.reachHead(teamId === null ? null : partitionOf(teamId, log.partitions)) : null);
+  const {
+    log,
+    keys,
+    queries: {
+      teams,
+      stashes,
+      uploads,
+      tables: { tables, rows, pages },
+    },
+  } = service;
+  const reachHead: ReachHead = (teamId) =>
+    log.mayBeBehind ? log.reachHead(teamId === null ? null : partitionOf(teamId, log.partitions)) : null;
   const deferred = new DeferredLookUps((tokens) => teams.tokensAmong(tokens));
   const authenticate = cacheTokens({
     find: async (token) => {
@@ -76,7 +108,8 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     ...(addressLimit !== null && {
       suspects: { isSuspect: (request) => addressLimit.isUsedUp(request), find: deferred.find.bind(deferred) },
     }),
-    now: () => log.now(), onUse: (tokenId, time) => uses.add(tokenId, time),
+    now: () => log.now(),
+    onUse: (tokenId, time) => uses.add(tokenId, time),
   });
   const filesOrigin = FilesOrigin.of(config);
   return buildApp({
@@ -99,32 +132,86 @@ export function buildService({ service, engine, files, submitter, outcomes, jobN
     routes: (app) => {
       if (config.METRICS_PORT === undefined) app.route(metricsRoute(metrics));
       if (config.ROLE === 'projector') return;
-      const requireReadModel = (): Promise<void> => (log.isCaughtUp ? reachHead(null) ?? Promise.resolve() : refuseWhileBehind());
+      const requireReadModel = (): Promise<void> =>
+        log.isCaughtUp ? (reachHead(null) ?? Promise.resolve()) : refuseWhileBehind();
       addRoutes(app, {
-        submitter, log, teams, database: service.database, tables, rows, pages, engine, stashes, shares, diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
+        submitter,
+        log,
+        teams,
+        database: service.database,
+        tables,
+        rows,
+        pages,
+        engine,
+        stashes,
+        shares,
+        diskFloor: config.DISK_FREE_MIN === 0 ? null : diskFloor,
         jobs: new Jobs({ log, keys, outcomes, notes: jobNotes }),
         receiver: {
-          submitter, bodyBytesMax: config.BODY_SIZE_MAX_BYTES, bodyLimits: { openMax: config.BODIES_OPEN_MAX }, places: shares.bodies, turns: new Turns(), rateLimits,
-          writeAhead: service.writeAhead, takeBack: service.takeBack, spoolFolder,
+          submitter,
+          bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+          bodyLimits: { openMax: config.BODIES_OPEN_MAX },
+          places: shares.bodies,
+          turns: new Turns(),
+          rateLimits,
+          writeAhead: service.writeAhead,
+          takeBack: service.takeBack,
+          spoolFolder,
         },
-        rateLimits, limits: rowLimits(config.ROWS_PER_TABLE_MAX), tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
+        rateLimits,
+        limits: rowLimits(config.ROWS_PER_TABLE_MAX),
+        tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
         stashLimits: stashLimits({
-          lifeMs: config.STASH_LIFE_MS, chunksMax: config.STASH_CHUNKS_MAX, rowsMax: config.STASH_ROWS_MAX, stashesMax: config.STASHES_MAX,
+          lifeMs: config.STASH_LIFE_MS,
+          chunksMax: config.STASH_CHUNKS_MAX,
+          rowsMax: config.STASH_ROWS_MAX,
+          stashesMax: config.STASHES_MAX,
         }),
-        bodyBytesMax: config.BODY_SIZE_MAX_BYTES, logBytes, activity, quotaSettings: config,
-        audit, uploads, files, filesCacheSeconds: config.FILES_CACHE_SECONDS, uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL, filesOrigin }), filesOrigin,
+        bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        logBytes,
+        activity,
+        quotaSettings: config,
+        audit,
+        uploads,
+        files,
+        filesCacheSeconds: config.FILES_CACHE_SECONDS,
+        uploadAnswers: new UploadAnswers({ files, publicUrl: config.PUBLIC_URL, filesOrigin }),
+        filesOrigin,
         uploadLimits: {
-          sizeMax: config.UPLOAD_SIZE_MAX_BYTES, lifeMs: config.UPLOAD_LIFE_MS, unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
-          openMax: config.UPLOADS_OPEN_MAX, openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
+          sizeMax: config.UPLOAD_SIZE_MAX_BYTES,
+          lifeMs: config.UPLOAD_LIFE_MS,
+          unclaimedLifeMs: config.UPLOAD_UNCLAIMED_LIFE_MS,
+          openMax: config.UPLOADS_OPEN_MAX,
+          openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
         },
-        uploadBytes: files instanceof LocalFileStore ? { store: files, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused: (refusal) => metrics.requests.refused(refusal), requireReadModel } : null, requireReadModel,
+        uploadBytes:
+          files instanceof LocalFileStore
+            ? {
+                store: files,
+                keys,
+                log,
+                uploads,
+                shares,
+                addressLimit,
+                rateLimits,
+                logBytes,
+                onRefused: (refusal) => metrics.requests.refused(refusal),
+                requireReadModel,
+              }
+            : null,
+        requireReadModel,
       });
     },
   });
 }
 
 /** What `/readyz` says. */
-export function healthCheckOf({ service, engine, standstills, hasStarted }: {
+export function healthCheckOf({
+  service,
+  engine,
+  standstills,
+  hasStarted,
+}: {
   readonly service: Service;
   readonly engine: QueryEngine;
   readonly standstills: Pick<StandstillWatch, 'problem'>;
@@ -133,13 +220,21 @@ export function healthCheckOf({ service, engine, standstills, hasStarted }: {
   return async () => {
     const notReady = [...(hasStarted() ? [] : ['The service is starting.']), ...(await findDatabaseProblems(service))];
     const { problem } = standstills;
-    return { notReady: notReady.length > 0 || problem === null ? notReady : [problem], problems: [...service.log.problems(), ...engine.problems()] };
+    return {
+      notReady: notReady.length > 0 || problem === null ? notReady : [problem],
+      problems: [...service.log.problems(), ...engine.problems()],
+    };
   };
 }
 
 /** A read model that has not caught up with its log answers nothing, not even whether a token is valid. */
 function refuseWhileBehind(): Promise<never> {
-  return Promise.reject(new HttpError('service_unavailable', 'The service is starting: its read model is being brought to the end of the log.'));
+  return Promise.reject(
+    new HttpError(
+      'service_unavailable',
+      'The service is starting: its read model is being brought to the end of the log.',
+    ),
+  );
 }
 
 export async function askPostgres({ database }: Service): Promise<void> {

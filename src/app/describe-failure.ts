@@ -20,7 +20,17 @@ import { NoReadModel } from '../log/compare/snapshot.ts';
 const insufficientPrivilege = '42501';
 
 const userErrors = [
-  InvalidRequest, ConfigError, EmbeddedPostgresError, WrongLog, UnsafeTopic, UnsupportedKafkajs, ReadModelInUse, NoReadModel, CannotResume, CannotMove, BackupError,
+  InvalidRequest,
+  ConfigError,
+  EmbeddedPostgresError,
+  WrongLog,
+  UnsafeTopic,
+  UnsupportedKafkajs,
+  ReadModelInUse,
+  NoReadModel,
+  CannotResume,
+  CannotMove,
+  BackupError,
 ];
 
 /** The error as its user sees it: a sentence, or the stack of a bug. */
@@ -28,7 +38,8 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
-  if (isTopicMissing(error)) return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';
+  if (isTopicMissing(error))
+    return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';
   if (error instanceof StoreAway) return `${error.message}. See the settings that begin with FILES_.`;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
   if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {

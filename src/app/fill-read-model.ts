@@ -31,7 +31,10 @@ export interface FillReadModelOptions {
  * Brings a read model that is far behind close to the end of the log, before the log is opened; health and metrics are served meanwhile. A process that
  * only answers requests opens the log, and waits for the others. Rejects as `fill` does, and with ConfigError.
  */
-export async function fillReadModel({ url, database }: Pick<ReadModel, 'url' | 'database'>, { config, metrics, progress, logger, signal }: FillReadModelOptions): Promise<void> {
+export async function fillReadModel(
+  { url, database }: Pick<ReadModel, 'url' | 'database'>,
+  { config, metrics, progress, logger, signal }: FillReadModelOptions,
+): Promise<void> {
   if (config.ROLE === 'api') return;
   // With the log in Kafka: a process has projected it to its end, so that one which joins has to share the partitions with others.
   if ((await readProgress(database.pool)).every(({ caughtUp }) => caughtUp)) return;
@@ -39,18 +42,30 @@ export async function fillReadModel({ url, database }: Pick<ReadModel, 'url' | '
   const log = resources.adopt(await openOrCreateRecords(config, database, url, logger), (opened) => opened.close());
   const onProgress = (events: number, ofEvents: number): void => progress.update(events, ofEvents);
   resources.defer(() => progress.end());
-  if (!await isFarBehind({ database, log, onProgress })) return;
+  if (!(await isFarBehind({ database, log, onProgress }))) return;
   const app = buildFillingApp({
-    config, log: logger, observer: metrics.requests, publicLimit: AddressLimit.of('public_requests', config, metrics.requests),
-    describe: () => progress.describe(), routes: config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [],
+    config,
+    log: logger,
+    observer: metrics.requests,
+    publicLimit: AddressLimit.of('public_requests', config, metrics.requests),
+    describe: () => progress.describe(),
+    routes: config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [],
   });
   resources.defer(() => app.close());
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
-    ...(config.METRICS_PORT === undefined ? [] : [{
-      setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
-      open: async (address: { readonly host: string; readonly port: number }) => resources.defer(await serveMetrics(metrics, () => ({ notReady: [progress.describe()], problems: [] }), address, logger)),
-    }]),
+    ...(config.METRICS_PORT === undefined
+      ? []
+      : [
+          {
+            setting: 'METRICS_PORT' as const,
+            port: config.METRICS_PORT,
+            open: async (address: { readonly host: string; readonly port: number }) =>
+              resources.defer(
+                await serveMetrics(metrics, () => ({ notReady: [progress.describe()], problems: [] }), address, logger),
+              ),
+          },
+        ]),
   ]);
   const telling = setInterval(() => logger.info(progress.describe()), tellInterval);
   resources.defer(() => clearInterval(telling));

@@ -19,7 +19,11 @@ export function tokenFileIn(dataFolder: string): string {
  * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Resolves to the token; null: there
  * was a team. Rejects with ConfigError when the file cannot be written.
  */
-export async function createFirstTeam({ database, log, queries: { teams } }: Service, dataFolder: string, audit: AuditLog): Promise<string | null> {
+export async function createFirstTeam(
+  { database, log, queries: { teams } }: Service,
+  dataFolder: string,
+  audit: AuditLog,
+): Promise<string | null> {
   return database.withSession(async (client) => {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
@@ -52,9 +56,15 @@ export async function createFirstTeam({ database, log, queries: { teams } }: Ser
 }
 
 /** Null if the file holds a token of some team; else the ID of a team to create one for. There must be a team. */
-export async function findTeamWithoutToken({ queries: { teams } }: Pick<Service, 'queries'>, dataFolder: string): Promise<string | null> {
+export async function findTeamWithoutToken(
+  { queries: { teams } }: Pick<Service, 'queries'>,
+  dataFolder: string,
+): Promise<string | null> {
   // A file that cannot be read is as good as no token, whatever the reason.
-  const token = await readFile(tokenFileIn(dataFolder), 'utf8').then((text) => text.trim(), () => '');
+  const token = await readFile(tokenFileIn(dataFolder), 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );
   if ((await teams.token(token)) !== null) return null;
   const [first] = await teams.teams();
   return first!.id;

@@ -15,21 +15,35 @@ export interface GreetingOptions {
 }
 
 /** The link contains the token only at the first start, and only in a terminal. */
-export function describeGreeting({ host, port, tokenFile, newToken, inTerminal, teamWithoutToken }: GreetingOptions): string {
+export function describeGreeting({
+  host,
+  port,
+  tokenFile,
+  newToken,
+  inTerminal,
+  teamWithoutToken,
+}: GreetingOptions): string {
   const url = `http://${addressOf(host)}:${port}`;
   const file = resolve(tokenFile);
   const readToken = `$(cat ${quoteForShell(file)})`;
-  const curl = (token: string): string => `  curl -H "Authorization: Bearer ${token}" ${quoteForShell(`${url}/tables`)}`;
-  const lines = teamWithoutToken !== null
-    ? [
-      `There are teams, but ${file} holds no token of theirs. Make one, with the same settings, and sign in with it there, or try:`, '',
-      `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`, curl('$TOKEN'),
-    ]
-    : [
-      'Open the console, or ask from the command line:', '',
-      newToken === null || !inTerminal ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`, curl(readToken),
-    ];
-  if (newToken !== null && !inTerminal) lines.push('', `The token is in ${file}, which only the user of this process may read.`);
+  const curl = (token: string): string =>
+    `  curl -H "Authorization: Bearer ${token}" ${quoteForShell(`${url}/tables`)}`;
+  const lines =
+    teamWithoutToken !== null
+      ? [
+          `There are teams, but ${file} holds no token of theirs. Make one, with the same settings, and sign in with it there, or try:`,
+          '',
+          `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`,
+          curl('$TOKEN'),
+        ]
+      : [
+          'Open the console, or ask from the command line:',
+          '',
+          newToken === null || !inTerminal ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`,
+          curl(readToken),
+        ];
+  if (newToken !== null && !inTerminal)
+    lines.push('', `The token is in ${file}, which only the user of this process may read.`);
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');
 }
 

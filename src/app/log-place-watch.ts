@@ -32,7 +32,8 @@ export class LogPlaceWatch {
   async #look(pool: pg.Pool, used: LogKind, moves: string): Promise<void> {
     try {
       const place = await readLogPlace(pool);
-      if (place !== null && (place !== used || await readMoves(pool) !== moves)) this.#moved.resolve(describeLogPlace(place));
+      if (place !== null && (place !== used || (await readMoves(pool)) !== moves))
+        this.#moved.resolve(describeLogPlace(place));
     } catch {
       // Postgres is away, which requests and the health of the process say.
     }

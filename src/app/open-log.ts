@@ -36,9 +36,16 @@ export async function openLog(
   { logger, projects, signal, observer, languageMax, mayBeBehind }: OpenLogOptions,
 ): Promise<EventLog> {
   const common = {
-    database, projector: new Projector(models), logger, observer, queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
-    queueBytesMax: config.APPEND_QUEUE_BYTES_MAX, unknownWait: config.OUTCOME_WAIT_MS,
-    partitions: partitionCount, ...(languageMax && { languageMax }), ...(mayBeBehind && { mayBeBehind }),
+    database,
+    projector: new Projector(models),
+    logger,
+    observer,
+    queueEventsMax: config.APPEND_QUEUE_EVENTS_MAX,
+    queueBytesMax: config.APPEND_QUEUE_BYTES_MAX,
+    unknownWait: config.OUTCOME_WAIT_MS,
+    partitions: partitionCount,
+    ...(languageMax && { languageMax }),
+    ...(mayBeBehind && { mayBeBehind }),
   };
   await requirePlace(database.pool, config);
   const settings = readKafkaSettings(config);
@@ -49,19 +56,27 @@ export async function openLog(
   }
   const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
   // A group for each read model: a version that has another one fills it while the processes of this version serve.
-  const kafka = { ...settings, group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}` };
+  const kafka = {
+    ...settings,
+    group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}`,
+  };
   const lagEventsMax = config.PROJECTION_LAG_EVENTS_MAX;
   const [isReadModel, isLog] = [await rememberReadModel(database), await rememberMoves(database.pool)];
   const requireReadModel = async (): Promise<void> => {
     await isReadModel();
     await isLog();
   };
-  return openKafkaLog({ ...common, requireReadModel, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' }, signal);
+  return openKafkaLog(
+    { ...common, requireReadModel, kafka, lagEventsMax, projects, listens: config.ROLE !== 'projector' },
+    signal,
+  );
 }
 
 /** An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even where DATABASE_URL was forgotten. */
 async function ownGroup({ pool }: Database): Promise<string> {
-  const { rows: [system] } = await pool.query<{ id: string }>('select system_identifier::text as id from pg_control_system()');
+  const {
+    rows: [system],
+  } = await pool.query<{ id: string }>('select system_identifier::text as id from pg_control_system()');
   return `-${system!.id}`;
 }
 
@@ -91,7 +106,12 @@ export function logKindOf(config: Config): LogKind {
 }
 
 /** Opens the records of the log, and creates an empty one unless it exists. Rejects as `openCopyTarget` does, and as `openRecordLog`. */
-export async function openOrCreateRecords(config: Config, { pool }: Pick<Database, 'pool'>, databaseUrl: string, logger: Logger): Promise<RecordLog> {
+export async function openOrCreateRecords(
+  config: Config,
+  { pool }: Pick<Database, 'pool'>,
+  databaseUrl: string,
+  logger: Logger,
+): Promise<RecordLog> {
   await requirePlace(pool, config);
   return openCopyTarget(config, databaseUrl, logger);
 }
@@ -113,7 +133,10 @@ async function openRecords(config: Config, databaseUrl: string, logger: Logger):
 export async function openCopyTarget(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
   if (kafka === null) return openRecords(config, databaseUrl, logger);
-  const [{ createKafka, withAdmin, whenSettled }, { ensureTopic }] = await Promise.all([import('../log/kafka/kafka-client.ts'), import('../log/kafka/topic.ts')]);
+  const [{ createKafka, withAdmin, whenSettled }, { ensureTopic }] = await Promise.all([
+    import('../log/kafka/kafka-client.ts'),
+    import('../log/kafka/topic.ts'),
+  ]);
   await withAdmin(createKafka(kafka, logger), (admin) => whenSettled(() => ensureTopic(admin, kafka, partitionCount)));
   const log = await openRecords(config, databaseUrl, logger);
   // A topic that was just created has no leaders yet.
@@ -127,8 +150,12 @@ function readKafkaSettings(config: Config): KafkaSettings | null {
   const mechanism = config.KAFKA_SASL_MECHANISM;
   const sasl = { mechanism, username: config.KAFKA_SASL_USERNAME, password: config.KAFKA_SASL_PASSWORD } as SASLOptions;
   return {
-    brokers: config.KAFKA_BROKERS, topic: config.KAFKA_TOPIC, group: config.KAFKA_GROUP, replicas: config.KAFKA_REPLICAS,
-    ssl: config.KAFKA_SSL && readTlsFiles(config), sasl: mechanism && sasl,
+    brokers: config.KAFKA_BROKERS,
+    topic: config.KAFKA_TOPIC,
+    group: config.KAFKA_GROUP,
+    replicas: config.KAFKA_REPLICAS,
+    ssl: config.KAFKA_SSL && readTlsFiles(config),
+    sasl: mechanism && sasl,
   };
 }
 

@@ -24,10 +24,14 @@ export async function openPostgres(config: Config, logger: Logger): Promise<Open
   const folder = join(config.DATA_DIR, 'postgres');
   const embedded = await inDataFolder(folder, async () => {
     await makeFolder(folder);
-    return startEmbeddedPostgres({ folder, log: (line) => logger[isStartupProgress(line) ? 'info' : 'debug']({ postgres: line }, 'postgres') });
+    return startEmbeddedPostgres({
+      folder,
+      log: (line) => logger[isStartupProgress(line) ? 'info' : 'debug']({ postgres: line }, 'postgres'),
+    });
   });
   return {
-    url: embedded.url, embedded,
+    url: embedded.url,
+    embedded,
     close: async () => {
       await embedded.stop({ ifUnused: true });
     },

@@ -62,15 +62,22 @@ const moved = 'the log has moved';
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
   const told = new AbortController();
-  onStopSignal((signal) => told.abort(signal), (words) => logger.warn(words));
+  onStopSignal(
+    (signal) => told.abort(signal),
+    (words) => logger.warn(words),
+  );
   while (!told.signal.aborted) {
     const stopping = new AbortController();
     const stop = (): void => stopping.abort(told.signal.reason);
     told.signal.addEventListener('abort', stop, { once: true });
     let stopped: (() => void) | undefined;
-    stopping.signal.addEventListener('abort', () => {
-      stopped = stopInTime(config.DRAIN_TIMEOUT_MS, logger);
-    }, { once: true });
+    stopping.signal.addEventListener(
+      'abort',
+      () => {
+        stopped = stopInTime(config.DRAIN_TIMEOUT_MS, logger);
+      },
+      { once: true },
+    );
     await serveOnce(config, logger, stopping).finally(() => stopped?.());
     told.signal.removeEventListener('abort', stop);
     // What was given up may still hold on to something.
@@ -94,9 +101,16 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   if (tracing !== null) metrics.log.recordsProjected = (records, began) => tracing.recordsProjected(records, began);
   const progress = new FillProgress();
   metrics.watchFill(progress);
-  const service = await openWhenReachable(() => openService(config, logger, signal, {
-    observer: metrics.log, beforeLog: (readModel) => fillReadModel(readModel, { config, metrics, progress, logger, signal }),
-  }), config, logger, signal);
+  const service = await openWhenReachable(
+    () =>
+      openService(config, logger, signal, {
+        observer: metrics.log,
+        beforeLog: (readModel) => fillReadModel(readModel, { config, metrics, progress, logger, signal }),
+      }),
+    config,
+    logger,
+    signal,
+  );
   if (service === null) return;
   resources.defer(() => service.close());
   const audit = openAuditLog(config.AUDIT_LOG_FILE, logger);
@@ -112,13 +126,18 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const diskFloor = new DiskFloor({ folders: foldersToWatch(config), freeMin: config.DISK_FREE_MIN, logger });
   metrics.watchDisks(diskFloor);
   const logBytes = new LogBytes({
-    pool: database.pool, now: () => log.now(), settingMax: config.LOG_BYTES_PER_DAY, lookAtDisks: config.DISK_FREE_MIN === 0 ? null : () => diskFloor.rooms(), logger,
+    pool: database.pool,
+    now: () => log.now(),
+    settingMax: config.LOG_BYTES_PER_DAY,
+    lookAtDisks: config.DISK_FREE_MIN === 0 ? null : () => diskFloor.rooms(),
+    logger,
   });
   resources.defer(() => untilClosed('its counts of log bytes', logBytes.close(), logger));
   const jobNotes = new JobNotes({ pool: database.pool, logger });
   resources.defer(() => untilClosed('its notes of jobs', jobNotes.close(), logger));
   metrics.askQuotas(async () => [
-    ...await service.queries.teams.quotaUse(), { quota: 'logBytesPerDay' as const, ...await sumLogBytes(database.pool, dayOf(log.now())) },
+    ...(await service.queries.teams.quotaUse()),
+    { quota: 'logBytesPerDay' as const, ...(await sumLogBytes(database.pool, dayOf(log.now()))) },
   ]);
   let closeMetrics: (() => Promise<void>) | undefined;
   resources.defer(() => untilClosed('its metrics', closeMetrics?.(), logger));
@@ -130,18 +149,36 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
   const outcomes = new OutcomeQueries(service.database);
   const activity = new TeamActivity();
   const submitter = new Submitter(service.log, service.keys, {
-    shares, logBytes, jobNotes, outcomes, asyncWaitMs: config.ASYNC_WAIT_MS, tracing, logger,
+    shares,
+    logBytes,
+    jobNotes,
+    outcomes,
+    asyncWaitMs: config.ASYNC_WAIT_MS,
+    tracing,
+    logger,
     onApplied: (teamId, rows) => activity.rowsWritten(teamId, rows),
     onRefused: (refusal) => metrics.requests.refused(refusal),
   });
   const rateLimits = RateLimits.of(config, metrics.requests);
   const spoolFolder = await openSpoolFolder(config.DATA_DIR);
   const addressLimit = AddressLimit.of('refusals', config, metrics.requests);
-  const ownUrl = config.QUERY_DATABASE_URL ?? (config.DATABASE_URL === undefined ? await createReadingRole(database.pool, service.url) : null);
+  const ownUrl =
+    config.QUERY_DATABASE_URL ??
+    (config.DATABASE_URL === undefined ? await createReadingRole(database.pool, service.url) : null);
   const engine = await QueryEngine.open({
-    pool: database.pool, host: config.QUERY_HOST, port: config.QUERY_PORT,
-    databaseUrl: ownUrl ?? service.url, hasOwnRole: ownUrl !== null, schema: database.schema, folder: resolve(config.DATA_DIR, 'queries'), memoryBytesMax: config.QUERY_MEMORY_MAX,
-    diskBytesMax: config.QUERY_DISK_MAX, diskFreeMin: config.DISK_FREE_MIN, threads: Math.min(availableParallelism(), queryThreadsMax), timeoutMs: config.QUERY_TIMEOUT_MS, logger,
+    pool: database.pool,
+    host: config.QUERY_HOST,
+    port: config.QUERY_PORT,
+    databaseUrl: ownUrl ?? service.url,
+    hasOwnRole: ownUrl !== null,
+    schema: database.schema,
+    folder: resolve(config.DATA_DIR, 'queries'),
+    memoryBytesMax: config.QUERY_MEMORY_MAX,
+    diskBytesMax: config.QUERY_DISK_MAX,
+    diskFreeMin: config.DISK_FREE_MIN,
+    threads: Math.min(availableParallelism(), queryThreadsMax),
+    timeoutMs: config.QUERY_TIMEOUT_MS,
+    logger,
   });
   resources.defer(() => untilClosed('its query processes', engine.close(), logger));
   metrics.watchQueries(engine);
@@ -152,25 +189,61 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     stopping.abort(reason);
   };
   const standstills = new StandstillWatch({
-    log, askPostgres: () => askPostgres(service), endMs: config.STANDSTILL_MAX_MS, onHangs: (message) => fail(message, 'failure'), logger,
+    log,
+    askPostgres: () => askPostgres(service),
+    endMs: config.STANDSTILL_MAX_MS,
+    onHangs: (message) => fail(message, 'failure'),
+    logger,
   });
   resources.defer(() => untilClosed('its look at what stands still', standstills.close(), logger));
   const checkHealth = healthCheckOf({ service, engine, standstills, hasStarted: () => started });
   const app = buildService({
-    service, engine, files, submitter, outcomes, jobNotes, logBytes, activity, shares, rateLimits, addressLimit, diskFloor, spoolFolder, uses, metrics, audit, refusedTokens, tracing, config, logger, checkHealth,
+    service,
+    engine,
+    files,
+    submitter,
+    outcomes,
+    jobNotes,
+    logBytes,
+    activity,
+    shares,
+    rateLimits,
+    addressLimit,
+    diskFloor,
+    spoolFolder,
+    uses,
+    metrics,
+    audit,
+    refusedTokens,
+    tracing,
+    config,
+    logger,
+    checkHealth,
   });
-  resources.defer(() => untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger));
+  resources.defer(() =>
+    untilClosed('its connections to clients', drain(app, submitter, answersMs(config, stopping.signal.reason)), logger),
+  );
   service.onFailure((message) => fail(message, 'failure'));
   service.onMoved((message) => fail(message, moved));
   service.onReplaced(() => stopping.abort(replaced));
   await listen(config.HOST, [
     { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
-    ...(config.METRICS_PORT === undefined ? [] : [{
-      setting: 'METRICS_PORT' as const, port: config.METRICS_PORT,
-      open: async (address: { readonly host: string; readonly port: number }) => {
-        closeMetrics = await serveMetrics(metrics, () => (stopping.signal.aborted ? stoppingHealth : checkHealth()), address, logger);
-      },
-    }]),
+    ...(config.METRICS_PORT === undefined
+      ? []
+      : [
+          {
+            setting: 'METRICS_PORT' as const,
+            port: config.METRICS_PORT,
+            open: async (address: { readonly host: string; readonly port: number }) => {
+              closeMetrics = await serveMetrics(
+                metrics,
+                () => (stopping.signal.aborted ? stoppingHealth : checkHealth()),
+                address,
+                logger,
+              );
+            },
+          },
+        ]),
   ]);
   // Only now, so that what prevents a start stands alone.
   for (const danger of findDangers(config)) logger.warn(danger);
@@ -180,9 +253,18 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
     await greetWhenReachable(service, port, { audit, config, logger, signal: stopping.signal });
   }
   if (config.ROLE !== 'api') {
-    const { database, log, queries: { uploads } } = service;
+    const {
+      database,
+      log,
+      queries: { uploads },
+    } = service;
     const maintenance = new Maintenance({
-      database, log, uploads: new UploadMaintenance({ log, uploads, files, logger }), logger, observer: metrics.maintenance, interval: config.MAINTENANCE_INTERVAL_MS,
+      database,
+      log,
+      uploads: new UploadMaintenance({ log, uploads, files, logger }),
+      logger,
+      observer: metrics.maintenance,
+      interval: config.MAINTENANCE_INTERVAL_MS,
     });
     resources.defer(() => untilClosed('its maintenance', maintenance.close(), logger));
   }
@@ -195,16 +277,30 @@ async function serveOnce(config: Config, logger: pino.Logger, stopping: AbortCon
 async function greetWhenReachable(
   service: Service,
   port: number,
-  { audit, config, logger, signal }: {
-    readonly audit: AuditLog; readonly config: Config; readonly logger: pino.Logger; readonly signal: AbortSignal;
+  {
+    audit,
+    config,
+    logger,
+    signal,
+  }: {
+    readonly audit: AuditLog;
+    readonly config: Config;
+    readonly logger: pino.Logger;
+    readonly signal: AbortSignal;
   },
 ): Promise<void> {
   try {
-    await whenReachable(async () => {
-      const newToken = await createFirstTeam(service, config.DATA_DIR, audit);
-      await greet(service, config, port, newToken);
-      for (const danger of findQuotaDanger(config, await countTeamsWithoutLogLimit(service.database.pool))) logger.warn(danger);
-    }, config, logger, signal);
+    await whenReachable(
+      async () => {
+        const newToken = await createFirstTeam(service, config.DATA_DIR, audit);
+        await greet(service, config, port, newToken);
+        for (const danger of findQuotaDanger(config, await countTeamsWithoutLogLimit(service.database.pool)))
+          logger.warn(danger);
+      },
+      config,
+      logger,
+      signal,
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -230,5 +326,14 @@ async function drain(app: App, submitter: Submitter, waitMs: number): Promise<vo
 async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
-  process.stdout.write(describeGreeting({ host: config.HOST, port, tokenFile, newToken, inTerminal: process.stdout.isTTY, teamWithoutToken }));
+  process.stdout.write(
+    describeGreeting({
+      host: config.HOST,
+      port,
+      tokenFile,
+      newToken,
+      inTerminal: process.stdout.isTTY,
+      teamWithoutToken,
+    }),
+  );
 }

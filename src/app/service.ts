@@ -98,12 +98,19 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     await createJobNotes(database.pool);
     await createEngineAddresses(database.pool);
     return {
-      url: postgres.url, database, queries: openQueries(models, database), languageMax: () => use.languageMax, mayBeBehind: () => use.othersAppend, announced: () => use.announced(),
+      url: postgres.url,
+      database,
+      queries: openQueries(models, database),
+      languageMax: () => use.languageMax,
+      mayBeBehind: () => use.othersAppend,
+      announced: () => use.announced(),
       onReplaced: (listener) => use.onReplaced(listener),
       onFailure: (listener) => {
         use.onLost(listener);
         database.history.onChanged(listener);
-        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; start the service again to recover it'));
+        postgres.embedded?.onExit(() =>
+          listener('the embedded Postgres has ended; start the service again to recover it'),
+        );
       },
     };
   });
@@ -134,19 +141,28 @@ export async function openService(
     closers.push(() => untilClosed('its keys', keys.close(), logger));
     const localKeys = new LocalKeys();
     return {
-      url, database, log, queries, keys, onReplaced,
+      url,
+      database,
+      log,
+      queries,
+      keys,
+      onReplaced,
       onFailure: (listener) => {
         onFailure(listener);
         log.onFailure(listener);
       },
       onMoved: (listener) => place.onMoved(listener),
       writeAhead: (teamId, segmentId, { profile: { rows }, body, ids }) => {
-        return withFreeKeys(() => localKeys.forget(), () => withEndedBackend(database.fills, async (tx) => {
-          const reserved = localKeys.open();
-          await reserved.reserve(tx, 1);
-          const segment = { key: reserved.take(), id: segmentId, teamId, rows, body, ids };
-          await inPipelinedTransaction(tx, () => fillSegment(tx, segment));
-        }));
+        return withFreeKeys(
+          () => localKeys.forget(),
+          () =>
+            withEndedBackend(database.fills, async (tx) => {
+              const reserved = localKeys.open();
+              await reserved.reserve(tx, 1);
+              const segment = { key: reserved.take(), id: segmentId, teamId, rows, body, ids };
+              await inPipelinedTransaction(tx, () => fillSegment(tx, segment));
+            }),
+        );
       },
       takeBack: async (segmentIds) => {
         // A few at a time, so that nobody waits long for the connection.
@@ -159,7 +175,9 @@ export async function openService(
 }
 
 /** Opens something with several parts. Its `close` runs the closers in reverse order; so does a failure while opening. */
-async function openAll<T>(open: (closers: (() => Promise<unknown>)[]) => Promise<T>): Promise<T & { close(): Promise<void> }> {
+async function openAll<T>(
+  open: (closers: (() => Promise<unknown>)[]) => Promise<T>,
+): Promise<T & { close(): Promise<void> }> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();

@@ -69,7 +69,7 @@ export class StandstillWatch {
     this.#lookedAt = now;
     const standstills = log.standstills();
     if (longestOf(standstills, 'undecidedMs')[1] < this.#readyMs) return this.#show(null);
-    if (await inTime(() => askPostgres().then(() => true)) !== true) {
+    if ((await inTime(() => askPostgres().then(() => true))) !== true) {
       this.#clearSince = performance.now();
       return this.#show(null);
     }
@@ -85,12 +85,16 @@ export class StandstillWatch {
   #show(problem: string | null): void {
     const { logger } = this.#options;
     if (problem !== null && this.#problem === null) logger.warn(problem);
-    if (problem === null && this.#problem !== null) logger.info('what stood still has moved, or there is another reason');
+    if (problem === null && this.#problem !== null)
+      logger.info('what stood still has moved, or there is another reason');
     this.#problem = problem;
   }
 }
 
-function longestOf(standstills: readonly Standstill[], by: 'undecidedMs' | 'silentMs'): readonly [Standstill | null, number] {
+function longestOf(
+  standstills: readonly Standstill[],
+  by: 'undecidedMs' | 'silentMs',
+): readonly [Standstill | null, number] {
   let longest: Standstill | null = null;
   for (const standstill of standstills) if (longest === null || standstill[by] > longest[by]) longest = standstill;
   return [longest, longest?.[by] ?? 0];

@@ -20,13 +20,16 @@ export const itsPostgres = 'its Postgres';
 export function stopInTime(drainMs: number, logger: Pick<Logger, 'fatal'>): () => void {
   const after = (ms: number): number => Math.min(drainMs + ms, timerMsMax);
   const soft = setTimeout(giveUpClosing, after(closingMs));
-  const hard = setInterval(() => {
-    const left = stillClosing();
-    if (left.length === 1 && left[0] === itsPostgres) return;
-    const what = left.length === 0 ? 'a step of its start does not end' : `it still closes ${left.join(', ')}`;
-    logger.fatal(`the process did not stop in time, and ends at once: ${what}`);
-    process.exit(1);
-  }, after(closingMs + restMs));
+  const hard = setInterval(
+    () => {
+      const left = stillClosing();
+      if (left.length === 1 && left[0] === itsPostgres) return;
+      const what = left.length === 0 ? 'a step of its start does not end' : `it still closes ${left.join(', ')}`;
+      logger.fatal(`the process did not stop in time, and ends at once: ${what}`);
+      process.exit(1);
+    },
+    after(closingMs + restMs),
+  );
   return () => {
     clearTimeout(soft);
     clearInterval(hard);

@@ -9,12 +9,23 @@ import { NotAppended } from '../log/event-log.ts';
 import { isKafkaAway } from '../log/kafka/kafka-away.ts';
 
 /** Retries a step of the start while Postgres, Kafka or the file store cannot be reached, for up to START_WAIT_MS. */
-export function whenReachable<T>(work: () => Promise<T>, config: Config, logger: pino.Logger, signal: AbortSignal): Promise<T> {
+export function whenReachable<T>(
+  work: () => Promise<T>,
+  config: Config,
+  logger: pino.Logger,
+  signal: AbortSignal,
+): Promise<T> {
   let told = '';
   return pRetry(work, {
-    retries: Infinity, maxRetryTime: config.START_WAIT_MS, minTimeout: 200, maxTimeout: 2000, factor: 1.5, signal,
+    retries: Infinity,
+    maxRetryTime: config.START_WAIT_MS,
+    minTimeout: 200,
+    maxTimeout: 2000,
+    factor: 1.5,
+    signal,
     shouldRetry: ({ error }) => {
-      const mayPass = isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
+      const mayPass =
+        isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
       const reason = describeFailure(error);
       // Logged once per reason, not per attempt. Without its stack, which would not help to find the setting.
       if (mayPass && reason !== told) {

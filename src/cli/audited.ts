@@ -5,7 +5,11 @@ import { openAuditLog, recordAction, type AuditAction, type AuditDetails } from 
 import { newLogger } from './console.ts';
 
 /** Does the work, and writes a line that says who did it and whether it was done. If the line could not be written, nothing is done. */
-export async function audited<T>(action: AuditAction, details: AuditDetails, work: (details: AuditDetails) => Promise<T>): Promise<T> {
+export async function audited<T>(
+  action: AuditAction,
+  details: AuditDetails,
+  work: (details: AuditDetails) => Promise<T>,
+): Promise<T> {
   const audit = openAuditLog(readConfig().AUDIT_LOG_FILE, newLogger());
   try {
     return await recordAction(audit, { action, who: { user: userName() }, details, nameOf: () => 'failed' }, work);

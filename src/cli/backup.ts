@@ -26,51 +26,102 @@ interface TakeFlags extends Flags {
 }
 
 export function addBackupCommands(program: Command): void {
-  const backup = program.command('backup').description('take a backup of a running service; list, verify and remove backups')
+  const backup = program
+    .command('backup')
+    .description('take a backup of a running service; list, verify and remove backups')
     .argument('<to>', 'the folder of the backups, which is made if it is not there, or s3://bucket/prefix')
-    .option('--key-file <file>', 'a file with the passphrase that signs the set, and encrypts the signing keys of the service')
-    .option('--without-keys', 'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore; without --key-file the set is not signed either')
-    .option('--no-files', 'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3')
-    .option('--no-log', 'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored')
+    .option(
+      '--key-file <file>',
+      'a file with the passphrase that signs the set, and encrypts the signing keys of the service',
+    )
+    .option(
+      '--without-keys',
+      'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore; without --key-file the set is not signed either',
+    )
+    .option(
+      '--no-files',
+      'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3',
+    )
+    .option(
+      '--no-log',
+      'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored',
+    )
     .option('--full', 'store everything anew, whatever is there: after `backup verify` has found damage')
-    .option('--behind', 'take the read model as it is, even if it lacks events that the log has, because a partition has halted')
+    .option(
+      '--behind',
+      'take the read model as it is, even if it lacks events that the log has, because a partition has halted',
+    )
     .option('--json', 'write the result as JSON')
     .action(take);
   const command = (name: string, description: string): Command => {
-    return backup.command(name).description(description).argument('<from>', 'the folder of the backups, or s3://bucket/prefix').option('--json', 'write the result as JSON');
+    return backup
+      .command(name)
+      .description(description)
+      .argument('<from>', 'the folder of the backups, or s3://bucket/prefix')
+      .option('--json', 'write the result as JSON');
   };
   command('list', 'list the sets, oldest first').action(list);
   command('verify', 'read all that a set is made of, and prove that it is what was stored; exits with 1 if it is not')
     .argument('[set]', 'the ID of the set; without it the newest')
-    .option('--key-file <file>', 'a file with the passphrase: the signature of the set is checked, and the signing keys are decrypted').action(verify);
-  withRequiredOption(command('remove', 'remove old sets, and what only they are made of'), '--keep <n>', 'how many of the newest sets are kept')
-    .action((from: string, flags: Flags & { readonly keep: string }) => remove(from, wholeNumber(1)(flags.keep), flags));
+    .option(
+      '--key-file <file>',
+      'a file with the passphrase: the signature of the set is checked, and the signing keys are decrypted',
+    )
+    .action(verify);
+  withRequiredOption(
+    command('remove', 'remove old sets, and what only they are made of'),
+    '--keep <n>',
+    'how many of the newest sets are kept',
+  ).action((from: string, flags: Flags & { readonly keep: string }) => remove(from, wholeNumber(1)(flags.keep), flags));
 }
 
 async function take(to: string, flags: TakeFlags): Promise<void> {
   const withKeys = flags.withoutKeys !== true;
   if (flags.keyFile === undefined && withKeys) {
-    throw new UserError('Say with --key-file which file has the passphrase that signs the set and encrypts the signing keys, or leave both out with --without-keys.');
+    throw new UserError(
+      'Say with --key-file which file has the passphrase that signs the set and encrypts the signing keys, or leave both out with --without-keys.',
+    );
   }
   const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
   const config = readConfig();
-  if (!flags.log && config.KAFKA_BROKERS === undefined) throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
-  const [{ takeBackup }, { openLocalFiles }] = await Promise.all([import('../operations/backup/take-backup.ts'), import('../operations/backup/uploaded-files.ts')]);
-  const taken = await audited('backup.take', { to }, (details) => withStore(to, { make: true }, (store) => withRecordLog(async (log, { url, database }) => {
-    await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
-    const set = await takeBackup({
-      store, url, database, log, withRecords: flags.log, passphrase, withKeys, files: files?.store ?? null, full: flags.full === true, behind: flags.behind === true, signal,
-      onProgress: progressByKind(writeWords), onUnusable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
-    });
-    details['set'] = set.id;
-    return set;
-  })));
+  if (!flags.log && config.KAFKA_BROKERS === undefined)
+    throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
+  const [{ takeBackup }, { openLocalFiles }] = await Promise.all([
+    import('../operations/backup/take-backup.ts'),
+    import('../operations/backup/uploaded-files.ts'),
+  ]);
+  const taken = await audited('backup.take', { to }, (details) =>
+    withStore(to, { make: true }, (store) =>
+      withRecordLog(async (log, { url, database }) => {
+        await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
+        const set = await takeBackup({
+          store,
+          url,
+          database,
+          log,
+          withRecords: flags.log,
+          passphrase,
+          withKeys,
+          files: files?.store ?? null,
+          full: flags.full === true,
+          behind: flags.behind === true,
+          signal,
+          onProgress: progressByKind(writeWords),
+          onUnusable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
+        });
+        details['set'] = set.id;
+        return set;
+      }),
+    ),
+  );
   const summary = await summaryOf(taken);
   if (flags.json) return writeOut(JSON.stringify({ ...summary, stored: taken.written }));
   const { packs, bytes } = taken.written;
   writeOut(taken.id);
-  writeWords(`The backup is complete: of its ${summary.packs} packs ${packs} are new, with ${bytes} bytes. Its longest snapshot was open for ${taken.manifest.snapshotMs} ms.`);
+  writeWords(
+    `The backup is complete: of its ${summary.packs} packs ${packs} are new, with ${bytes} bytes. Its longest snapshot was open for ${taken.manifest.snapshotMs} ms.`,
+  );
   if (!taken.isSigned) writeWords('It is not signed: `tablog restore` takes it with --unsigned only.');
 }
 
@@ -89,15 +140,31 @@ async function list(from: string, flags: Flags): Promise<void> {
       }
     }
     for (const { problem } of unreadable) writeWords(problem);
-    if (flags.json) return writeOut(JSON.stringify([...sets, ...unreadable].toSorted((a, b) => (a.id < b.id ? -1 : 1))));
-    await writeTable(['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'PACKS', 'LOG', 'SIGNED', 'KEYS', 'FILES'], sets.map((set) => [
-      set.id, set.takenAt, set.readModel, String(set.events), String(set.rows), String(set.packs), set.withLog ? 'records' : 'its end', set.signed ? 'yes' : 'no', set.withKeys ? 'yes' : 'no',
-      `${set.files}${set.withFiles ? '' : ' names'}`,
-    ]));
+    if (flags.json)
+      return writeOut(JSON.stringify([...sets, ...unreadable].toSorted((a, b) => (a.id < b.id ? -1 : 1))));
+    await writeTable(
+      ['SET', 'TAKEN AT', 'READ MODEL', 'EVENTS', 'ROWS', 'PACKS', 'LOG', 'SIGNED', 'KEYS', 'FILES'],
+      sets.map((set) => [
+        set.id,
+        set.takenAt,
+        set.readModel,
+        String(set.events),
+        String(set.rows),
+        String(set.packs),
+        set.withLog ? 'records' : 'its end',
+        set.signed ? 'yes' : 'no',
+        set.withKeys ? 'yes' : 'no',
+        `${set.files}${set.withFiles ? '' : ' names'}`,
+      ]),
+    );
   });
 }
 
-async function verify(from: string, id: string | undefined, flags: Flags & { readonly keyFile?: string }): Promise<void> {
+async function verify(
+  from: string,
+  id: string | undefined,
+  flags: Flags & { readonly keyFile?: string },
+): Promise<void> {
   const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
   const { verifyBackup } = await import('../operations/backup/verify-backup.ts');
@@ -108,20 +175,29 @@ async function verify(from: string, id: string | undefined, flags: Flags & { rea
   const { problems, events, rows, packs, files } = verified;
   if (problems.length > 0) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify({ set: set.id, ...verified }));
-  if (problems.length === 0) writeOut(`Set ${set.id} is what was stored: ${events} events, ${rows} rows, ${packs} packs, ${files} files.`);
+  if (problems.length === 0)
+    writeOut(`Set ${set.id} is what was stored: ${events} events, ${rows} rows, ${packs} packs, ${files} files.`);
   else writeOut(`Set ${set.id} cannot be restored as it is:\n${problems.join('\n')}`);
 }
 
 async function remove(from: string, keep: number, flags: Flags): Promise<void> {
   const signal = interruption();
   const { removeSets } = await import('../operations/backup/remove-sets.ts');
-  const removed = await audited('backup.remove', { from, keep }, () => withStore(from, { make: false }, (store) => removeSets(store, keep, signal)));
+  const removed = await audited('backup.remove', { from, keep }, () =>
+    withStore(from, { make: false }, (store) => removeSets(store, keep, signal)),
+  );
   if (flags.json) return writeOut(JSON.stringify(removed));
-  writeWords(`${removed.sets.length} sets are removed, and ${removed.objects} packs, files and keys that no set names. Those younger than a day stay until the next time.`);
+  writeWords(
+    `${removed.sets.length} sets are removed, and ${removed.objects} packs, files and keys that no set names. Those younger than a day stay until the next time.`,
+  );
 }
 
 /** Opens the store of backups for some work. */
-export async function withStore<T>(place: string, options: { readonly make: boolean }, work: (store: BackupStore) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  place: string,
+  options: { readonly make: boolean },
+  work: (store: BackupStore) => Promise<T>,
+): Promise<T> {
   const { openBackupStore } = await import('../operations/backup/open-store.ts');
   const store = await openBackupStore(place, readConfig(), options);
   try {
@@ -153,8 +229,15 @@ export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'i
   const { countsOf } = await import('../operations/backup/manifest.ts');
   const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {
-    id, takenAt: new Date(takenAt).toISOString(), snapshotMs, readModel, ...countsOf(manifest),
-    withLog: partitions.every(({ records }) => records !== null), signed: isSigned, withKeys: keys !== null, withFiles: files.kept,
+    id,
+    takenAt: new Date(takenAt).toISOString(),
+    snapshotMs,
+    readModel,
+    ...countsOf(manifest),
+    withLog: partitions.every(({ records }) => records !== null),
+    signed: isSigned,
+    withKeys: keys !== null,
+    withFiles: files.kept,
   };
 }
 

@@ -7,7 +7,15 @@ import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
 import { parseExportDelimiter, parseExportFormat, parseFormat } from './file-format.ts';
-import { addColumn, addType, parseDelimiter, parseEncoding, parseMark, parseNulls, parseQuote } from './import/import-flags.ts';
+import {
+  addColumn,
+  addType,
+  parseDelimiter,
+  parseEncoding,
+  parseMark,
+  parseNulls,
+  parseQuote,
+} from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
@@ -23,30 +31,83 @@ const parallelMax = 64;
 export function addClientCommands(program: Command): void {
   const importing = withClientOptions(program.command('import'))
     .description('import a file of rows into a table: all of it at once, or nothing')
-    .argument('<file>', 'CSV, TSV, JSON (an array of objects), NDJSON or a workbook of Excel, as its name says, also .gz and .zst; - is stdin');
-  withRequiredOption(importing, '--table <name|id>', 'the table that the rows are added to; made if there is none of that name', ({ showTypes }) => showTypes === undefined)
-    .addOption(new Option('--create', 'make a new table, whether or not there is one of that name').conflicts(['overwrite', 'ifMatch']))
+    .argument(
+      '<file>',
+      'CSV, TSV, JSON (an array of objects), NDJSON or a workbook of Excel, as its name says, also .gz and .zst; - is stdin',
+    );
+  withRequiredOption(
+    importing,
+    '--table <name|id>',
+    'the table that the rows are added to; made if there is none of that name',
+    ({ showTypes }) => showTypes === undefined,
+  )
+    .addOption(
+      new Option('--create', 'make a new table, whether or not there is one of that name').conflicts([
+        'overwrite',
+        'ifMatch',
+      ]),
+    )
     .option('--overwrite', 'put the rows in the place of all that the table has')
-    .addOption(new Option('--on-schema-error <what>', 'what to do with values that do not fit the table').choices(onSchemaErrors)
-      .default('abort'))
+    .addOption(
+      new Option('--on-schema-error <what>', 'what to do with values that do not fit the table')
+        .choices(onSchemaErrors)
+        .default('abort'),
+    )
     .option('--if-match <version>', 'only if the table has not changed since this version')
-    .option('--format <format>', 'csv, tsv, json, ndjson or xlsx, also with .gz or .zst behind it, whatever the name says', parseFormat)
+    .option(
+      '--format <format>',
+      'csv, tsv, json, ndjson or xlsx, also with .gz or .zst behind it, whatever the name says',
+      parseFormat,
+    )
     .option('--no-header', 'the first line of CSV or TSV is a row: columns are column_1, column_2 and so on')
-    .option('--delimiter <character>', 'what is between the cells of CSV or TSV, such as ; or | or tab; else as the first lines of CSV say', parseDelimiter)
+    .option(
+      '--delimiter <character>',
+      'what is between the cells of CSV or TSV, such as ; or | or tab; else as the first lines of CSV say',
+      parseDelimiter,
+    )
     .option('--quote <character>', 'what is around cells in the place of ", or none', parseQuote)
     .option('--escape <character>', 'what stands before a quote in a quoted cell, such as \\', parseMark)
     .option('--lenient', 'a quote inside an unquoted cell is text')
     .option('--skip-lines <n>', 'how many lines come before the header', wholeNumber(0, skipLinesMax))
     .option('--comment <character>', 'what lines begin with that are no rows, such as #', parseMark)
     .option('--rename-duplicates', 'of columns with one name the second becomes <name>_2')
-    .option('--column <name=id>', 'which column of the table a column of the file goes to; for each of them; else by ID or display name', addColumn)
-    .option('--null <texts>', 'texts of cells that are empty, with commas between them, such as NA,NULL; quoted cells are not', parseNulls)
-    .addOption(new Option('--decimal <mark>', 'the mark before the fraction of numbers; thousands may be separated by blanks, apostrophes or the other mark').choices(['.', ',']))
-    .addOption(new Option('--date-format <order>', 'how dates are written, besides YYYY-MM-DD; a time may follow').choices(dateFormats))
-    .option('--type <id=type>', 'the type of a column, such as zip=string; for each of them; else it is inferred', addType)
-    .option('--show-types', 'write what would be inferred from the file, and which cells are in the way; import nothing')
+    .option(
+      '--column <name=id>',
+      'which column of the table a column of the file goes to; for each of them; else by ID or display name',
+      addColumn,
+    )
+    .option(
+      '--null <texts>',
+      'texts of cells that are empty, with commas between them, such as NA,NULL; quoted cells are not',
+      parseNulls,
+    )
+    .addOption(
+      new Option(
+        '--decimal <mark>',
+        'the mark before the fraction of numbers; thousands may be separated by blanks, apostrophes or the other mark',
+      ).choices(['.', ',']),
+    )
+    .addOption(
+      new Option('--date-format <order>', 'how dates are written, besides YYYY-MM-DD; a time may follow').choices(
+        dateFormats,
+      ),
+    )
+    .option(
+      '--type <id=type>',
+      'the type of a column, such as zip=string; for each of them; else it is inferred',
+      addType,
+    )
+    .option(
+      '--show-types',
+      'write what would be inferred from the file, and which cells are in the way; import nothing',
+    )
     .option('--sheet <name>', 'the sheet of a workbook; else the first that is not hidden')
-    .option('--encoding <name>', 'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it', parseEncoding, 'utf-8')
+    .option(
+      '--encoding <name>',
+      'the encoding of the text, such as windows-1252 or utf-16le, unless a byte order mark says it',
+      parseEncoding,
+      'utf-8',
+    )
     .option('--parallel <n>', 'how many chunks are uploaded at a time', wholeNumber(1, parallelMax), parallelDefault)
     .option('--json', 'write the result as JSON')
     .action(async (file: string, flags: ImportFlags) => {
@@ -56,11 +117,18 @@ export function addClientCommands(program: Command): void {
   withClientOptions(program.command('export'))
     .description('write the rows of a table to stdout or into a file')
     .argument('<table>', 'its name or ID')
-    .option('--format <format>', 'csv, tsv, json, ndjson, parquet or xlsx; else as the name of the file says, and csv on stdout', parseExportFormat)
+    .option(
+      '--format <format>',
+      'csv, tsv, json, ndjson, parquet or xlsx; else as the name of the file says, and csv on stdout',
+      parseExportFormat,
+    )
     .option('--output <file>', 'a file; compressed if its name ends in .gz or .zst')
     .option('--delimiter <character>', 'what is between the cells of CSV: , or ; or | or tab', parseExportDelimiter)
     .option('--excel', 'CSV for people who open it in Excel: texts that it would run as formulas get an apostrophe')
-    .option('--row-ids', 'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet and workbooks always have them')
+    .option(
+      '--row-ids',
+      'write the IDs of the rows too, as $rowID: an overwrite from that file keeps them; Parquet and workbooks always have them',
+    )
     .action(async (table: string, flags: ExportFlags) => {
       const { runExport } = await import('./export/export-command.ts');
       await runExport(table, flags);
@@ -74,7 +142,11 @@ export function addClientCommands(program: Command): void {
     .option('--fields <columns>', 'the columns that are written, also $rowID and $version', parseNames)
     .option('--count', 'say how many rows meet the filter')
     .option('--group-by <columns>', 'a line for each group of equal values in these columns', parseNames)
-    .option('--aggregate <functions>', 'what is computed of each group, or of all rows, such as sum:amount,count', parseAggregates);
+    .option(
+      '--aggregate <functions>',
+      'what is computed of each group, or of all rows, such as sum:amount,count',
+      parseAggregates,
+    );
   withRowsOptions(querying).action(async (table: string, flags: QueryFlags) => {
     const { runQuery } = await import('./query/query-command.ts');
     await runQuery(table, flags);
@@ -82,7 +154,11 @@ export function addClientCommands(program: Command): void {
   const inSql = withClientOptions(program.command('sql'))
     .description('write what a SELECT over the tables of the team gives')
     .argument('<select>', 'it names tables by their names or IDs')
-    .option('--param <value...>', 'values for $1, $2 and so on: numbers, true, false, null, and else texts', addParameter);
+    .option(
+      '--param <value...>',
+      'values for $1, $2 and so on: numbers, true, false, null, and else texts',
+      addParameter,
+    );
   withRowsOptions(inSql).action(async (select: string, flags: SqlFlags) => {
     const { runSql } = await import('./query/sql-command.ts');
     await runSql(select, flags);
@@ -99,19 +175,25 @@ export function addClientCommands(program: Command): void {
 function addTablesCommands(program: Command): void {
   const tables = program.command('tables').description('list, rename and delete tables');
   const command = (name: string, description: string): Command => {
-    return withClientOptions(tables.command(name)).description(description).option('--json', 'write the result as JSON');
+    return withClientOptions(tables.command(name))
+      .description(description)
+      .option('--json', 'write the result as JSON');
   };
   const changing = (name: string, description: string): Command => {
-    return command(name, description).argument('<table>', 'its name or ID').option('--if-match <version>', 'only if the table has not changed since this version');
+    return command(name, description)
+      .argument('<table>', 'its name or ID')
+      .option('--if-match <version>', 'only if the table has not changed since this version');
   };
   command('list', 'list all tables, in the order of their creation').action(async (flags: TablesFlags) => {
     const { runTablesList } = await import('./tables-command.ts');
     await runTablesList(flags);
   });
-  changing('rename', 'give a table another name').argument('<to>', 'the new name').action(async (table: string, to: string, flags: ChangeFlags) => {
-    const { runTablesRename } = await import('./tables-command.ts');
-    await runTablesRename(table, to, flags);
-  });
+  changing('rename', 'give a table another name')
+    .argument('<to>', 'the new name')
+    .action(async (table: string, to: string, flags: ChangeFlags) => {
+      const { runTablesRename } = await import('./tables-command.ts');
+      await runTablesRename(table, to, flags);
+    });
   changing('delete', 'delete a table with all its rows, for good').action(async (table: string, flags: ChangeFlags) => {
     const { runTablesDelete } = await import('./tables-command.ts');
     await runTablesDelete(table, flags);
@@ -121,6 +203,15 @@ function addTablesCommands(program: Command): void {
 /** The options of what rows are written. */
 function withRowsOptions(command: Command): Command {
   return command
-    .option('--limit <n>', 'how many rows are written at most; else 100 on a terminal and in a table, and all elsewhere', wholeNumber(1))
-    .addOption(new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices(['table', ...textFormats]));
+    .option(
+      '--limit <n>',
+      'how many rows are written at most; else 100 on a terminal and in a table, and all elsewhere',
+      wholeNumber(1),
+    )
+    .addOption(
+      new Option('--format <format>', 'how; else a table on a terminal, and csv elsewhere').choices([
+        'table',
+        ...textFormats,
+      ]),
+    );
 }

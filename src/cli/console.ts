@@ -23,10 +23,16 @@ export async function writeTable(heading: readonly string[], lines: readonly (re
 }
 
 /** Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a misspelt option. */
-export function withRequiredOption(command: Command, flags: string, description: string, isNeeded: (values: OptionValues) => boolean = () => true): Command {
+export function withRequiredOption(
+  command: Command,
+  flags: string,
+  description: string,
+  isNeeded: (values: OptionValues) => boolean = () => true,
+): Command {
   const option = new Option(flags, description);
   return command.addOption(option).hook('preAction', () => {
-    if (command.getOptionValue(option.attributeName()) === undefined && isNeeded(command.opts())) command.error(`error: required option '${flags}' not specified`);
+    if (command.getOptionValue(option.attributeName()) === undefined && isNeeded(command.opts()))
+      command.error(`error: required option '${flags}' not specified`);
   });
 }
 

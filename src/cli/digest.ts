@@ -10,7 +10,8 @@ interface DigestFlags {
 }
 
 export function addDigestCommand(program: Command): void {
-  program.command('digest')
+  program
+    .command('digest')
     .description('write a digest of each partition of the read model: equal digests at one offset mean equal contents')
     .option('--json', 'write the result as JSON, with the digests of parts of a partition')
     .action(runDigest);
@@ -20,7 +21,9 @@ async function runDigest(flags: DigestFlags): Promise<void> {
   const signal = interruption();
   // Imported here, so that other commands start faster.
   const [{ openPostgres }, { digestReadModel }, { models, readModelSchema }, { ReadModelUse }] = await Promise.all([
-    import('../app/open-postgres.ts'), import('../log/compare/digest.ts'), import('../../projections/models.ts'),
+    import('../app/open-postgres.ts'),
+    import('../log/compare/digest.ts'),
+    import('../../projections/models.ts'),
     import('../log/read-model-use.ts'),
   ]);
   await using resources = new AsyncDisposableStack();
@@ -30,12 +33,18 @@ async function runDigest(flags: DigestFlags): Promise<void> {
   resources.defer(() => use.end());
   const progress = new ProgressLine('rows', writeWords);
   const { partitions, rowsRead } = await digestReadModel(models, {
-    url: postgres.url, schema: readModelSchema, signal, onRowsRead: (rows) => progress.update(rows, null),
+    url: postgres.url,
+    schema: readModelSchema,
+    signal,
+    onRowsRead: (rows) => progress.update(rows, null),
   });
   if (flags.json) {
     const asJson = partitions.map(({ next, ...partition }) => ({ ...partition, next: String(next) }));
     writeOut(JSON.stringify({ partitions: asJson, rowsRead }));
     return;
   }
-  await writeTable(['PARTITION', 'OFFSET', 'DIGEST'], partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]));
+  await writeTable(
+    ['PARTITION', 'OFFSET', 'DIGEST'],
+    partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]),
+  );
 }

@@ -18,5 +18,7 @@ export function parseExpiry(text: string): Expiry {
   if (count !== undefined) return (now) => now + Number(count) * unitMs[unit as keyof typeof unitMs];
   const parsed = moment.safeParse(text);
   if (parsed.success) return () => Date.parse(parsed.data);
-  throw new InvalidArgumentError('It must be a duration like 90m, 12h or 30d, a date like 2027-01-31, or a moment like 2027-01-31T12:00:00Z.');
+  throw new InvalidArgumentError(
+    'It must be a duration like 90m, 12h or 30d, a date like 2027-01-31, or a moment like 2027-01-31T12:00:00Z.',
+  );
 }

@@ -1,6 +1,13 @@
 /** The format of a file as the command line is told it. */
 import { InvalidArgumentError } from 'commander';
-import { formatOfName, formats, textFormats, type Compression, type Format, type TextFormat } from '../../clients/file-import/file-format.ts';
+import {
+  formatOfName,
+  formats,
+  textFormats,
+  type Compression,
+  type Format,
+  type TextFormat,
+} from '../../clients/file-import/file-format.ts';
 import { csvDelimiters, type CsvForm } from '../api/query/language/export-format.ts';
 import { UserError } from './user-error.ts';
 
@@ -34,7 +41,9 @@ export function parseExportFormat(text: string): TextFileFormat | WholeFormat {
   if (whole !== undefined) return whole;
   const { format, compression } = formatOfName(`.${text}`);
   if (format === null || format === 'xlsx' || /[/\\]/.test(text)) {
-    throw new InvalidArgumentError(`It must be ${textFormats.join(', ')}, parquet or xlsx, the first four with .gz or .zst behind them if the file is to be compressed so.`);
+    throw new InvalidArgumentError(
+      `It must be ${textFormats.join(', ')}, parquet or xlsx, the first four with .gz or .zst behind them if the file is to be compressed so.`,
+    );
   }
   return { format, compression };
 }
@@ -47,11 +56,17 @@ export function parseExportDelimiter(text: string): CsvForm['delimiter'] {
 }
 
 /** The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws UserError. */
-export function exportFormatOf(file: string | null, given: TextFileFormat | WholeFormat | undefined): TextFileFormat | WholeFormat {
+export function exportFormatOf(
+  file: string | null,
+  given: TextFileFormat | WholeFormat | undefined,
+): TextFileFormat | WholeFormat {
   if (typeof given === 'string') return given;
   if (file === null) return given ?? { format: 'csv', compression: null };
-  const [, named, compression] = given === undefined ? /\.(parquet|xlsx)(\.gz|\.zst)?$/i.exec(file) ?? [] : [];
-  if (compression !== undefined) throw new UserError(`${named!.toLowerCase() === 'xlsx' ? 'A workbook' : 'Parquet'} is compressed already: leave ${compression} away.`);
+  const [, named, compression] = given === undefined ? (/\.(parquet|xlsx)(\.gz|\.zst)?$/i.exec(file) ?? []) : [];
+  if (compression !== undefined)
+    throw new UserError(
+      `${named!.toLowerCase() === 'xlsx' ? 'A workbook' : 'Parquet'} is compressed already: leave ${compression} away.`,
+    );
   if (named !== undefined) return named.toLowerCase() as WholeFormat;
   const { format, compression: textCompression } = formatOf(file, given);
   // Only with macros, which an export has not.
@@ -64,9 +79,11 @@ export function formatOf(file: string, given: FileFormat | undefined): FileForma
   const named = formatOfName(file);
   if (given !== undefined) return { format: given.format, compression: given.compression ?? named.compression };
   if (named.format !== null) return { format: named.format, compression: named.compression };
-  throw new UserError(file === '-'
-    ? `What comes on stdin has no name: give --format ${listOf(formats)}.`
-    : `The name ${file} does not tell its format: give --format ${listOf(formats)}.`);
+  throw new UserError(
+    file === '-'
+      ? `What comes on stdin has no name: give --format ${listOf(formats)}.`
+      : `The name ${file} does not tell its format: give --format ${listOf(formats)}.`,
+  );
 }
 
 function listOf(items: readonly string[]): string {

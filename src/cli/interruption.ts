@@ -5,6 +5,9 @@ import { UserError } from './user-error.ts';
 /** A signal that aborts, with a UserError, when this process is told to stop. */
 export function interruption(): AbortSignal {
   const stopping = new AbortController();
-  onStopSignal(() => stopping.abort(new UserError('Interrupted.')), (words) => writeWords(`${words}.`));
+  onStopSignal(
+    () => stopping.abort(new UserError('Interrupted.')),
+    (words) => writeWords(`${words}.`),
+  );
   return stopping.signal;
 }

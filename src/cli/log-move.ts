@@ -16,8 +16,11 @@ interface Flags {
 }
 
 export function addLogMove(log: Command): void {
-  log.command('move')
-    .description('move the log between Postgres and Kafka, beside the processes that serve; KAFKA_BROKERS names the brokers for both ways')
+  log
+    .command('move')
+    .description(
+      'move the log between Postgres and Kafka, beside the processes that serve; KAFKA_BROKERS names the brokers for both ways',
+    )
     .addOption(new Option('--to <log>', 'where the log shall be').choices(['kafka', 'postgres']).makeOptionMandatory())
     .option('--json', 'write the result as JSON')
     .action(move);
@@ -25,23 +28,36 @@ export function addLogMove(log: Command): void {
 
 async function move({ to, json }: Flags): Promise<void> {
   const config = readConfig();
-  if (config.KAFKA_BROKERS === undefined) throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to, or from']);
+  if (config.KAFKA_BROKERS === undefined)
+    throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to, or from']);
   const signal = interruption();
   const progress = new ProgressLine('records', writeWords);
-  const { records, pausedMs } = await audited('log.move', { to }, () => withReadModel(config, async ({ database, openLogs }) => {
-    const { moveLog } = await import('../administration/move-log.ts');
-    return moveLog({ database, openLogs, to, signal, onProgress: (done, of) => progress.update(done, of) });
-  }));
+  const { records, pausedMs } = await audited('log.move', { to }, () =>
+    withReadModel(config, async ({ database, openLogs }) => {
+      const { moveLog } = await import('../administration/move-log.ts');
+      return moveLog({ database, openLogs, to, signal, onProgress: (done, of) => progress.update(done, of) });
+    }),
+  );
   if (json) writeOut(JSON.stringify({ to, records, pausedMs: Math.round(pausedMs) }));
   else {
-    writeWords(`The log has moved: ${records} records, and nothing could be written for ${Math.round(pausedMs)} ms. Running processes end now; start them with`
-      + (to === 'kafka' ? ' KAFKA_BROKERS, and KAFKA_TOPIC if it is set here.' : ' the settings that begin with KAFKA_, and ROLE, removed.'));
+    writeWords(
+      `The log has moved: ${records} records, and nothing could be written for ${Math.round(pausedMs)} ms. Running processes end now; start them with` +
+        (to === 'kafka'
+          ? ' KAFKA_BROKERS, and KAFKA_TOPIC if it is set here.'
+          : ' the settings that begin with KAFKA_, and ROLE, removed.'),
+    );
   }
 }
 
 /** Opens the read model, and lets `work` open the log in Postgres and that in Kafka. */
-async function withReadModel<T>(config: Config, work: (opened: Pick<MoveOptions, 'database' | 'openLogs'>) => Promise<T>): Promise<T> {
-  const [{ openReadModel }, { openCopyTarget }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+async function withReadModel<T>(
+  config: Config,
+  work: (opened: Pick<MoveOptions, 'database' | 'openLogs'>) => Promise<T>,
+): Promise<T> {
+  const [{ openReadModel }, { openCopyTarget }] = await Promise.all([
+    import('../app/service.ts'),
+    import('../app/open-log.ts'),
+  ]);
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();
   const { url, database, close } = await openReadModel(config, logger);
@@ -51,5 +67,11 @@ async function withReadModel<T>(config: Config, work: (opened: Pick<MoveOptions,
     resources.defer(() => log.close());
     return log;
   };
-  return await work({ database, openLogs: async () => ({ postgres: await open({ ...config, KAFKA_BROKERS: undefined }), kafka: await open(config) }) });
+  return await work({
+    database,
+    openLogs: async () => ({
+      postgres: await open({ ...config, KAFKA_BROKERS: undefined }),
+      kafka: await open(config),
+    }),
+  });
 }

@@ -1,7 +1,12 @@
 /** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operations.md). */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
-import { partitionAsJson, readPartitionStates, resumeAfterLoss, type PartitionState } from '../administration/partitions.ts';
+import {
+  partitionAsJson,
+  readPartitionStates,
+  resumeAfterLoss,
+  type PartitionState,
+} from '../administration/partitions.ts';
 import { audited } from './audited.ts';
 import { addLogMove } from './log-move.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
@@ -12,13 +17,20 @@ interface Flags {
 }
 
 export function addLogCommands(program: Command): void {
-  const log = program.command('log').description('show the state of the log, resume it after a part was lost, and move it');
+  const log = program
+    .command('log')
+    .description('show the state of the log, resume it after a part was lost, and move it');
   const command = (name: string, description: string): Command => {
     return log.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('status', 'show how far each partition is projected, and why one has halted; exits with 1 if one has').action(status);
-  command('resume', 'go on after a part of the log was lost, or may have been: versions rise above all that were given out, and '
-    + 'partitions that have halted are projected again if their log matches the read model').action(resume);
+  command('status', 'show how far each partition is projected, and why one has halted; exits with 1 if one has').action(
+    status,
+  );
+  command(
+    'resume',
+    'go on after a part of the log was lost, or may have been: versions rise above all that were given out, and ' +
+      'partitions that have halted are projected again if their log matches the read model',
+  ).action(resume);
   addLogMove(log);
 }
 
@@ -29,13 +41,22 @@ async function status(flags: Flags): Promise<void> {
   const isBehind = ({ behind, halted }: PartitionState): boolean => !isInKafka && halted === null && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify(states.map(partitionAsJson)));
-  await writeTable(['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'], states.map(({ partition, next, base, bounds }) => {
-    return [partition, bounds.end, next, base + next].map(String);
-  }));
+  await writeTable(
+    ['PARTITION', 'LOG ENDS AT', 'PROJECTED TO', 'VERSION'],
+    states.map(({ partition, next, base, bounds }) => {
+      return [partition, bounds.end, next, base + next].map(String);
+    }),
+  );
   for (const state of states) {
     const { partition, halted, contradicted, held } = state;
-    if (held.since.size > 0) writeOut(`Partition ${partition} holds the events of ${held.since.size === 1 ? 'a team' : `${held.since.size} teams`} in quarantine: see \`tablog quarantine list\`.`);
-    if (isBehind(state)) writeOut(`Partition ${partition} is not projected to the end of its log: start a process, or, if one runs, look for a line at level \`fatal\` in its log.`);
+    if (held.since.size > 0)
+      writeOut(
+        `Partition ${partition} holds the events of ${held.since.size === 1 ? 'a team' : `${held.since.size} teams`} in quarantine: see \`tablog quarantine list\`.`,
+      );
+    if (isBehind(state))
+      writeOut(
+        `Partition ${partition} is not projected to the end of its log: start a process, or, if one runs, look for a line at level \`fatal\` in its log.`,
+      );
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
     if (!contradicted) writeOut(`  It is tried again when a ${isInKafka ? 'projector' : 'process'} is restarted.`);
@@ -43,7 +64,13 @@ async function status(flags: Flags): Promise<void> {
 }
 
 async function resume(flags: Flags): Promise<void> {
-  const versions = await audited('log.resume', {}, () => withRecordLog((log, { database }) => resumeAfterLoss(log, database)));
-  if (flags.json) writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
-  else writeWords(`The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`);
+  const versions = await audited('log.resume', {}, () =>
+    withRecordLog((log, { database }) => resumeAfterLoss(log, database)),
+  );
+  if (flags.json)
+    writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
+  else
+    writeWords(
+      `The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`,
+    );
 }

@@ -40,7 +40,11 @@ const planFlags: { readonly [Q in PlanQuota]: readonly [flag: string, limits: st
 export function addPlanCommands(program: Command): void {
   const plans = program.command('plans').description('show and set the plans of teams; suspend and resume teams');
   const command = (name: string, description: string): Command => {
-    return plans.command(name).description(description).argument('<team>', 'its ID or name').option('--json', 'write the result as JSON');
+    return plans
+      .command(name)
+      .description(description)
+      .argument('<team>', 'its ID or name')
+      .option('--json', 'write the result as JSON');
   };
   command('show', 'show each quota of a team: what it uses, how much it may use, and what says so').action(show);
   const setting = command('set', 'limit what a team may have; what is not named stays as it is');
@@ -49,18 +53,22 @@ export function addPlanCommands(program: Command): void {
     setting.option(flag, `${limits}, or "${noLimitOf(quota)}"`, (text) => limitOf(quota, text));
   }
   setting.action(set);
-  command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files')
-    .action((team: string, flags: Flags) => change('plan.suspend', team, flags, suspendTeam, () => 'is suspended'));
-  command('resume', 'end the suspension of a team')
-    .action((team: string, flags: Flags) => change('plan.resume', team, flags, resumeTeam, () => 'is not suspended'));
+  command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files').action(
+    (team: string, flags: Flags) => change('plan.suspend', team, flags, suspendTeam, () => 'is suspended'),
+  );
+  command('resume', 'end the suspension of a team').action((team: string, flags: Flags) =>
+    change('plan.resume', team, flags, resumeTeam, () => 'is not suspended'),
+  );
 }
 
 async function show(idOrName: string, flags: Flags): Promise<void> {
-  const { team, quotas } = await withReadModel(({ database, queries }, withLog) => withLog(async (log) => {
-    const team = await findTeam(queries, idOrName);
-    const [noted] = await readLogBytes(database.pool, dayOf(log.now()), [team.id]);
-    return { team, quotas: quotasOf(team, noted!.used, readConfig()) };
-  }));
+  const { team, quotas } = await withReadModel(({ database, queries }, withLog) =>
+    withLog(async (log) => {
+      const team = await findTeam(queries, idOrName);
+      const [noted] = await readLogBytes(database.pool, dayOf(log.now()), [team.id]);
+      return { team, quotas: quotasOf(team, noted!.used, readConfig()) };
+    }),
+  );
   if (flags.json) {
     writeOut(JSON.stringify({ ...teamAsJson(team), quotas }));
     return;
@@ -75,7 +83,9 @@ async function set(idOrName: string, flags: PlanFlags): Promise<void> {
     return limit === undefined ? [] : [[`${quota}Max`, limit === 'none' ? null : limit]];
   });
   if (limits.length === 0) {
-    throw new UserError(`Nothing says what to limit: give ${planQuotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`);
+    throw new UserError(
+      `Nothing says what to limit: give ${planQuotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`,
+    );
   }
   const plan = Object.fromEntries(limits) as Plan;
   await change('plan.set', idOrName, flags, (teamId) => setPlan(teamId, plan), describePlan, { ...plan });
@@ -96,11 +106,13 @@ async function change(
   describe: (changed: TeamSummary) => string,
   details: AuditDetails = {},
 ): Promise<void> {
-  const team = await audited(action, { team: idOrName, ...details }, (details) => withService(async (service) => {
-    const { id } = await findTeam(service, idOrName);
-    details['teamId'] = id;
-    return changeTeam(service, eventFor(id));
-  }));
+  const team = await audited(action, { team: idOrName, ...details }, (details) =>
+    withService(async (service) => {
+      const { id } = await findTeam(service, idOrName);
+      details['teamId'] = id;
+      return changeTeam(service, eventFor(id));
+    }),
+  );
   if (flags.json) writeOut(JSON.stringify(teamAsJson(team)));
   else writeWords(`The team ${JSON.stringify(team.name)} ${describe(team)}.`);
 }

@@ -15,7 +15,9 @@ import { runToEnd } from './run-to-end.ts';
 import { addTeamCommands } from './teams.ts';
 import { addTokenCommands } from './tokens.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
 const program = new Command('tablog')
   .version(version, '-V, --version', 'write the version')
@@ -23,11 +25,14 @@ const program = new Command('tablog')
   // An option behind the name of a command is that command's, also where the one above it has the same (`tablog backup`).
   .enablePositionalOptions()
   .showHelpAfterError('(add --help for what there is)');
-program.command('serve').description('run the service; the same as `npm start`').action(async () => {
-  // Imported here, so that other commands start faster.
-  const { serve } = await import('../app/serve.ts');
-  await serve(readConfig());
-});
+program
+  .command('serve')
+  .description('run the service; the same as `npm start`')
+  .action(async () => {
+    // Imported here, so that other commands start faster.
+    const { serve } = await import('../app/serve.ts');
+    await serve(readConfig());
+  });
 addTeamCommands(program);
 addPlanCommands(program);
 addTokenCommands(program);

@@ -17,34 +17,66 @@ interface ReleaseFlags extends Flags {
 }
 
 export function addQuarantineCommands(program: Command): void {
-  const quarantine = program.command('quarantine').description('show and release teams with an event that cannot be projected');
-  quarantine.command('list').description('list the teams in quarantine, with the event that failed and why')
-    .option('--json', 'write the result as JSON').action(list);
-  quarantine.command('release').description('project the events of a team that were held, once the cause is removed, and let it go on; exits with 1 if '
-    + 'an event fails again').argument('[team]', 'its ID or name').option('--all', 'all teams in quarantine')
-    .option('--json', 'write the result as JSON').action(release);
+  const quarantine = program
+    .command('quarantine')
+    .description('show and release teams with an event that cannot be projected');
+  quarantine
+    .command('list')
+    .description('list the teams in quarantine, with the event that failed and why')
+    .option('--json', 'write the result as JSON')
+    .action(list);
+  quarantine
+    .command('release')
+    .description(
+      'project the events of a team that were held, once the cause is removed, and let it go on; exits with 1 if ' +
+        'an event fails again',
+    )
+    .argument('[team]', 'its ID or name')
+    .option('--all', 'all teams in quarantine')
+    .option('--json', 'write the result as JSON')
+    .action(release);
 }
 
 /** Imported on demand, because it loads all models: other commands start faster. */
-const quarantines = (): Promise<typeof import('../administration/quarantines.ts')> => import('../administration/quarantines.ts');
+const quarantines = (): Promise<typeof import('../administration/quarantines.ts')> =>
+  import('../administration/quarantines.ts');
 
 async function list(flags: Flags): Promise<void> {
   const { readShownQuarantines } = await quarantines();
   const found = await withRecordLog((_log, { database, queries: { teams } }) => readShownQuarantines(database, teams));
   if (flags.json) {
-    return writeOut(JSON.stringify(found.map(({ teamId, name, partition, failedOffset, since, reason, eventsSince }) => ({
-      teamId, name, partition, offset: String(failedOffset), since: new Date(since).toISOString(), reason, eventsSince: String(eventsSince),
-    }))));
+    return writeOut(
+      JSON.stringify(
+        found.map(({ teamId, name, partition, failedOffset, since, reason, eventsSince }) => ({
+          teamId,
+          name,
+          partition,
+          offset: String(failedOffset),
+          since: new Date(since).toISOString(),
+          reason,
+          eventsSince: String(eventsSince),
+        })),
+      ),
+    );
   }
   if (found.length === 0) return writeOut('No team is in quarantine.');
-  await writeTable(['TEAM', 'NAME', 'PARTITION', 'OFFSET', 'SINCE', 'EVENTS SINCE', 'REASON'], found.map((one) => [
-    one.teamId, one.name ?? '', String(one.partition), String(one.failedOffset), new Date(one.since).toISOString(), String(one.eventsSince),
-    one.reason.replaceAll(/\s+/g, ' '),
-  ]));
+  await writeTable(
+    ['TEAM', 'NAME', 'PARTITION', 'OFFSET', 'SINCE', 'EVENTS SINCE', 'REASON'],
+    found.map((one) => [
+      one.teamId,
+      one.name ?? '',
+      String(one.partition),
+      String(one.failedOffset),
+      new Date(one.since).toISOString(),
+      String(one.eventsSince),
+      one.reason.replaceAll(/\s+/g, ' '),
+    ]),
+  );
 }
 
 async function release(idOrName: string | undefined, flags: ReleaseFlags): Promise<void> {
-  if ((idOrName === undefined) !== (flags.all === true)) throw new UserError('Give either a team, by its ID or name, or --all.');
+  if ((idOrName === undefined) !== (flags.all === true))
+    throw new UserError('Give either a team, by its ID or name, or --all.');
   const signal = interruption();
   const { readShownQuarantines, ReleaseFailed, releaseQuarantine } = await quarantines();
   const results = await withRecordLog(async (log, { database, queries: { teams } }) => {
@@ -53,9 +85,12 @@ async function release(idOrName: string | undefined, flags: ReleaseFlags): Promi
       const { teamId } = quarantine;
       const progress = new ProgressLine('events', writeWords);
       try {
-        await audited('quarantine.release', { teamId }, () => releaseQuarantine(quarantine, log, database, {
-          onProgress: (done, of) => progress.update(done, of), signal,
-        }));
+        await audited('quarantine.release', { teamId }, () =>
+          releaseQuarantine(quarantine, log, database, {
+            onProgress: (done, of) => progress.update(done, of),
+            signal,
+          }),
+        );
         results.push({ teamId, released: true, error: null });
         writeWords(`The team ${teamId} goes on. Running processes know within a second.`);
       } catch (error) {
@@ -77,6 +112,9 @@ function chosen(all: readonly ShownQuarantine[], idOrName: string | undefined): 
   if (idOrName === undefined) return all;
   const found = all.filter(({ teamId, name }) => teamId === idOrName.toLowerCase() || name === idOrName);
   if (found.length === 1) return found;
-  if (found.length === 0) throw new UserError(`No team ${JSON.stringify(idOrName)} is in quarantine; see \`tablog quarantine list\`.`);
-  throw new UserError(`${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; say which by its ID: ${found.map(({ teamId }) => teamId).join(', ')}`);
+  if (found.length === 0)
+    throw new UserError(`No team ${JSON.stringify(idOrName)} is in quarantine; see \`tablog quarantine list\`.`);
+  throw new UserError(
+    `${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; say which by its ID: ${found.map(({ teamId }) => teamId).join(', ')}`,
+  );
 }

@@ -20,7 +20,9 @@ interface Flags {
 }
 
 export function addRestoreCommand(program: Command): void {
-  program.command('restore').description('bring a backup back, where there is no data yet; then start the service')
+  program
+    .command('restore')
+    .description('bring a backup back, where there is no data yet; then start the service')
     .argument('<from>', 'the folder of the backups, or s3://bucket/prefix')
     .option('--set <id>', 'the ID of the set; without it the newest')
     .option('--key-file <file>', 'a file with the passphrase that the set was signed with')
@@ -35,56 +37,88 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const signal = interruption();
   const config = readConfig();
   const logger = newLogger();
-  const [{ restore }, { ManifestKey }, { countsOf }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] = await Promise.all([
-    import('../operations/backup/restore.ts'), import('../operations/backup/manifest-key.ts'), import('../operations/backup/manifest.ts'), import('../operations/backup/uploaded-files.ts'), import('../app/open-log.ts'), import('../app/open-postgres.ts'),
-  ]);
+  const [{ restore }, { ManifestKey }, { countsOf }, { openLocalFiles }, { openCopyTarget }, { openPostgres }] =
+    await Promise.all([
+      import('../operations/backup/restore.ts'),
+      import('../operations/backup/manifest-key.ts'),
+      import('../operations/backup/manifest.ts'),
+      import('../operations/backup/uploaded-files.ts'),
+      import('../app/open-log.ts'),
+      import('../app/open-postgres.ts'),
+    ]);
   const began = performance.now();
-  const set = await audited('backup.restore', { from }, (details) => withStore(from, { make: false }, async (store) => {
-    const found = await findSet(store, flags.set);
-    details['set'] = found.id;
-    const { manifest } = found;
-    const passphrase = await readPassphrase(flags.keyFile);
-    if (passphrase === null) expectNoPassphrase(found, flags);
-    details['unsigned'] = flags.unsigned === true;
-    await using resources = new AsyncDisposableStack();
-    const postgres = await openPostgres(config, logger);
-    resources.defer(() => postgres.close());
-    const kafka = config.KAFKA_BROKERS === undefined ? null : resources.adopt(await openCopyTarget(config, postgres.url, logger), (log) => log.close());
-    const pool = resources.adopt(new Pool({ connectionString: postgres.url, max: 1, application_name: 'tablog restore' }), (used) => used.end());
-    const files = manifest.files.kept ? resources.use(await openLocalFiles(config, pool)) : null;
-    if (manifest.files.kept && files === null) {
-      throw new UserError('The set has uploaded files that were in a folder: set FILES_DIR instead of FILES_S3_BUCKET.');
-    }
-    const hasReadModel = await restore(found, {
-      store, url: postgres.url, kafka, files: files?.store ?? null, manifestKey: flags.unsigned === true ? null : new ManifestKey(passphrase!),
-      passphrase: flags.withoutKeys === true ? null : passphrase, withoutReadModel: flags.withoutReadModel === true, signal,
-      onProgress: progressByKind(writeWords),
-    });
-    if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
-    return found;
-  }));
+  const set = await audited('backup.restore', { from }, (details) =>
+    withStore(from, { make: false }, async (store) => {
+      const found = await findSet(store, flags.set);
+      details['set'] = found.id;
+      const { manifest } = found;
+      const passphrase = await readPassphrase(flags.keyFile);
+      if (passphrase === null) expectNoPassphrase(found, flags);
+      details['unsigned'] = flags.unsigned === true;
+      await using resources = new AsyncDisposableStack();
+      const postgres = await openPostgres(config, logger);
+      resources.defer(() => postgres.close());
+      const kafka =
+        config.KAFKA_BROKERS === undefined
+          ? null
+          : resources.adopt(await openCopyTarget(config, postgres.url, logger), (log) => log.close());
+      const pool = resources.adopt(
+        new Pool({ connectionString: postgres.url, max: 1, application_name: 'tablog restore' }),
+        (used) => used.end(),
+      );
+      const files = manifest.files.kept ? resources.use(await openLocalFiles(config, pool)) : null;
+      if (manifest.files.kept && files === null) {
+        throw new UserError(
+          'The set has uploaded files that were in a folder: set FILES_DIR instead of FILES_S3_BUCKET.',
+        );
+      }
+      const hasReadModel = await restore(found, {
+        store,
+        url: postgres.url,
+        kafka,
+        files: files?.store ?? null,
+        manifestKey: flags.unsigned === true ? null : new ManifestKey(passphrase!),
+        passphrase: flags.withoutKeys === true ? null : passphrase,
+        withoutReadModel: flags.withoutReadModel === true,
+        signal,
+        onProgress: progressByKind(writeWords),
+      });
+      if (!hasReadModel) await buildReadModel(config, postgres.url, signal);
+      return found;
+    }),
+  );
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   const { events, rows, packs, files } = countsOf(set.manifest);
   if (flags.json) return writeOut(JSON.stringify({ set: set.id, events, rows, packs, files, seconds }));
-  writeOut(`Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`);
-  if (!set.manifest.files.kept && set.manifest.files.count > 0) writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
+  writeOut(
+    `Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`,
+  );
+  if (!set.manifest.files.kept && set.manifest.files.count > 0)
+    writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
 }
 
 /** Throws UserError if the set cannot be restored without a passphrase. */
 function expectNoPassphrase({ id, signature, manifest }: BackupSet, { unsigned, withoutKeys }: Flags): void {
   if (unsigned !== true) {
-    throw new UserError(signature === null
-      ? `Set ${id} is not signed: whoever can write to the backups may have made it. If nobody else can, restore it with --unsigned.`
-      : 'Say with --key-file which file has the passphrase that the set was signed with, or restore it with --unsigned, without a look at its signature.');
+    throw new UserError(
+      signature === null
+        ? `Set ${id} is not signed: whoever can write to the backups may have made it. If nobody else can, restore it with --unsigned.`
+        : 'Say with --key-file which file has the passphrase that the set was signed with, or restore it with --unsigned, without a look at its signature.',
+    );
   }
   if (manifest.keys !== null && withoutKeys !== true) {
-    throw new UserError('Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.');
+    throw new UserError(
+      'Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.',
+    );
   }
 }
 
 /** The set is of another version of the software, whose read model has another shape. */
 async function buildReadModel(config: Config, url: string, signal: AbortSignal): Promise<void> {
-  const [{ replay }, { openRecordLog }] = await Promise.all([import('../operations/replay/replay.ts'), import('../app/open-log.ts')]);
+  const [{ replay }, { openRecordLog }] = await Promise.all([
+    import('../operations/replay/replay.ts'),
+    import('../app/open-log.ts'),
+  ]);
   const log = await openRecordLog(config, url, newLogger());
   try {
     const progress = new ProgressLine('events', writeWords);

@@ -32,7 +32,11 @@ class BarProgress implements RowsProgress {
   constructor(verb: string, total: number) {
     this.#bars = new MultiBar({
       format: `${verb} {bar} {percentage} % | {rows} rows | {rate} rows/s | {eta_formatted} left`,
-      stream: process.stderr, clearOnComplete: true, hideCursor: true, barsize: 30, etaBuffer: 50,
+      stream: process.stderr,
+      clearOnComplete: true,
+      hideCursor: true,
+      barsize: 30,
+      etaBuffer: 50,
       // The command handles the signals itself.
       gracefulExit: false,
     });
@@ -40,7 +44,10 @@ class BarProgress implements RowsProgress {
   }
 
   update(rows: number, done: number): void {
-    this.#bar.update(done, { rows: showNumber(rows), rate: showNumber(rateOf(rows, performance.now() - this.#started)) });
+    this.#bar.update(done, {
+      rows: showNumber(rows),
+      rate: showNumber(rateOf(rows, performance.now() - this.#started)),
+    });
   }
 
   say(words: string): void {

@@ -8,7 +8,12 @@ export async function writeTeams(teams: readonly TeamSummary[]): Promise<void> {
   await writeTable(
     ['ID', 'NAME', 'STATE', 'ROWS', 'ROWS AT MOST', 'UPLOAD BYTES', 'UPLOAD BYTES AT MOST'],
     teams.map(({ id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax }) => [
-      id, name, suspended ? 'suspended' : 'active', String(rows), describeLimit(rowsMax), String(uploadBytes),
+      id,
+      name,
+      suspended ? 'suspended' : 'active',
+      String(rows),
+      describeLimit(rowsMax),
+      String(uploadBytes),
       describeLimit(uploadBytesMax),
     ]),
   );
@@ -20,8 +25,11 @@ export function describeLimit(limit: number | null | undefined): string {
 }
 
 export async function writeQuotas(shown: ReturnType<typeof quotasOf>): Promise<void> {
-  await writeTable(['QUOTA', 'USED', 'AT MOST', 'SET BY'], planQuotas.map((quota) => {
-    const { used, max, setBy } = shown[quota];
-    return [nounOf(quota), String(used), describeLimit(max), setBy ?? ''];
-  }));
+  await writeTable(
+    ['QUOTA', 'USED', 'AT MOST', 'SET BY'],
+    planQuotas.map((quota) => {
+      const { used, max, setBy } = shown[quota];
+      return [nounOf(quota), String(used), describeLimit(max), setBy ?? ''];
+    }),
+  );
 }

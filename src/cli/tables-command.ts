@@ -23,7 +23,11 @@ export async function runTablesList(flags: TablesFlags): Promise<void> {
   const client = await openClient(flags, interruption(), writeWords);
   const tables = await client.tables().toArray();
   if (flags.json) writeOut(JSON.stringify(tables));
-  else await writeTable(['ID', 'NAME'], tables.map(({ id, name }) => [id, name]));
+  else
+    await writeTable(
+      ['ID', 'NAME'],
+      tables.map(({ id, name }) => [id, name]),
+    );
 }
 
 /** Throws UserError if there is no such table, or several have the name. */
@@ -40,7 +44,10 @@ export async function runTablesDelete(idOrName: string, flags: ChangeFlags): Pro
   const { rows } = await client.table(id).describe();
   await client.table(id).drop(matching(flags));
   if (flags.json) writeOut(JSON.stringify({ id, name, rows }));
-  else writeWords(`The table ${JSON.stringify(name)} (${id}) is deleted. It had ${showNumber(rows)} ${rows === 1 ? 'row' : 'rows'}.`);
+  else
+    writeWords(
+      `The table ${JSON.stringify(name)} (${id}) is deleted. It had ${showNumber(rows)} ${rows === 1 ? 'row' : 'rows'}.`,
+    );
 }
 
 async function open(idOrName: string, flags: ClientFlags): Promise<TableSummary & { readonly client: Tablog }> {

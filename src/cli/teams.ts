@@ -22,24 +22,32 @@ export function addTeamCommands(program: Command): void {
   const command = (name: string, description: string): Command => {
     return teams.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('create', 'make a team; writes its ID').argument('<name>')
-    .option('--another', 'also if there is a team of this name').action(create);
+  command('create', 'make a team; writes its ID')
+    .argument('<name>')
+    .option('--another', 'also if there is a team of this name')
+    .action(create);
   command('list', 'list all teams, with their plans and what they use').action(list);
 }
 
 async function create(name: string, flags: CreateFlags): Promise<void> {
   const event = newTeam(name);
-  const namesakes = await audited('team.create', { teamId: event.teamId, name }, () => withService(async (service) => {
-    const found = (await service.teams.teams()).filter((team) => team.name === name);
-    if (found.length > 0 && flags.another !== true) {
-      throw new UserError(`There is a team ${JSON.stringify(name)} already (${idsOf(found)}). Give --another to make another one of that name.`);
-    }
-    await recordFact(service.log, event);
-    return found;
-  }));
+  const namesakes = await audited('team.create', { teamId: event.teamId, name }, () =>
+    withService(async (service) => {
+      const found = (await service.teams.teams()).filter((team) => team.name === name);
+      if (found.length > 0 && flags.another !== true) {
+        throw new UserError(
+          `There is a team ${JSON.stringify(name)} already (${idsOf(found)}). Give --another to make another one of that name.`,
+        );
+      }
+      await recordFact(service.log, event);
+      return found;
+    }),
+  );
   // Two processes could take a name at the same time, so names are only labels, and IDs identify teams.
   if (namesakes.length > 0) {
-    writeWords(`There is another team ${JSON.stringify(name)} already (${idsOf(namesakes)}): name them by their IDs from now on.`);
+    writeWords(
+      `There is another team ${JSON.stringify(name)} already (${idsOf(namesakes)}): name them by their IDs from now on.`,
+    );
   }
   if (flags.json) writeOut(JSON.stringify({ id: event.teamId, name }));
   else writeOut(event.teamId);

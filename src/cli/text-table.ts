@@ -14,10 +14,14 @@ const columnWidthMin = 10;
 
 /** A heading, and a line for each row. All lines have as many cells as the heading. */
 export function textTable(
-  heading: readonly string[], lines: readonly (readonly string[])[], { isRight = () => false, width = Infinity }: TextTableOptions = {},
+  heading: readonly string[],
+  lines: readonly (readonly string[])[],
+  { isRight = () => false, width = Infinity }: TextTableOptions = {},
 ): string {
   const all = [heading, ...lines].map((line) => line.map(visible));
-  const natural = heading.map((_, column) => all.reduce((widest, line) => Math.max(widest, stringWidth(line[column]!)), 0));
+  const natural = heading.map((_, column) =>
+    all.reduce((widest, line) => Math.max(widest, stringWidth(line[column]!)), 0),
+  );
   const { widths, note } = fit(natural, width);
   const text = all.map((line, at) => {
     const cells = widths.map((room, column) => align(cut(line[column]!, room), room, isRight(column)));

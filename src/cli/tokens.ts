@@ -1,7 +1,17 @@
 /** `tablog tokens`: the access tokens of a team's clients, and those of operators. */
 import { Option, type Command } from 'commander';
 import { normalId } from '../administration/ids.ts';
-import { nameOfUnnamed, newToken, operatorTokenAsJson, recordToken, revokeToken, storeOperatorToken, toIso, tokenAsJson, type NewToken } from '../administration/tokens.ts';
+import {
+  nameOfUnnamed,
+  newToken,
+  operatorTokenAsJson,
+  recordToken,
+  revokeToken,
+  storeOperatorToken,
+  toIso,
+  tokenAsJson,
+  type NewToken,
+} from '../administration/tokens.ts';
 import type { TeamQueries, TokenSummary } from '../../projections/teams/teams.queries.ts';
 import { readConfig } from '../app/config.ts';
 import { listOperatorTokens, revokeOperatorToken, type OperatorToken } from '../storage/security/operator-tokens.ts';
@@ -27,20 +37,28 @@ interface CreateFlags extends Flags {
 }
 
 export function addTokenCommands(program: Command): void {
-  const tokens = program.command('tokens').description('make, list and revoke access tokens: those of a team, or those of operators');
+  const tokens = program
+    .command('tokens')
+    .description('make, list and revoke access tokens: those of a team, or those of operators');
   const command = (name: string, description: string): Command => {
-    return tokens.command(name).description(description).option('--team <team>', 'the ID or name of the team')
+    return tokens
+      .command(name)
+      .description(description)
+      .option('--team <team>', 'the ID or name of the team')
       .addOption(new Option('--operator', 'of operators: for /admin only, and of no team').conflicts('team'))
       .option('--json', 'write the result as JSON')
       .hook('preAction', (_program, command) => {
         const { team, operator } = command.opts<Flags>();
-        if (team === undefined && operator === undefined) command.error("error: give either '--team <team>' or '--operator'");
+        if (team === undefined && operator === undefined)
+          command.error("error: give either '--team <team>' or '--operator'");
       });
   };
-  command('create', 'make a token; writes it, this one time').option('--name <name>', 'what it is for; else it is named by its creation and its last characters')
+  command('create', 'make a token; writes it, this one time')
+    .option('--name <name>', 'what it is for; else it is named by its creation and its last characters')
     .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)
     .addOption(new Option('--read-only', 'it may change nothing').conflicts('operator'))
-    .addOption(new Option('--app <app>', 'it is for this app and its tables only').conflicts('operator')).action(create);
+    .addOption(new Option('--app <app>', 'it is for this app and its tables only').conflicts('operator'))
+    .action(create);
   command('list', 'list tokens, which shows their IDs').action(list);
   command('revoke', 'end a token, for good').argument('<token-id>', 'the ID of the token').action(revoke);
 }
@@ -48,7 +66,10 @@ export function addTokenCommands(program: Command): void {
 async function create(flags: CreateFlags): Promise<void> {
   const made = newToken();
   const { name = nameOfUnnamed(made, Date.now()) } = flags;
-  const shown = flags.team === undefined ? await createForOperator(made, name, flags) : await createForTeam(made, name, flags.team, flags);
+  const shown =
+    flags.team === undefined
+      ? await createForOperator(made, name, flags)
+      : await createForTeam(made, name, flags.team, flags);
   if (flags.json) {
     writeOut(JSON.stringify({ id: made.id, name, token: made.token, ...shown }));
     return;
@@ -57,23 +78,32 @@ async function create(flags: CreateFlags): Promise<void> {
   writeOut(made.token);
 }
 
-async function createForTeam(made: NewToken, name: string, idOrName: string, { expires, readOnly = false, app }: CreateFlags): Promise<object> {
+async function createForTeam(
+  made: NewToken,
+  name: string,
+  idOrName: string,
+  { expires, readOnly = false, app }: CreateFlags,
+): Promise<object> {
   const appId = app ?? null;
   const details = { team: idOrName, tokenId: made.id, name, readOnly, appId };
-  return audited('token.create', details, (details) => withService(async ({ log, teams }) => {
-    const team = await findTeam({ teams }, idOrName);
-    details['teamId'] = team.id;
-    const expiresAt = expires?.(log.now()) ?? null;
-    details['expiresAt'] = toIso(expiresAt);
-    await recordToken(log, team.id, made, name, { expiresAt, readOnly, appId });
-    return { expiresAt: toIso(expiresAt), readOnly, appID: appId };
-  }));
+  return audited('token.create', details, (details) =>
+    withService(async ({ log, teams }) => {
+      const team = await findTeam({ teams }, idOrName);
+      details['teamId'] = team.id;
+      const expiresAt = expires?.(log.now()) ?? null;
+      details['expiresAt'] = toIso(expiresAt);
+      await recordToken(log, team.id, made, name, { expiresAt, readOnly, appId });
+      return { expiresAt: toIso(expiresAt), readOnly, appID: appId };
+    }),
+  );
 }
 
 async function createForOperator(made: NewToken, name: string, { expires }: CreateFlags): Promise<object> {
   const expiresAt = expires?.(Date.now()) ?? null;
   const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
-  await audited('token.create', details, () => withReadModel(({ database }) => storeOperatorToken(database.pool, made, name, expiresAt)));
+  await audited('token.create', details, () =>
+    withReadModel(({ database }) => storeOperatorToken(database.pool, made, name, expiresAt)),
+  );
   return { expiresAt: toIso(expiresAt) };
 }
 
@@ -81,9 +111,19 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
   if (idOrName === undefined) {
     const tokens = await withReadModel(({ database }) => listOperatorTokens(database.pool));
     if (json) writeOut(JSON.stringify(tokens.map(operatorTokenAsJson)));
-    else await writeTable(['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
-      token.id, token.name, token.endsIn ?? '', describeTime(token.createdAt), stateOf(token, Date.now()), describeTime(token.expiresAt), describeTime(token.usedAt),
-    ]));
+    else
+      await writeTable(
+        ['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'EXPIRES', 'LAST USED'],
+        tokens.map((token) => [
+          token.id,
+          token.name,
+          token.endsIn ?? '',
+          describeTime(token.createdAt),
+          stateOf(token, Date.now()),
+          describeTime(token.expiresAt),
+          describeTime(token.usedAt),
+        ]),
+      );
     return;
   }
   const { tokens, now } = await withService(async ({ log, teams }) => {
@@ -94,22 +134,38 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
     writeOut(JSON.stringify(tokens.map(tokenAsJson)));
     return;
   }
-  await writeTable(['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'], tokens.map((token) => [
-    token.id, token.name, token.endsIn ?? '', describeTime(token.createdAt), stateOf(token, now), token.readOnly ? 'read' : 'read and write', token.appId ?? 'all',
-    describeTime(token.expiresAt), describeTime(token.usedAt),
-  ]));
+  await writeTable(
+    ['ID', 'NAME', 'ENDS IN', 'CREATED', 'STATE', 'ACCESS', 'APP', 'EXPIRES', 'LAST USED'],
+    tokens.map((token) => [
+      token.id,
+      token.name,
+      token.endsIn ?? '',
+      describeTime(token.createdAt),
+      stateOf(token, now),
+      token.readOnly ? 'read' : 'read and write',
+      token.appId ?? 'all',
+      describeTime(token.expiresAt),
+      describeTime(token.usedAt),
+    ]),
+  );
 }
 
 async function revoke(text: string, flags: Flags): Promise<void> {
   // Not the text itself: somebody may name the token instead of its ID.
-  const details = { ...(flags.team === undefined ? { operator: true } : { team: flags.team }), tokenId: normalId(text) };
+  const details = {
+    ...(flags.team === undefined ? { operator: true } : { team: flags.team }),
+    tokenId: normalId(text),
+  };
   const { name, id, problem } = await audited('token.revoke', details, (details) => {
     return flags.team === undefined ? revokeOfOperator(text, details) : revokeOfTeam(flags.team, text, details);
   });
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
-  else if (problem === null) writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
-  else writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);
-  if (problem !== null) writeWords(`The log could not be told of it (${problem}). The service does that as soon as it can.`);
+  else if (problem === null)
+    writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
+  else
+    writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);
+  if (problem !== null)
+    writeWords(`The log could not be told of it (${problem}). The service does that as soon as it can.`);
 }
 
 /** A token that is revoked, and why the log could not be told of it; null: it was, or need not be. */
@@ -128,7 +184,9 @@ async function revokeOfTeam(idOrName: string, text: string, details: AuditDetail
     // The latest events may not have been projected yet.
     const { id, name, teamId } = known ?? (await withLog(() => findToken(teams, idOrName, text)));
     Object.assign(details, { teamId, tokenId: id, name });
-    const problem = await revokeToken(database.pool, { id, teamId }, (work) => withLog(work, readConfig().OUTCOME_WAIT_MS));
+    const problem = await revokeToken(database.pool, { id, teamId }, (work) =>
+      withLog(work, readConfig().OUTCOME_WAIT_MS),
+    );
     return { id, name, problem: problem?.message ?? null };
   });
 }
@@ -136,7 +194,8 @@ async function revokeOfTeam(idOrName: string, text: string, details: AuditDetail
 async function revokeOfOperator(text: string, details: AuditDetails): Promise<Revoked> {
   const id = normalId(text);
   const name = id === null ? null : await withReadModel(({ database }) => revokeOperatorToken(database.pool, id));
-  if (id === null || name === null) throw new UserError(`There is no operator's token of the ID ${JSON.stringify(text)}.`);
+  if (id === null || name === null)
+    throw new UserError(`There is no operator's token of the ID ${JSON.stringify(text)}.`);
   details['name'] = name;
   return { id, name, problem: null };
 }
@@ -145,7 +204,8 @@ async function revokeOfOperator(text: string, details: AuditDetails): Promise<Re
 async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary> {
   const team = await findTeam({ teams }, idOrName);
   const found = (await teams.tokens(team.id)).find(({ id }) => id === normalId(text));
-  if (!found) throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
+  if (!found)
+    throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
   return found;
 }
 
@@ -156,5 +216,9 @@ function stateOf({ revoked, expiresAt }: OperatorToken, now: number): string {
 
 /** `2027-01-31 12:00Z` */
 function describeTime(time: number | null): string {
-  return toIso(time)?.replace('T', ' ').replace(/:[0-9.]+Z$/, 'Z') ?? 'never';
+  return (
+    toIso(time)
+      ?.replace('T', ' ')
+      .replace(/:[0-9.]+Z$/, 'Z') ?? 'never'
+  );
 }

@@ -10,11 +10,13 @@ import { UserError } from './user-error.ts';
 /** Writes TypeScript types of the rows of these tables; of all if none is named. Throws UserError. */
 export async function runTypes(idsOrNames: readonly string[], flags: ClientFlags): Promise<void> {
   const client = await openClient(flags, interruption(), writeWords);
-  const named = await Promise.all(idsOrNames.map(async (idOrName) => {
-    const found = await findTable(client, idOrName);
-    if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
-    return found;
-  }));
+  const named = await Promise.all(
+    idsOrNames.map(async (idOrName) => {
+      const found = await findTable(client, idOrName);
+      if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
+      return found;
+    }),
+  );
   const tables = named.length > 0 ? named : await client.tables().toArray();
   const described = [];
   for (const { id } of tables) described.push(await client.table(id).describe());

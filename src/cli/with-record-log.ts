@@ -6,7 +6,10 @@ import { newLogger } from './console.ts';
 
 export async function withRecordLog<T>(work: (log: RecordLog, readModel: ReadModel) => Promise<T>): Promise<T> {
   // Imported here, so that commands that need neither start faster.
-  const [{ openReadModel }, { openRecordLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+  const [{ openReadModel }, { openRecordLog }] = await Promise.all([
+    import('../app/service.ts'),
+    import('../app/open-log.ts'),
+  ]);
   const config = readConfig();
   const logger = newLogger();
   await using resources = new AsyncDisposableStack();

@@ -17,7 +17,9 @@ import { UserError } from './user-error.ts';
 export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
 /** Runs work that needs the log. Can be interrupted until the work begins. */
-export async function withService<T>(work: (service: { readonly log: EventLog; readonly teams: TeamQueries }) => Promise<T>): Promise<T> {
+export async function withService<T>(
+  work: (service: { readonly log: EventLog; readonly teams: TeamQueries }) => Promise<T>,
+): Promise<T> {
   return withReadModel(({ queries: { teams } }, withLog) => withLog((log) => work({ log, teams })));
 }
 
@@ -25,7 +27,10 @@ export async function withService<T>(work: (service: { readonly log: EventLog; r
 export async function withReadModel<T>(work: (readModel: ReadModel, withLog: WithLog) => Promise<T>): Promise<T> {
   const signal = interruption();
   // Imported here, so that commands that need no service start faster.
-  const [{ openReadModel }, { openLog }] = await Promise.all([import('../app/service.ts'), import('../app/open-log.ts')]);
+  const [{ openReadModel }, { openLog }] = await Promise.all([
+    import('../app/service.ts'),
+    import('../app/open-log.ts'),
+  ]);
   const config = readConfig();
   const logger = newLogger();
   const readModel = await openReadModel(config, logger);
@@ -33,7 +38,14 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
     const limit = waitMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
     const over = once(limit, 'abort');
     signal.throwIfAborted();
-    const options = { logger, projects: 'unless others do', signal, observer: noLogObserver, languageMax: readModel.languageMax, mayBeBehind: readModel.mayBeBehind } as const;
+    const options = {
+      logger,
+      projects: 'unless others do',
+      signal,
+      observer: noLogObserver,
+      languageMax: readModel.languageMax,
+      mayBeBehind: readModel.mayBeBehind,
+    } as const;
     await readModel.announced();
     const log = await openLog(config, readModel.database, options);
     try {
@@ -59,7 +71,8 @@ export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrN
   if (byId !== null) return byId;
   const named = (await teams.teams()).filter((team) => team.name === idOrName);
   if (named.length === 1) return named[0]!;
-  if (named.length === 0) throw new UserError(`There is no team ${JSON.stringify(idOrName)}; see \`tablog teams list\`.`);
+  if (named.length === 0)
+    throw new UserError(`There is no team ${JSON.stringify(idOrName)}; see \`tablog teams list\`.`);
   const ids = named.map((team) => team.id).join(', ');
   throw new UserError(`${named.length} teams are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
 }

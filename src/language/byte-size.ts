@@ -16,9 +16,13 @@ export function parseByteSize(text: string): number | null {
 /** Writes a size exactly, with the unit that leaves the smallest whole number: `1 GiB`, `10 GB`, `1001 bytes`. `parseByteSize` reads it as the same size. */
 export function formatByteSize(bytes: number): string {
   const sizes = prefixes.flatMap((prefix, index) => [
-    { count: bytes / 1024 ** (index + 1), unit: `${prefix.toUpperCase()}iB` }, { count: bytes / 1000 ** (index + 1), unit: `${index === 0 ? prefix : prefix.toUpperCase()}B` },
+    { count: bytes / 1024 ** (index + 1), unit: `${prefix.toUpperCase()}iB` },
+    { count: bytes / 1000 ** (index + 1), unit: `${index === 0 ? prefix : prefix.toUpperCase()}B` },
   ]);
   const whole = sizes.filter(({ count }) => count > 0 && Number.isInteger(count));
-  const { count, unit } = whole.reduce((least, size) => (size.count < least.count ? size : least), { count: bytes, unit: 'bytes' });
+  const { count, unit } = whole.reduce((least, size) => (size.count < least.count ? size : least), {
+    count: bytes,
+    unit: 'bytes',
+  });
   return `${count} ${unit}`;
 }

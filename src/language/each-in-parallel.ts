@@ -12,7 +12,10 @@ interface Failure {
  * @param stop is called at the first failure, to end waiting for further items: `items` may then throw anything
  */
 export async function eachInParallel<T>(
-  items: AsyncIterable<T>, parallel: number, work: (item: T, place: number) => Promise<void>, stop: () => void,
+  items: AsyncIterable<T>,
+  parallel: number,
+  work: (item: T, place: number) => Promise<void>,
+  stop: () => void,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>();
   let failure: Failure | null = null;

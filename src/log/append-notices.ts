@@ -16,10 +16,15 @@ export interface Notice {
 
 /** Appends the notices. Rejects as `EventLog.append` does, once all have been tried. */
 export async function appendNotices(log: EventLog, notices: readonly Notice[]): Promise<void> {
-  const sent = await Promise.allSettled(notices.map(({ data, about }) => {
-    const event = encodeEvent({ commandId: commandIdOf(data.type, ...about), notAfter: null, requestDigest: null }, data);
-    return log.append(partitionOf(data.teamId, log.partitions), event);
-  }));
+  const sent = await Promise.allSettled(
+    notices.map(({ data, about }) => {
+      const event = encodeEvent(
+        { commandId: commandIdOf(data.type, ...about), notAfter: null, requestDigest: null },
+        data,
+      );
+      return log.append(partitionOf(data.teamId, log.partitions), event);
+    }),
+  );
   const failed = sent.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
 }

@@ -31,7 +31,11 @@ export interface CopyPlace {
  * Rejects with WrongLog.
  */
 export async function proveCopied(
-  source: Pick<LogReader, 'read'>, target: Pick<LogReader, 'read' | 'bounds'>, partition: number, to: bigint, signal?: AbortSignal,
+  source: Pick<LogReader, 'read'>,
+  target: Pick<LogReader, 'read' | 'bounds'>,
+  partition: number,
+  to: bigint,
+  signal?: AbortSignal,
 ): Promise<CopyPlace> {
   const { start, end } = await target.bounds(partition);
   if (start > 0n || end > to) throw notACopy(partition, `it begins at ${start} and ends at ${end}, the log at ${to}`);
@@ -56,7 +60,15 @@ export async function proveCopied(
  * Copies a partition up to `to`. Holds a few megabytes at a time. Resolves to where the target ends by then. Rejects with WrongLog if something
  * else writes to the target, and with the signal's reason; what was copied by then stays.
  */
-export async function copyPartition({ source, target, partition, from, to, signal, onCopied }: CopyOptions): Promise<CopyPlace> {
+export async function copyPartition({
+  source,
+  target,
+  partition,
+  from,
+  to,
+  signal,
+  onCopied,
+}: CopyOptions): Promise<CopyPlace> {
   let { offset, time } = from;
   let gathered: LogRecord[] = [];
   let bytes = 0;
@@ -78,10 +90,14 @@ export async function copyPartition({ source, target, partition, from, to, signa
   return { offset, time };
 }
 
-async function* eachRecord(batches: AsyncIterable<readonly LogRecord[]>): AsyncGenerator<LogRecord, undefined, undefined> {
+async function* eachRecord(
+  batches: AsyncIterable<readonly LogRecord[]>,
+): AsyncGenerator<LogRecord, undefined, undefined> {
   for await (const batch of batches) yield* batch;
 }
 
 function notACopy(partition: number, problem: string): WrongLog {
-  return new WrongLog(`partition ${partition} of the log to copy to is no copy of this log (${problem}): name one that is empty`);
+  return new WrongLog(
+    `partition ${partition} of the log to copy to is no copy of this log (${problem}): name one that is empty`,
+  );
 }

@@ -161,7 +161,9 @@ export class LanguageTooNew extends NotAppended {
   readonly type = 'service_unavailable';
 
   constructor() {
-    super('The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed by this try.');
+    super(
+      'The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed by this try.',
+    );
   }
 }
 

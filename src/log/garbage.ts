@@ -45,13 +45,14 @@ export async function removeRows(database: Database, text: string, values: reado
 export const outcomeStorage = 'create index outcomes_by_time on outcomes (time)';
 
 /** An outcome that was replaced meanwhile has another time, and stays. */
-const removeOutcomes: RemoveGarbage = (database, later) => removeRows(
-  database,
-  `delete from outcomes using (
+const removeOutcomes: RemoveGarbage = (database, later) =>
+  removeRows(
+    database,
+    `delete from outcomes using (
       select outcomes.ctid as place, outcomes.time from outcomes join ${garbageTimes} progress on progress.partition = outcomes.partition
       where outcomes.time < (select max(time) from progress) - $1 and outcomes.time < progress.time - $1
       order by outcomes.time limit ${rowsAtOnce}
     ) old
   where outcomes.ctid = old.place and outcomes.time = old.time`,
-  [outcomesKept - later],
-);
+    [outcomesKept - later],
+  );

@@ -15,7 +15,9 @@ export class RecordsLost extends WrongLog {
   override readonly name = 'RecordsLost';
 
   constructor(partition: number, problem: string) {
-    super(`partition ${partition}: ${problem}; restore the log and run \`tablog log resume\`, or give up what it lacks with \`tablog replay\``);
+    super(
+      `partition ${partition}: ${problem}; restore the log and run \`tablog log resume\`, or give up what it lacks with \`tablog replay\``,
+    );
   }
 }
 
@@ -36,8 +38,10 @@ export function hashOf({ bytes }: Pick<LogRecord, 'bytes'>): Buffer {
 
 /** The error for a log that does not match the read model, with what to do about it. */
 export function wrongLog(partition: number, problem: string): WrongLog {
-  return new WrongLog(`partition ${partition}: ${problem}; if this is the right log, rebuild the read model with `
-    + '`tablog replay`; else restore the log, or name the right one');
+  return new WrongLog(
+    `partition ${partition}: ${problem}; if this is the right log, rebuild the read model with ` +
+      '`tablog replay`; else restore the log, or name the right one',
+  );
 }
 
 /** The error for a log that ends before the place up to which it was projected. */
@@ -62,8 +66,10 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
     const { data } = decodeEvent(first!.bytes);
     if (data.type === 'GenerationStarted') return data.logId;
   }
-  throw new WrongLog(`partition ${partition} does not begin with the event that names its log: it is no log of Tablog, or was made anew beside `
-    + 'running processes, which wrote to it first; then stop all of them, make it anew once more, and try again');
+  throw new WrongLog(
+    `partition ${partition} does not begin with the event that names its log: it is no log of Tablog, or was made anew beside ` +
+      'running processes, which wrote to it first; then stop all of them, make it anew once more, and try again',
+  );
 }
 
 /**
@@ -88,7 +94,9 @@ export async function proveIdentity(
 ): Promise<void> {
   const { start, end } = await log.bounds(partition);
   if (start > 0n) {
-    throw new WrongLog(`partition ${partition}: the log begins at offset ${start}: the events before it were deleted; restore them`);
+    throw new WrongLog(
+      `partition ${partition}: the log begins at offset ${start}: the events before it were deleted; restore them`,
+    );
   }
   if (logId === null) return;
   if (end === 0n) throw wrongLog(partition, `the log is empty, the read model is at ${next}`);
@@ -127,7 +135,11 @@ export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
  * what it had. So records count as lost only if they are still missing after a while, where whoever leads by then is asked. One broker
  * gives all answers of a proof: this process may take one for the leader, then another, and then the first again.
  */
-export async function proveIdentityTwice(log: LedLog, partition: number, remembered: RememberedLog): Promise<string | undefined> {
+export async function proveIdentityTwice(
+  log: LedLog,
+  partition: number,
+  remembered: RememberedLog,
+): Promise<string | undefined> {
   const proveBy = async (leader: string | undefined): Promise<string | undefined> => {
     await proveIdentity(log.ledBy(leader), partition, remembered);
     return leader;

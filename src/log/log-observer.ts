@@ -3,8 +3,18 @@ import { AppendError, AppendUnknown, NotAppended, type LogPlace, type LogRecord 
 
 /** Why the log did not accept an event. */
 export const refusalReasons = [
-  'stopping', 'halted', 'catching_up', 'kafka_away', 'postgres_away', 'queue_events', 'queue_bytes', 'projection_lag',
-  'clock', 'lost', 'quarantined', 'language',
+  'stopping',
+  'halted',
+  'catching_up',
+  'kafka_away',
+  'postgres_away',
+  'queue_events',
+  'queue_bytes',
+  'projection_lag',
+  'clock',
+  'lost',
+  'quarantined',
+  'language',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
@@ -38,7 +48,12 @@ function ignore(): void {
 
 /** For a log that nobody watches. */
 export const noLogObserver: LogObserver = {
-  batchAppended: ignore, batchProjected: ignore, appended: ignore, settled: ignore, refused: ignore, failed: ignore,
+  batchAppended: ignore,
+  batchProjected: ignore,
+  appended: ignore,
+  settled: ignore,
+  refused: ignore,
+  failed: ignore,
   projectionTimedOut: ignore,
   tookOver: ignore,
 };

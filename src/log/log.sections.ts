@@ -5,17 +5,23 @@ import { outcomeLife, outcomesKept } from './outcomes/recorded-outcome.ts';
 
 export const engineSections: readonly Section[] = [
   {
-    what: 'progress', owner: 'partition', name: ({ partition }) => `progress of partition ${partition}`,
+    what: 'progress',
+    owner: 'partition',
+    name: ({ partition }) => `progress of partition ${partition}`,
     keys: ['partition'],
     query: `select partition, next, base, gaps, log_id, encode(last_hash, 'hex') as last_hash, time from progress order by partition`,
   },
   {
-    what: 'quarantines', owner: 'partition', name: ({ partition, team_id: teamId }) => `quarantine of team ${teamId} in partition ${partition}`,
+    what: 'quarantines',
+    owner: 'partition',
+    name: ({ partition, team_id: teamId }) => `quarantine of team ${teamId} in partition ${partition}`,
     keys: ['partition', 'team_id'],
     query: 'select partition, team_id, failed_offset from quarantines order by partition, team_id',
   },
   {
-    what: 'outcomes', owner: 'partition', name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
+    what: 'outcomes',
+    owner: 'partition',
+    name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
     keys: ['partition', 'command_id'],
     // `replaced_time` counts only within `outcomesKept`: an older outcome may have been garbage-collected before it was replaced.
     query: `select ${storedOutcomes.compared()},

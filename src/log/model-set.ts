@@ -18,7 +18,11 @@ export class ModelSet {
   /** The parts of events that were looked at: what is loaded for one is found by it when it is decided. */
   readonly #parts = new WeakMap<Event, readonly Event[]>();
   /** What models define of these, which every event goes through. */
-  readonly #asked: { readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<AnyModel[Hook]>[] };
+  readonly #asked: {
+    readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<
+      AnyModel[Hook]
+    >[];
+  };
   readonly #readsStored: ReadonlySet<EventType>;
   readonly #loadsAhead: ReadonlySet<EventType>;
 
@@ -107,7 +111,10 @@ export class ModelSet {
   }
 
   keysAtMost(data: EventData): number {
-    return this.#partsOfData(data).reduce((sum, part) => this.#asked.keysAtMost.reduce((ofPart, keysAtMost) => ofPart + keysAtMost(part), sum), 0);
+    return this.#partsOfData(data).reduce(
+      (sum, part) => this.#asked.keysAtMost.reduce((ofPart, keysAtMost) => ofPart + keysAtMost(part), sum),
+      0,
+    );
   }
 
   needs(data: EventData): string[] {

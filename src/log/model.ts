@@ -75,7 +75,9 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** Types of events that consist of others. */
   readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
   /** Applies changes to its state: its own kinds, and those of other models that it follows. */
-  readonly changes: { readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void };
+  readonly changes: {
+    readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;
+  };
 
   /** Opens an empty state for a batch. `newKey` gives fresh local keys; `journal` takes changes back (undo-journal.ts). */
   open(newKey: () => bigint, journal: UndoJournal): State;
@@ -154,15 +156,21 @@ export type QueriesOf<M extends Models> = { readonly [Name in keyof M]: QueriesO
 
 /** Opens the queries of models on their read model. */
 export function openQueries<const M extends Models>(models: M, database: Database): QueriesOf<M> {
-  return Object.fromEntries(Object.entries(models).map(([name, { queries }]) => [name, queries?.(database) ?? null])) as QueriesOf<M>;
+  return Object.fromEntries(
+    Object.entries(models).map(([name, { queries }]) => [name, queries?.(database) ?? null]),
+  ) as QueriesOf<M>;
 }
 
 type NeedsOf<M> = M extends { decisions: infer Decisions }
-  // oxlint-disable-next-line typescript/no-explicit-any
-  ? Decisions[keyof Decisions] extends ((states: infer States, ...rest: any[]) => unknown) | undefined ? States : never
+  ? // oxlint-disable-next-line typescript/no-explicit-any
+    Decisions[keyof Decisions] extends ((states: infer States, ...rest: any[]) => unknown) | undefined
+    ? States
+    : never
   : never;
 
 /** Checks, by type, that the list contains every model that one of them reads. */
-export function listModels<const M extends Models>(models: M & { [Name in keyof M]: StatesOf<M> extends NeedsOf<M[Name]> ? unknown : never }): M {
+export function listModels<const M extends Models>(
+  models: M & { [Name in keyof M]: StatesOf<M> extends NeedsOf<M[Name]> ? unknown : never },
+): M {
   return models;
 }

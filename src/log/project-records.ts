@@ -48,7 +48,10 @@ export class ProjectionFailed extends Error {
 }
 
 /** Projects records as one batch. If it rejects, nothing was stored, unless the answer to the commit was lost. */
-export function projectBatch({ database, projector, partition, epoch }: ProjectTarget, records: readonly LogRecord[]): Promise<Projected> {
+export function projectBatch(
+  { database, projector, partition, epoch }: ProjectTarget,
+  records: readonly LogRecord[],
+): Promise<Projected> {
   return storing(database, projector, async (tx) => {
     const projected = await projector.project(tx, partition, records, { epoch });
     return { result: projected, stored: projected.stored };
@@ -57,22 +60,27 @@ export function projectBatch({ database, projector, partition, epoch }: ProjectT
 
 /** Commits what `work` has sent, together with it. If it rejects, nothing was stored, unless the answer to the commit was lost. */
 export function storing<T>(
-  { writers }: Pick<Database, 'writers'>, projector: Projector,
+  { writers }: Pick<Database, 'writers'>,
+  projector: Projector,
   work: (tx: PipelinedClient) => Promise<{ readonly result: T; readonly stored: Promise<void> }>,
 ): Promise<T> {
-  return withFreeKeys(() => projector.forget(), () => withEndedBackend(writers, async (tx) => {
-    void tx.query(begin);
-    try {
-      const { result, stored } = await work(tx);
-      const committing = tx.query(commit);
-      await stored;
-      if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-      return result;
-    } catch (error) {
-      if (!tx.broken) await tx.query(rollback);
-      throw error;
-    }
-  }));
+  return withFreeKeys(
+    () => projector.forget(),
+    () =>
+      withEndedBackend(writers, async (tx) => {
+        void tx.query(begin);
+        try {
+          const { result, stored } = await work(tx);
+          const committing = tx.query(commit);
+          await stored;
+          if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+          return result;
+        } catch (error) {
+          if (!tx.broken) await tx.query(rollback);
+          throw error;
+        }
+      }),
+  );
 }
 
 /** What the events of a batch may cost (src/language/events/cost.ts) where nobody waits for their outcomes. */
@@ -158,7 +166,11 @@ export async function wholeOrAlone<Result>(records: readonly LogRecord[], attemp
 }
 
 /** Puts the team of a record into quarantine. Null if that must not be. Rejects as a batch does. */
-async function quarantine({ database, projector, epoch, listener }: ProjectTarget, record: LogRecord, error: Error): Promise<Decided | null> {
+async function quarantine(
+  { database, projector, epoch, listener }: ProjectTarget,
+  record: LogRecord,
+  error: Error,
+): Promise<Decided | null> {
   let event;
   try {
     ({ event } = toEntry(record));
@@ -166,7 +178,7 @@ async function quarantine({ database, projector, epoch, listener }: ProjectTarge
     return null;
   }
   try {
-    if (!await database.writers.with((tx) => projector.quarantine(tx, record, error.message, epoch))) return null;
+    if (!(await database.writers.with((tx) => projector.quarantine(tx, record, error.message, epoch)))) return null;
   } catch (failure) {
     if (isNoBug(failure) || isStatementTimeout(failure)) throw failure;
     return null;

@@ -97,7 +97,8 @@ export class Projector {
     const [active, commands] = withoutHeld(entries, held);
     const advanced = advancing.then((mark) => {
       // The mark is known from now on.
-      if (mark.held.text !== held.text) throw new ProgressMoved(`the quarantines of partition ${partition} have changed`);
+      if (mark.held.text !== held.text)
+        throw new ProgressMoved(`the quarantines of partition ${partition} have changed`);
       return mark.versions;
     });
     advanced.catch(() => undefined);
@@ -113,11 +114,23 @@ export class Projector {
    * `before`: the versions at the first record. Resolves to those behind the last one too. The caller has locked the progress, moves
    * the quarantine, and commits.
    */
-  async projectHeld(tx: Tx, teamId: string, records: readonly LogRecord[], before: Versions): Promise<Projected & { readonly versions: Versions }> {
+  async projectHeld(
+    tx: Tx,
+    teamId: string,
+    records: readonly LogRecord[],
+    before: Versions,
+  ): Promise<Projected & { readonly versions: Versions }> {
     const { partition } = records[0]!;
     // What changes the versions has its outcome, and is not decided again.
-    const entries = records.map(toEntry).filter(({ event }) => teamOf(event.data) === teamId || changesVersions([{ event }]));
-    const { versions, outcomes, sent } = await this.#decide(tx, { partition, duplicates: 'replace' }, entries, Promise.resolve(before));
+    const entries = records
+      .map(toEntry)
+      .filter(({ event }) => teamOf(event.data) === teamId || changesVersions([{ event }]));
+    const { versions, outcomes, sent } = await this.#decide(
+      tx,
+      { partition, duplicates: 'replace' },
+      entries,
+      Promise.resolve(before),
+    );
     return { versions, outcomes, held: new Set(), stored: settled(sent) };
   }
 
@@ -130,10 +143,12 @@ export class Projector {
     const { partition, offset } = record;
     const { data } = toEntry(record).event;
     const mark = this.#marks.get(partition);
-    if (teamOf(data) === '' || !this.#models.decides(data) || (mark?.held.since.size ?? 0) >= quarantinesMax) return false;
+    if (teamOf(data) === '' || !this.#models.decides(data) || (mark?.held.since.size ?? 0) >= quarantinesMax)
+      return false;
     this.#marks.delete(partition);
     const { statement, values } = beginQuarantine(record, teamOf(data), reason, epoch);
-    if ((await tx.query(statement, values)).rows.length === 0) throw new ProgressMoved(`partition ${partition} is not at offset ${offset}`);
+    if ((await tx.query(statement, values)).rows.length === 0)
+      throw new ProgressMoved(`partition ${partition} is not at offset ${offset}`);
     return true;
   }
 
@@ -145,24 +160,40 @@ export class Projector {
     const parts = events.flatMap((event) => this.#models.partsOf(event));
     const writes = this.#models.list.flatMap(([, model]) => model.writeAhead?.(parts) ?? []);
     if (writes.length === 0) return;
-    await withEndedBackend(fills, (tx) => inPipelinedTransaction(tx, async () => {
-      for (const write of writes) await write(tx, this.#keys.open());
-    }));
+    await withEndedBackend(fills, (tx) =>
+      inPipelinedTransaction(tx, async () => {
+        for (const write of writes) await write(tx, this.#keys.open());
+      }),
+    );
   }
 
   /** Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch. Rejects as its statements do. */
-  async lookAhead({ fills }: Pick<Database, 'fills'>, { remembered }: BatchMemory, events: readonly Event[]): Promise<void> {
-    const naming = events.flatMap((event) => this.#models.partsOf(event)).filter(({ data }) => this.#models.loadsAhead(data));
+  async lookAhead(
+    { fills }: Pick<Database, 'fills'>,
+    { remembered }: BatchMemory,
+    events: readonly Event[],
+  ): Promise<void> {
+    const naming = events
+      .flatMap((event) => this.#models.partsOf(event))
+      .filter(({ data }) => this.#models.loadsAhead(data));
     if (naming.length === 0) return;
     await fills.with(async (tx) => {
-      for (const [name, { lookAhead }] of this.#models.list) if (remembered[name]) await lookAhead?.(tx, remembered[name], naming);
+      for (const [name, { lookAhead }] of this.#models.list)
+        if (remembered[name]) await lookAhead?.(tx, remembered[name], naming);
     });
   }
 
   /** Decides entries and sends their changes. `before`: the versions at the first one. */
   async #decide(
-    tx: Tx, options: Pick<BatchOptions, 'partition' | 'duplicates'>, entries: readonly Entry[], before: Promise<Versions>,
-  ): Promise<{ readonly outcomes: ReadonlyMap<CommandId, Outcome>; readonly versions: Versions; readonly sent: Promise<unknown> }> {
+    tx: Tx,
+    options: Pick<BatchOptions, 'partition' | 'duplicates'>,
+    entries: readonly Entry[],
+    before: Promise<Versions>,
+  ): Promise<{
+    readonly outcomes: ReadonlyMap<CommandId, Outcome>;
+    readonly versions: Versions;
+    readonly sent: Promise<unknown>;
+  }> {
     const outcomes = new Map<CommandId, Outcome>();
     let committed = this.#committed;
     let versions: Versions | undefined;
@@ -204,7 +235,13 @@ export class Projector {
 
   /** Advances the progress past all records, and gives the partition's mark before them. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Mark> {
-    const { statement, values } = advanceProgress({ partition, entries, lastHash: hashOf(entries.at(-1)!.record), epoch, assumed: null });
+    const { statement, values } = advanceProgress({
+      partition,
+      entries,
+      lastHash: hashOf(entries.at(-1)!.record),
+      epoch,
+      assumed: null,
+    });
     const { rows } = await tx.query(statement, values);
     const [stored] = rows;
     if (stored === undefined) {

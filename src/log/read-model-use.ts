@@ -152,7 +152,9 @@ export class ReadModelUse {
         // With its lock, unless it has broken already.
         await client?.end().catch(() => undefined);
         if (isDatabaseAway(error)) continue;
-        return this.#lost.resolve(error instanceof ReadModelInUse ? error.message : `the read model is lost: ${String(error)}`);
+        return this.#lost.resolve(
+          error instanceof ReadModelInUse ? error.message : `the read model is lost: ${String(error)}`,
+        );
       }
     }
   }
@@ -170,14 +172,21 @@ interface Locks {
 async function takeLocks(url: string, schema: string, reads: number): Promise<Locks> {
   const client = await connect(url);
   try {
-    const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as taken', [advisoryLocks.useReadModel]);
-    if (!rows[0].taken) throw new ReadModelInUse('the read model is being rebuilt by a replay of an earlier version; start again when that is done');
+    const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as taken', [
+      advisoryLocks.useReadModel,
+    ]);
+    if (!rows[0].taken)
+      throw new ReadModelInUse(
+        'the read model is being rebuilt by a replay of an earlier version; start again when that is done',
+      );
     // Waits while a later version gives the read model of this one away, which takes a moment.
     await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [advisoryLocks.usesReadModel, schema]);
     await registerLanguage(client, reads);
     const languageMax = await agreeOnLanguage(client);
     if (languageMax <= reads) return { client, languageMax, othersUsed: await isAnotherReadModelUsed(client, schema) };
-    throw new ReadModelInUse('the log may hold events that only a newer version can read; start the version that the other processes had last');
+    throw new ReadModelInUse(
+      'the log may hold events that only a newer version can read; start the version that the other processes had last',
+    );
   } catch (error) {
     await client.end();
     throw error;

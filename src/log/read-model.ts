@@ -17,13 +17,20 @@ import { QuarantineEntity } from './quarantine/quarantine.entity.ts';
 
 /** The tables of a read model. */
 export function entitiesOf(models: Models): readonly EntitySchema[] {
-  return [ProgressEntity, OutcomeEntity, QuarantineEntity, ...Object.values(models).flatMap(({ entities }) => entities)];
+  return [
+    ProgressEntity,
+    OutcomeEntity,
+    QuarantineEntity,
+    ...Object.values(models).flatMap(({ entities }) => entities),
+  ];
 }
 
 /** The SQL that creates the tables of a read model. To make it takes a fifth of a second. */
 export async function tablesSqlOf(models: Models): Promise<string> {
   const statements = [
-    'alter table progress set (fillfactor = 50)', outcomeStorage, createLocalKeys,
+    'alter table progress set (fillfactor = 50)',
+    outcomeStorage,
+    createLocalKeys,
     ...Object.values(models).flatMap(({ storage }) => storage),
   ];
   const tables = await sqlOfEntities(entitiesOf(models));
@@ -34,7 +41,11 @@ export async function tablesSqlOf(models: Models): Promise<string> {
  * Creates the read model, empty and at offset 0 of every partition, unless it exists. Safe to call concurrently.
  * @param readTablesSql gives the SQL that creates its tables
  */
-export async function createReadModel(readTablesSql: () => Promise<string>, database: Database, partitions: number): Promise<void> {
+export async function createReadModel(
+  readTablesSql: () => Promise<string>,
+  database: Database,
+  partitions: number,
+): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createReadModel]);
     const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [database.schema]);
@@ -55,10 +66,12 @@ export class ReadModelReplaced extends Error {
 
 /** Remembers which read model this is. The check that it resolves to rejects with ReadModelReplaced once another one has its name. */
 export async function rememberReadModel({ pool }: Pick<Database, 'pool'>): Promise<() => Promise<void>> {
-  const identify = async (): Promise<unknown> => (await pool.query('select current_schema()::regnamespace::oid as id')).rows[0].id;
+  const identify = async (): Promise<unknown> =>
+    (await pool.query('select current_schema()::regnamespace::oid as id')).rows[0].id;
   const identity = await identify();
   return async () => {
-    if (await identify() !== identity) throw new ReadModelReplaced('the read model was replaced, and this process is about to open the new one');
+    if ((await identify()) !== identity)
+      throw new ReadModelReplaced('the read model was replaced, and this process is about to open the new one');
   };
 }
 

@@ -11,10 +11,15 @@ export class SharedRuns<T> {
   /** Settles as a run does that begins after this call. */
   run(): Promise<T> {
     if (this.#running === null) return this.#begin();
-    this.#next ??= this.#running.then(() => undefined, () => undefined).then(() => {
-      this.#next = null;
-      return this.#begin();
-    });
+    this.#next ??= this.#running
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .then(() => {
+        this.#next = null;
+        return this.#begin();
+      });
     return this.#next;
   }
 

@@ -26,7 +26,11 @@ export function stillClosing(): readonly string[] {
  * Waits until something is closed. If that takes long, the log says what it is: a supervisor may kill the process before it ends by itself. Gives
  * it up at the deadline (`giveUpClosing`), and then the exit code is 1. Rejects as `closing` does before that.
  */
-export async function untilClosed(what: string, closing: Promise<unknown> | undefined, logger: Pick<Logger, 'warn' | 'error'>): Promise<void> {
+export async function untilClosed(
+  what: string,
+  closing: Promise<unknown> | undefined,
+  logger: Pick<Logger, 'warn' | 'error'>,
+): Promise<void> {
   await tellingOf(what, logger, async () => {
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     let timer: NodeJS.Timeout | undefined;
@@ -36,7 +40,7 @@ export async function untilClosed(what: string, closing: Promise<unknown> | unde
     if (deadline.signal.aborted) onDeadline();
     else deadline.signal.addEventListener('abort', onDeadline, { once: true });
     try {
-      if (await Promise.race([closing, late]) !== 'late') return;
+      if ((await Promise.race([closing, late])) !== 'late') return;
       closing?.catch((error: unknown) => logger.error({ err: error }, `${what} could not be closed`));
       logger.error(`the process is stopping, and gives up closing ${what}: it did not end in time`);
       process.exitCode = 1;

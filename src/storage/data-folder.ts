@@ -23,7 +23,11 @@ const problems: Readonly<Record<string, string>> = {
 const nothingCanBeMade = 'its file system lets nobody make folders there; name another folder';
 
 /** Runs work that creates folders and files in the folder of a setting. File system errors become a ConfigError that names the path. */
-export async function inDataFolder<T>(folder: string, work: () => Promise<T>, setting: 'DATA_DIR' | 'FILES_DIR' = 'DATA_DIR'): Promise<T> {
+export async function inDataFolder<T>(
+  folder: string,
+  work: () => Promise<T>,
+  setting: 'DATA_DIR' | 'FILES_DIR' = 'DATA_DIR',
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -31,7 +35,9 @@ export async function inDataFolder<T>(folder: string, work: () => Promise<T>, se
     // A program that fails to start is not the folder's fault.
     if (syscall.startsWith('spawn')) throw error;
     const problem = code === 'ENOENT' && syscall === 'mkdir' ? nothingCanBeMade : problems[code];
-    throw problem === undefined ? error : new ConfigError([`${setting}: ${resolve(path)}: ${problem}`], { cause: error });
+    throw problem === undefined
+      ? error
+      : new ConfigError([`${setting}: ${resolve(path)}: ${problem}`], { cause: error });
   }
 }
 
@@ -54,5 +60,8 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then((stats) => stats.isDirectory(), () => false);
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 }

@@ -23,21 +23,36 @@ async function lastRows(table: MadeTable, answer: Answer): Promise<Record<string
 }
 
 describe('adding rows', () => {
-  const types = { n: 'number', s: 'string', b: 'boolean', d: 'date', j: 'json', l: { kind: 'array', items: { kind: 'number' } } };
+  const types = {
+    n: 'number',
+    s: 'string',
+    b: 'boolean',
+    d: 'date',
+    j: 'json',
+    l: { kind: 'array', items: { kind: 'number' } },
+  };
   const makeTable = (): Promise<MadeTable> => createTable(client(), [{ n: 0, s: 'first' }], types);
 
   test('that fit', async () => {
     const table = await makeTable();
-    const answer = await add(table, 'l,j,d,b,s,n\n"[1, 2]","{""a"": [1,\n2]}",2024-02-29,TRUE,007, 4.20\n,null,,,"x\ny",\n');
+    const answer = await add(
+      table,
+      'l,j,d,b,s,n\n"[1, 2]","{""a"": [1,\n2]}",2024-02-29,TRUE,007, 4.20\n,null,,,"x\ny",\n',
+    );
     expect(await lastRows(table, answer)).toEqual([
-      { n: 4.2, s: '007', b: true, d: '2024-02-29', j: { a: [1, 2] }, l: [1, 2] }, { s: 'x\ny' },
+      { n: 4.2, s: '007', b: true, d: '2024-02-29', j: { a: [1, 2] }, l: [1, 2] },
+      { s: 'x\ny' },
     ]);
     expect((await client().get(table.path)).text).toContain('"n":4.20,"s":"007"');
   });
 
   test.each<[string, string, string]>([
     ['n\n1\n007\n', '422 column_has_invalid_value', 'rows[1].n: "007" does not fit the column\'s type number'],
-    ['n\n9007199254740993\n', '422 column_has_invalid_value', 'rows[0].n: "9007199254740993" does not fit the column\'s type number'],
+    [
+      'n\n9007199254740993\n',
+      '422 column_has_invalid_value',
+      'rows[0].n: "9007199254740993" does not fit the column\'s type number',
+    ],
     ['n\n1e400\n', '422 column_has_invalid_value', 'rows[0].n: "1e400" does not fit the column\'s type number'],
     ['b\nyes\n', '422 column_has_invalid_value', 'rows[0].b: "yes" does not fit the column\'s type boolean'],
     ['d\n2024-02-30\n', '422 column_has_invalid_value', 'rows[0].d: "2024-02-30" does not fit the column\'s type date'],
@@ -58,30 +73,44 @@ describe('adding rows', () => {
   });
 
   test.each<[string, string | null]>([
-    ['n,s\n1,x\n', null], ['n,s\n1\n\n2,x\n3\n', '2'], ['n,s\n', null], [`n,s\n${'1\n'.repeat(25_000)}`, '25000'],
+    ['n,s\n1,x\n', null],
+    ['n,s\n1\n\n2,x\n3\n', '2'],
+    ['n,s\n', null],
+    [`n,s\n${'1\n'.repeat(25_000)}`, '25000'],
   ])('of which some lines are short: %#', async (body, shortLines) => {
     const [table, stash] = [await makeTable(), `/stashes/short-lines-${Math.random().toString(36).slice(2)}/1`];
     const answers = [
-      await add(table, body), await client().put(table.path.replace(/\/rows$/, ''), body, csv), await client().put(stash, body, csv),
-      await client().post('/tables?name=short', body, csv), await client().post(`/tables?name=short`, body.replaceAll(',', '\t'), { ...tsv, 'x-service-asynchronous': 'true' }),
+      await add(table, body),
+      await client().put(table.path.replace(/\/rows$/, ''), body, csv),
+      await client().put(stash, body, csv),
+      await client().post('/tables?name=short', body, csv),
+      await client().post(`/tables?name=short`, body.replaceAll(',', '\t'), {
+        ...tsv,
+        'x-service-asynchronous': 'true',
+      }),
     ];
     expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
     expect(answers.map(({ headers }) => headers.get('tablog-short-lines'))).toEqual(answers.map(() => shortLines));
   });
 
-  test.each(['abort', 'dropColumns', 'updateSchema'])('a reserved column is refused by all that take cells under %s', async (mode) => {
-    const table = await makeTable();
-    await leavingUnchanged(client(), table.path, async () => {
-      const answers = [
-        await add(table, 'n,$stashID\n1,2\n', mode),
-        await client().put(`/tables/${table.id}?onSchemaError=${mode}`, 'n,$stashID\n1,2\n', csv),
-        await client().post(`/tables?name=n&onSchemaError=${mode}`, 'n,$stashID\n1,2\n', csv),
-        await client().put('/stashes/reserved/1', 'n,$stashID\n1,2\n', csv),
-      ];
-      const refused = ['422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'];
-      expect(answers.map((answer) => [outcomeOf(answer), answer.json.error.message])).toEqual(answers.map(() => refused));
-    });
-  });
+  test.each(['abort', 'dropColumns', 'updateSchema'])(
+    'a reserved column is refused by all that take cells under %s',
+    async (mode) => {
+      const table = await makeTable();
+      await leavingUnchanged(client(), table.path, async () => {
+        const answers = [
+          await add(table, 'n,$stashID\n1,2\n', mode),
+          await client().put(`/tables/${table.id}?onSchemaError=${mode}`, 'n,$stashID\n1,2\n', csv),
+          await client().post(`/tables?name=n&onSchemaError=${mode}`, 'n,$stashID\n1,2\n', csv),
+          await client().put('/stashes/reserved/1', 'n,$stashID\n1,2\n', csv),
+        ];
+        const refused = ['422 column_id_reserved', 'header[1]: the column ID "$stashID" is reserved'];
+        expect(answers.map((answer) => [outcomeOf(answer), answer.json.error.message])).toEqual(
+          answers.map(() => refused),
+        );
+      });
+    },
+  );
 
   test('under dropColumns: the cells that do not fit are empty', async () => {
     const table = await makeTable();
@@ -92,7 +121,10 @@ describe('adding rows', () => {
   test('under updateSchema: columns are widened and appended, older rows too', async () => {
     const table = await makeTable();
     const answer = await add(table, 'n,x,l,d\n007,4.20,3,2024-01-01T10:00\n1,,[4],\n', 'updateSchema');
-    expect(await lastRows(table, answer)).toEqual([{ n: '007', x: 4.2, l: [3], d: '2024-01-01T10:00' }, { n: '1', l: [4] }]);
+    expect(await lastRows(table, answer)).toEqual([
+      { n: '007', x: 4.2, l: [3], d: '2024-01-01T10:00' },
+      { n: '1', l: [4] },
+    ]);
     expect(cellsOf(await client().rows(table.id))[0]).toEqual({ n: '0', s: 'first' });
     const misfit = await add(table, 'j\nx\n', 'updateSchema');
     expect(misfit.json.error.message).toBe('rows[0].j: "x" does not fit the column\'s type json');
@@ -112,8 +144,12 @@ describe('adding rows', () => {
     const first = await client().post(table.path, 'n\n1\n', headers);
     expect(outcomeOf(first)).toBe('201');
     expect((await client().post(table.path, 'n\n1\n', headers)).text).toBe(first.text);
-    expect(outcomeOf(await client().post(table.path, 'n\n1\n', { ...headers, ...tsv }))).toBe('400 idempotency_key_reused');
-    expect(outcomeOf(await client().post(table.path, 'n\n2\n', { ...csv, 'if-match': `"${table.version}"` }))).toBe('412 precondition_failed');
+    expect(outcomeOf(await client().post(table.path, 'n\n1\n', { ...headers, ...tsv }))).toBe(
+      '400 idempotency_key_reused',
+    );
+    expect(outcomeOf(await client().post(table.path, 'n\n2\n', { ...csv, 'if-match': `"${table.version}"` }))).toBe(
+      '412 precondition_failed',
+    );
   });
 });
 
@@ -135,8 +171,8 @@ describe('overwriting a table', () => {
   });
 
   test.each<[string, string, string]>([
-    ['n,$rowID\n1,x\n', malformed, 'rows[0].$rowID: it is no row\'s ID'],
-    ['n,$rowID\n1,\n1,AAAAAAAAAAAAAAAAAAAAAA\n', malformed, 'rows[1].$rowID: it is no row\'s ID'],
+    ['n,$rowID\n1,x\n', malformed, "rows[0].$rowID: it is no row's ID"],
+    ['n,$rowID\n1,\n1,AAAAAAAAAAAAAAAAAAAAAA\n', malformed, "rows[1].$rowID: it is no row's ID"],
     ['n,x\n', '422 column_id_not_found', 'rows[0].x: the table has no column "x"'],
     ['n\nx\n', '422 column_has_invalid_value', 'rows[0].n: "x" does not fit the column\'s type number'],
     ['', malformed, 'the body has no header: its first line must name the columns'],
@@ -159,7 +195,11 @@ describe('overwriting a table', () => {
 
 describe('large bodies', () => {
   const count = 25_000;
-  const rows = Array.from({ length: count }, (_, at) => ({ n: at, code: String(at).padStart(6, '0'), text: `"row", ${at}\n` }));
+  const rows = Array.from({ length: count }, (_, at) => ({
+    n: at,
+    code: String(at).padStart(6, '0'),
+    text: `"row", ${at}\n`,
+  }));
   const body = Papa.unparse(rows);
 
   test('come back in order, are patched, and are widened', async () => {
@@ -178,7 +218,9 @@ describe('large bodies', () => {
     const table = await createTable(client(), [], { text: 'markdown', code: 'number', n: 'string' });
     const refused = await add(table, body);
     expect(refused.json.error.message).toBe('rows[0].code: "000000" does not fit the column\'s type number');
-    expect(await lastRows(table, await add(table, body, 'dropColumns'))).toEqual(rows.map(({ n, text }) => ({ n: String(n), text })));
+    expect(await lastRows(table, await add(table, body, 'dropColumns'))).toEqual(
+      rows.map(({ n, text }) => ({ n: String(n), text })),
+    );
   });
 
   test('are refused whole for their last cell', async () => {
@@ -192,17 +234,41 @@ describe('large bodies', () => {
 });
 
 test('any texts come back as they were, in columns of strings', async () => {
-  const text = fc.oneof(
-    fc.constantFrom('', '007', '4.20', 'TRUE', 'null', ' 5', '"', 'a,b', 'x\r\ny', '\t', '[1]', '\\', '\u0001', '\ufeff', '2024-01-01', '😀'),
-    fc.string({ unit: 'grapheme', maxLength: 12 }),
-  ).filter((value) => !value.includes('\0'));
+  const text = fc
+    .oneof(
+      fc.constantFrom(
+        '',
+        '007',
+        '4.20',
+        'TRUE',
+        'null',
+        ' 5',
+        '"',
+        'a,b',
+        'x\r\ny',
+        '\t',
+        '[1]',
+        '\\',
+        '\u0001',
+        '\ufeff',
+        '2024-01-01',
+        '😀',
+      ),
+      fc.string({ unit: 'grapheme', maxLength: 12 }),
+    )
+    .filter((value) => !value.includes('\0'));
   const bodies = fc.tuple(
-    fc.array(fc.record({ a: text, b: text, c: text }), { minLength: 1, maxLength: 150 }), fc.constantFrom(csv, tsv), fc.constantFrom('\n', '\r\n'),
+    fc.array(fc.record({ a: text, b: text, c: text }), { minLength: 1, maxLength: 150 }),
+    fc.constantFrom(csv, tsv),
+    fc.constantFrom('\n', '\r\n'),
   );
-  await fc.assert(fc.asyncProperty(bodies, async ([rows, headers, newline]) => {
-    const table = await createTable(client(), [], { a: 'string', b: 'string', c: 'string' });
-    const written = Papa.unparse(rows, { newline, delimiter: headers === csv ? ',' : '\t' });
-    const wanted = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
-    expect(await lastRows(table, await add(table, written, 'abort', headers))).toEqual(wanted);
-  }), { ...uncut, numRuns: scale.textBodies });
+  await fc.assert(
+    fc.asyncProperty(bodies, async ([rows, headers, newline]) => {
+      const table = await createTable(client(), [], { a: 'string', b: 'string', c: 'string' });
+      const written = Papa.unparse(rows, { newline, delimiter: headers === csv ? ',' : '\t' });
+      const wanted = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
+      expect(await lastRows(table, await add(table, written, 'abort', headers))).toEqual(wanted);
+    }),
+    { ...uncut, numRuns: scale.textBodies },
+  );
 });

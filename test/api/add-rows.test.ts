@@ -59,7 +59,10 @@ test.each<[unknown, string]>([
   [{ rows: { $stashID: 'x' } }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
   [{ $stashID: 'x', rows: [] }, 'the body: Unrecognized key: "$stashID"'],
   [{ $stashID: 'x', more: 1 }, 'the body: Unrecognized key: "more"'],
-  [{ $stashID: '_x' }, '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores'],
+  [
+    { $stashID: '_x' },
+    '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',
+  ],
   ['7', 'the body must be an object or an array of rows'],
 ])('%j is told what is wrong with it', async (body, message) => {
   const table = await createTable(client(), [{ a: 0 }]);
@@ -86,7 +89,9 @@ test.each([[[]], [{ rows: [] }]])('adding %j moves nothing', async (body) => {
 test('If-Match is compared with the version of the table', async () => {
   const table = await createTable(client(), [{ a: 0 }]);
   const add = (version: bigint): Promise<string> =>
-    client().post(table.path, [{ a: 1 }], { 'if-match': `"${version}"` }).then(outcomeOf);
+    client()
+      .post(table.path, [{ a: 1 }], { 'if-match': `"${version}"` })
+      .then(outcomeOf);
   expect(await add(table.version)).toBe('201');
   await leavingUnchanged(client(), table.path, async () => {
     expect(await add(table.version)).toBe('412 precondition_failed');
@@ -113,8 +118,11 @@ test('rows are listed in the order in which they took effect, few and many', asy
 
 test('rows that are added in parallel are all there, those of one write together', async () => {
   const table = await createTable(client(), [], { n: 'number' });
-  const writes = await Promise.all(Array.from({ length: 40 }, (_, index) =>
-    client().post(table.path, numbered(index % 2 === 0 ? 3 : 120, 1000 * index))));
+  const writes = await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      client().post(table.path, numbered(index % 2 === 0 ? 3 : 120, 1000 * index)),
+    ),
+  );
   const listed = await client().rows(table.id);
   const places = new Map(listed.map((row, index) => [row['$rowID'], index]));
   expect(listed).toHaveLength(20 * 123);
@@ -138,9 +146,27 @@ test('a body of many blocks takes effect at once and whole', async () => {
 });
 
 test.each<[string, (rows: object[]) => void, string]>([
-  ['a mismatch', (rows) => { rows[3_900] = { n: 'x' }; }, '422 column_has_invalid_value'],
-  ['an unknown column', (rows) => { rows[3_900] = { m: 1 }; }, '422 column_id_not_found'],
-  ['something that is no row', (rows) => { (rows as unknown[])[3_900] = 5; }, malformed],
+  [
+    'a mismatch',
+    (rows) => {
+      rows[3_900] = { n: 'x' };
+    },
+    '422 column_has_invalid_value',
+  ],
+  [
+    'an unknown column',
+    (rows) => {
+      rows[3_900] = { m: 1 };
+    },
+    '422 column_id_not_found',
+  ],
+  [
+    'something that is no row',
+    (rows) => {
+      (rows as unknown[])[3_900] = 5;
+    },
+    malformed,
+  ],
 ])('a body of many blocks with %s near its end does nothing at all', async (_, spoil, outcome) => {
   const table = await createTable(client(), [{ n: 0, text: 'x' }]);
   const rows = numbered(4_000).map((row) => ({ ...row, text: 'x'.repeat(300) }));

@@ -21,7 +21,11 @@ test('a client that handles both answers cannot tell them apart in the end', asy
   const table = await createTable(client(), []);
   const added: string[] = [];
   for (let round = 0; round < 20; round += 1) {
-    const { status, json } = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ round }, { round }], permitted);
+    const { status, json } = await client().post(
+      `${table.path}?onSchemaError=updateSchema`,
+      [{ round }, { round }],
+      permitted,
+    );
     const data = status === 202 ? (await untilDone(client(), json.data.jobID)).json.data.result : json.data;
     added.push(...data.rowIDs);
   }

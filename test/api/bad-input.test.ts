@@ -23,7 +23,8 @@ async function sendRow(
   await send(table, await client().post(table.path, within('[', ']')), 'add');
   await send(table, await client().post(table.path, within('{"rows":[', ']}')), 'add wrapped');
   await send(table, await client().post(`${table.path}?onSchemaError=updateSchema`, within('[', ']')), 'add updating');
-  if (!isDropped) await send(table, await client().post(`${table.path}?onSchemaError=dropColumns`, within('[', ']')), 'add dropping');
+  if (!isDropped)
+    await send(table, await client().post(`${table.path}?onSchemaError=dropColumns`, within('[', ']')), 'add dropping');
   await send(table, await client().patch(`${table.path}/${table.rowIds[0]}`, within('', '')), 'patch');
   await send(table, await client().post('/tables', within('{"name":"n","rows":[', ']}')), 'create');
   await send(table, await client().post('/tables?name=n', within('[', ']')), 'create of a bare array');
@@ -43,7 +44,9 @@ async function expectRefused(name: string, row: string | Uint8Array, isDropped: 
       state = await look();
     }
     // Whether these are limits or malformed is not said.
-    const type = /column ID of 257|nesting/.test(name) ? /^400 (request_validation_error|limit_exceeded)$/ : /^400 request_validation_error$/;
+    const type = /column ID of 257|nesting/.test(name)
+      ? /^400 (request_validation_error|limit_exceeded)$/
+      : /^400 request_validation_error$/;
     expect([what, outcomeOf(answer)]).toEqual([what, expect.stringMatching(type)]);
     expect(await look()).toEqual(state);
   });
@@ -57,7 +60,7 @@ describe('a row that is malformed is refused by every endpoint, and nothing chan
     ['no value', '{"n":}'],
     ['no colon', '{"n" 1}'],
     ['no quotes', '{n:1}'],
-    ['single quotes', '{\'n\':1}'],
+    ['single quotes', "{'n':1}"],
     ['a comma too many', '{"n":1,}'],
     ['no comma', '{"n":1 "s":""}'],
     ['a comment', '{"n":1/* x */}'],
@@ -93,7 +96,10 @@ describe('a row that is malformed is refused by every endpoint, and nothing chan
     ['invalid UTF-8 in a string', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xff]), Buffer.from('"}')])],
     ['UTF-8 cut short', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc3]), Buffer.from('"}')])],
     ['overlong UTF-8', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
-    ['a surrogate in UTF-8', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')])],
+    [
+      'a surrogate in UTF-8',
+      Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    ],
     ['invalid UTF-8 in a column ID', Buffer.concat([Buffer.from('{"'), Buffer.from([0xff]), Buffer.from('":1}')])],
     ['nesting of 33', `{"a":${nested(33)}}`],
     ['nesting of 33 in objects', `{"a":${nested(32, '{"a":', '}').replace('}', '{}}')}}`],
@@ -123,24 +129,32 @@ describe('a row with text that is not well-formed is refused by every endpoint, 
 });
 
 describe('an integer that no double holds fits no number, and is its text elsewhere', () => {
-  test.each(['9007199254740993', '-9007199254740993', '12345678901234567890', '1610521604143693812'])('%s', async (token) => {
-    const table = await createTable(client(), [{ n: 1 }], types);
-    const path = `${table.path}/${table.rowIds[0]!}`;
-    await leavingUnchanged(client(), table.path, async () => {
-      const add = await client().post(table.path, `[{"n":${token}}]`);
-      const patch = await client().patch(path, `{"n":${token}}`);
-      expect([outcomeOf(add), outcomeOf(patch)]).toEqual([misfit, misfit]);
-      expect(add.json.error.message).toBe(`rows[0].n: ${token} does not fit the column's type number: a 64-bit floating-point number cannot hold it exactly`);
-    });
-    const dropped = await client().post(`${table.path}?onSchemaError=dropColumns`, `[{"n":${token},"s":"x"}]`);
-    expect((await client().get(`${table.path}/${dropped.json.data.rowIDs[0]}`)).json.data).toEqual({ s: 'x', $rowID: expect.anything() });
+  test.each(['9007199254740993', '-9007199254740993', '12345678901234567890', '1610521604143693812'])(
+    '%s',
+    async (token) => {
+      const table = await createTable(client(), [{ n: 1 }], types);
+      const path = `${table.path}/${table.rowIds[0]!}`;
+      await leavingUnchanged(client(), table.path, async () => {
+        const add = await client().post(table.path, `[{"n":${token}}]`);
+        const patch = await client().patch(path, `{"n":${token}}`);
+        expect([outcomeOf(add), outcomeOf(patch)]).toEqual([misfit, misfit]);
+        expect(add.json.error.message).toBe(
+          `rows[0].n: ${token} does not fit the column's type number: a 64-bit floating-point number cannot hold it exactly`,
+        );
+      });
+      const dropped = await client().post(`${table.path}?onSchemaError=dropColumns`, `[{"n":${token},"s":"x"}]`);
+      expect((await client().get(`${table.path}/${dropped.json.data.rowIDs[0]}`)).json.data).toEqual({
+        s: 'x',
+        $rowID: expect.anything(),
+      });
 
-    expect(outcomeOf(await client().patch(path, `{"s":${token}}`))).toBe('200');
-    await client().post(table.path, `[{"s":${token}},{"s":4.20}]`);
-    expect((await client().rows(table.id)).map(({ s }) => s)).toEqual([token, 'x', token, '4.20']);
-    expect(outcomeOf(await client().patch(`${path}?onSchemaError=updateSchema`, `{"n":${token}}`))).toBe('200');
-    expect((await client().get(path)).json.data).toMatchObject({ n: token, s: token });
-  });
+      expect(outcomeOf(await client().patch(path, `{"s":${token}}`))).toBe('200');
+      await client().post(table.path, `[{"s":${token}},{"s":4.20}]`);
+      expect((await client().rows(table.id)).map(({ s }) => s)).toEqual([token, 'x', token, '4.20']);
+      expect(outcomeOf(await client().patch(`${path}?onSchemaError=updateSchema`, `{"n":${token}}`))).toBe('200');
+      expect((await client().get(path)).json.data).toMatchObject({ n: token, s: token });
+    },
+  );
 
   test('in a column that is inferred', async () => {
     const big = '1610521604143693812';
@@ -148,17 +162,35 @@ describe('an integer that no double holds fits no number, and is its text elsewh
     const made = await client().post('/tables?name=big', rows);
     expect(outcomeOf(made)).toBe('201');
     const { tableID } = made.json.data;
-    const { json: { data: { schema } } } = await client().get(`/tables/${tableID}`);
-    expect(schema.columns.map(({ id, type }: { id: string; type: unknown }) => [id, type])).toEqual([['id', 'string'], ['l', { kind: 'array', items: { kind: 'string' } }], ['j', 'json']]);
+    const {
+      json: {
+        data: { schema },
+      },
+    } = await client().get(`/tables/${tableID}`);
+    expect(schema.columns.map(({ id, type }: { id: string; type: unknown }) => [id, type])).toEqual([
+      ['id', 'string'],
+      ['l', { kind: 'array', items: { kind: 'string' } }],
+      ['j', 'json'],
+    ]);
     expect(cellsOf(await client().rows(tableID))).toEqual([
-      { id: '1.50', l: ['1'], j: {} }, { id: big, l: ['2.0', big], j: [null, { x: `-${big}` }] }, { id: 'true', l: [big], j: big },
+      { id: '1.50', l: ['1'], j: {} },
+      { id: big, l: ['2.0', big], j: [null, { x: `-${big}` }] },
+      { id: 'true', l: [big], j: big },
     ]);
   });
 
   test.each([
-    ['9007199254740992', 9007199254740992], ['-9007199254740991', -9007199254740991], ['9007199254740994', 9007199254740994],
-    ['1e300', 1e300], ['5e-324', 5e-324], ['0.1', 0.1], ['-0', 0], ['1E+2', 100], ['1.7976931348623157e308', Number.MAX_VALUE],
-    ['1000000000000000000000', 1e21], ['0.12345678901234567890', 0.12345678901234568],
+    ['9007199254740992', 9007199254740992],
+    ['-9007199254740991', -9007199254740991],
+    ['9007199254740994', 9007199254740994],
+    ['1e300', 1e300],
+    ['5e-324', 5e-324],
+    ['0.1', 0.1],
+    ['-0', 0],
+    ['1E+2', 100],
+    ['1.7976931348623157e308', Number.MAX_VALUE],
+    ['1000000000000000000000', 1e21],
+    ['0.12345678901234567890', 0.12345678901234568],
   ])('%s is held', async (token, value) => {
     const answer = await client().post('/tables?name=n', `[{"n":${token}}]`);
     const row = await client().get(`/tables/${answer.json.data.tableID}/rows/${answer.json.data.rowIDs[0]}`);
@@ -168,10 +200,27 @@ describe('an integer that no double holds fits no number, and is its text elsewh
 
 describe('odd column IDs keep their place and their value', () => {
   const ids = [
-    'b', '__proto__', '10', 'constructor', '2', 'a', 'toString', '-0', 'hasOwnProperty', '1e3', 'é', '😀', 'data', 'error', '"\\',
+    'b',
+    '__proto__',
+    '10',
+    'constructor',
+    '2',
+    'a',
+    'toString',
+    '-0',
+    'hasOwnProperty',
+    '1e3',
+    'é',
+    '😀',
+    'data',
+    'error',
+    '"\\',
   ];
   const columns = ids.map((id) => `{"id":${JSON.stringify(id)},"type":"number"}`).join(',');
-  const reversed = ids.map((id, at) => `${JSON.stringify(id)}:${at}`).toReversed().join(',');
+  const reversed = ids
+    .map((id, at) => `${JSON.stringify(id)}:${at}`)
+    .toReversed()
+    .join(',');
   const text = `{${ids.map((id, at) => `${JSON.stringify(id)}:${at}`).join(',')}`;
   const keysOf = (rowText: string): string[] =>
     [...rowText.matchAll(/"((?:[^"\\]|\\.)*)":/g)].map((match) => JSON.parse(`"${match[1]}"`) as string);
@@ -190,7 +239,9 @@ describe('odd column IDs keep their place and their value', () => {
       expect(keysOf(rowText).filter((key) => key !== '$rowID')).toEqual(ids);
       expect(rowText).toContain('"__proto__":1,');
     }
-    expect(outcomeOf(await client().patch(`${path}/${rowId}`, '{"__proto__":50,"10":60,"constructor":null}'))).toBe('200');
+    expect(outcomeOf(await client().patch(`${path}/${rowId}`, '{"__proto__":50,"10":60,"constructor":null}'))).toBe(
+      '200',
+    );
     const patched = await client().get(`${path}/${rowId}`);
     expect(patched.text).toContain('"__proto__":50,"10":60,"2":4,');
     await client().post(path, '[{"constructor":7,"__proto__":8}]');
@@ -217,17 +268,35 @@ describe('odd column IDs keep their place and their value', () => {
       expect(outcomeOf(await client().post(table.path, body))).toBe(malformed);
       expect(outcomeOf(await client().post('/tables?name=n', body))).toBe(malformed);
     }
-    expect(outcomeOf(await client().post('/tables', '{"name":"n","rows":[],"schema":{"columns":[],"__proto__":1}}'))).toBe(malformed);
-    expect(outcomeOf(await client().post('/tables', '{"name":"n","rows":[],"schema":{"columns":[{"id":"a","type":{"__proto__":"string"}}]}}'))).toBe(malformed);
+    expect(
+      outcomeOf(await client().post('/tables', '{"name":"n","rows":[],"schema":{"columns":[],"__proto__":1}}')),
+    ).toBe(malformed);
+    expect(
+      outcomeOf(
+        await client().post(
+          '/tables',
+          '{"name":"n","rows":[],"schema":{"columns":[{"id":"a","type":{"__proto__":"string"}}]}}',
+        ),
+      ),
+    ).toBe(malformed);
   });
 });
 
 describe('texts come back as they were', () => {
   test.each([
-    ['escapes', '"\\"\\\\\\/\\b\\f\\n\\r\\t"'], ['a surrogate pair', '"\\ud83d\\ude00"'], ['U+2028', '"\u2028\u2029"'],
-    ['the last code point', '"\\udbff\\udfff"'], ['not characters', '"\\uffff\\ufffe"'], ['control characters', '"\\u0001\\u001f\\u007f"'],
-    ['a byte order mark', '"\ufeffx\ufeff"'], ['combining marks', '"e\u0301"'], ['the empty text', '""'], ['JSON', '"{\\"a\\":1}"'],
-    ['SQL', '"\'; drop table rows; --"'], ['COPY', '"\\\\.\\n\\\\N\\t"'], ['long', JSON.stringify('😀é\\"'.repeat(10_000))],
+    ['escapes', '"\\"\\\\\\/\\b\\f\\n\\r\\t"'],
+    ['a surrogate pair', '"\\ud83d\\ude00"'],
+    ['U+2028', '"\u2028\u2029"'],
+    ['the last code point', '"\\udbff\\udfff"'],
+    ['not characters', '"\\uffff\\ufffe"'],
+    ['control characters', '"\\u0001\\u001f\\u007f"'],
+    ['a byte order mark', '"\ufeffx\ufeff"'],
+    ['combining marks', '"e\u0301"'],
+    ['the empty text', '""'],
+    ['JSON', '"{\\"a\\":1}"'],
+    ['SQL', '"\'; drop table rows; --"'],
+    ['COPY', '"\\\\.\\n\\\\N\\t"'],
+    ['long', JSON.stringify('😀é\\"'.repeat(10_000))],
   ])('%s', async (_, token) => {
     const created = await client().post('/tables?name=n', `[{"t":${token}},{"t":[${token}]},{"t":{"k":${token}}}]`);
     const single = await client().post('/tables?name=n', `[{"t":${token}}]`);
@@ -273,7 +342,10 @@ describe('bodies around their rows', () => {
   });
 
   test('members of a create twice', async () => {
-    for (const body of ['{"name":"a","name":"a","rows":[]}', '{"name":"a","rows":[],"schema":{"columns":[]},"schema":{"columns":[]}}']) {
+    for (const body of [
+      '{"name":"a","name":"a","rows":[]}',
+      '{"name":"a","rows":[],"schema":{"columns":[]},"schema":{"columns":[]}}',
+    ]) {
       expect(outcomeOf(await client().post('/tables', body))).toBe(malformed);
     }
   });
@@ -292,7 +364,9 @@ describe('bodies around their rows', () => {
       expect(outcomeOf(await client().post(table.path, bomb, { 'content-encoding': 'gzip' }))).toBe(malformed);
       const answer = await client().post(table.path, flat, { 'content-encoding': 'gzip' });
       expect(answer.status === 413 || outcomeOf(answer) === malformed).toBe(true);
-      expect((await client().patch(`${table.path}/${table.rowIds[0]}`, flat, { 'content-encoding': 'gzip' })).status).toBe(413);
+      expect(
+        (await client().patch(`${table.path}/${table.rowIds[0]}`, flat, { 'content-encoding': 'gzip' })).status,
+      ).toBe(413);
     });
   });
 });

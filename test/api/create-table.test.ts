@@ -85,7 +85,15 @@ describe('a schema', () => {
     [columns('a', 'b'), '201'],
     [columns('$stashID'), '422 column_id_reserved'],
     [columns('a', '$rowID'), '422 column_id_reserved'],
-    [{ columns: [{ id: 'a', type: 'string' }, { id: 'a', type: 'number' }] }, '422 column_id_not_unique'],
+    [
+      {
+        columns: [
+          { id: 'a', type: 'string' },
+          { id: 'a', type: 'number' },
+        ],
+      },
+      '422 column_id_not_unique',
+    ],
     [columns(...numbered(1000)), '201'],
     [columns(...numbered(1001)), '400 limit_exceeded'],
   ])('%# is %s', async (schema, outcome) => {
@@ -93,9 +101,26 @@ describe('a schema', () => {
   });
 
   test.each<[unknown, string]>([
-    ...['string', 'uri', 'imageURI', 'audioURI', 'markdown', 'phoneNumber', 'emailAddress', 'emoji', 'date', 'time',
-      'dateTime', 'duration', 'number', 'boolean', 'json'].flatMap((kind): [unknown, string][] => [
-      [kind, '201'], [{ kind }, '201'], [arrayOf(kind), '201'],
+    ...[
+      'string',
+      'uri',
+      'imageURI',
+      'audioURI',
+      'markdown',
+      'phoneNumber',
+      'emailAddress',
+      'emoji',
+      'date',
+      'time',
+      'dateTime',
+      'duration',
+      'number',
+      'boolean',
+      'json',
+    ].flatMap((kind): [unknown, string][] => [
+      [kind, '201'],
+      [{ kind }, '201'],
+      [arrayOf(kind), '201'],
     ]),
     ['text', malformed],
     ['String', malformed],
@@ -135,7 +160,7 @@ describe('a schema', () => {
 
 describe('the place of what is wrong stands in the message', () => {
   test.each<[string, unknown, string]>([
-    ['', { name, rows: [{}, {}, { a: 1, 'b': 1 }, 7] }, 'rows[3]'],
+    ['', { name, rows: [{}, {}, { a: 1, b: 1 }, 7] }, 'rows[3]'],
     ['?onSchemaError=no', { name, rows: [] }, 'query.onSchemaError'],
     ['?colour=red', { name, rows: [] }, 'query.colour'],
     ['', { name, rows: [], schema: { columns: [{ id: 'a', type: 'x' }] } }, 'schema.columns[0].type'],
@@ -174,7 +199,10 @@ describe('rows that a table is created with', () => {
   });
 
   test('have IDs of the service, whatever $rowID they bring', async () => {
-    const rows = [{ $rowID: 'x', a: 1 }, { a: 2, $rowID: 7 }];
+    const rows = [
+      { $rowID: 'x', a: 1 },
+      { a: 2, $rowID: 7 },
+    ];
     const { json } = await client().post('/tables', { name, rows });
     expect(cellsOf(await client().rows(json.data.tableID))).toEqual([{ a: 1 }, { a: 2 }]);
   });
@@ -195,7 +223,12 @@ describe('rows that a table is created with', () => {
     ['abort', { rows: [{ a: 'x'.repeat(255 * 1024) }] }, '201', undefined],
     ['abort', { rows: [{ a: 'x'.repeat(257 * 1024) }] }, '400 limit_exceeded', null],
     ['abort', { rows: [{ a: 'x'.repeat(250_000), b: 'x'.repeat(250_000) }] }, '201', undefined],
-    ['abort', { rows: [{ a: 'x'.repeat(200_000), b: 'x'.repeat(200_000), c: 'x'.repeat(200_000) }] }, '400 limit_exceeded', null],
+    [
+      'abort',
+      { rows: [{ a: 'x'.repeat(200_000), b: 'x'.repeat(200_000), c: 'x'.repeat(200_000) }] },
+      '400 limit_exceeded',
+      null,
+    ],
   ])('%#, %s', async (mode, body, outcome, cells) => {
     const { client: alone } = await api().createTeam();
     const answer = await alone.post(`/tables?onSchemaError=${mode}`, { name, ...body });

@@ -6,7 +6,7 @@ import { cellsOf, createTable, leavingUnchanged, unknownRowId, unknownTableId } 
 
 const { client } = useApi();
 
-test('a deleted row is gone, and the answer has the table\'s version', async () => {
+test("a deleted row is gone, and the answer has the table's version", async () => {
   const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
   const path = `${table.path}/${table.rowIds[1]}`;
   const answer = await client().delete(path);
@@ -22,14 +22,19 @@ test('a missing row is no error and moves nothing, whatever If-Match says', asyn
   const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
   const { version } = await client().delete(`${table.path}/${table.rowIds[0]}`);
   for (const id of [table.rowIds[0], unknownRowId, 'x', 'x'.repeat(2_000)]) {
-    for (const headers of [{}, { 'if-match': '"1"' }, { 'if-match': '"99999999999999999999"' }] as Record<string, string>[]) {
-      const answer = await leavingUnchanged(client(), table.path, () => client().delete(`${table.path}/${id}`, headers));
+    for (const headers of [{}, { 'if-match': '"1"' }, { 'if-match': '"99999999999999999999"' }] as Record<
+      string,
+      string
+    >[]) {
+      const answer = await leavingUnchanged(client(), table.path, () =>
+        client().delete(`${table.path}/${id}`, headers),
+      );
       expect([outcomeOf(answer), answer.version]).toEqual(['200', version]);
     }
   }
 });
 
-test('If-Match is compared with the row\'s version', async () => {
+test("If-Match is compared with the row's version", async () => {
   const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
   const path = `${table.path}/${table.rowIds[0]}`;
   const patched = await client().patch(path, { a: 5 });
@@ -57,7 +62,10 @@ test('a Content-Type without a body is no error', async () => {
 });
 
 test('a row is deleted once, however often that is asked', async () => {
-  const table = await createTable(client(), Array.from({ length: 300 }, (_, n) => ({ n })));
+  const table = await createTable(
+    client(),
+    Array.from({ length: 300 }, (_, n) => ({ n })),
+  );
   const path = `${table.path}/${table.rowIds[150]}`;
   const answers = await Promise.all(Array.from({ length: 10 }, () => client().delete(path)));
   expect(new Set(answers.map(outcomeOf))).toEqual(new Set(['200']));

@@ -11,7 +11,10 @@ const noTable = '404 table_not_found';
 describe('a table that was deleted', () => {
   test('is gone, with all that it had', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
-    await client().post(table.path, Array.from({ length: 300 }, (_, a) => ({ a })));
+    await client().post(
+      table.path,
+      Array.from({ length: 300 }, (_, a) => ({ a })),
+    );
     const { continuation } = (await client().get(`${table.path}?limit=1`)).json;
     const row = `${table.path}/${table.rowIds[1]}`;
     const answer = await client().delete(`/tables/${table.id}`);
@@ -24,7 +27,13 @@ describe('a table that was deleted', () => {
       ['GET rows, next page', client().get(`${table.path}?continuation=${continuation}`)],
       ['POST rows', client().post(table.path, [{ a: 1 }])],
       ['POST rows, none', client().post(table.path, [])],
-      ['POST rows, many', client().post(table.path, Array.from({ length: 25_000 }, (_, a) => ({ a })))],
+      [
+        'POST rows, many',
+        client().post(
+          table.path,
+          Array.from({ length: 25_000 }, (_, a) => ({ a })),
+        ),
+      ],
       ['POST rows, updateSchema', client().post(`${table.path}?onSchemaError=updateSchema`, [{ z: 1 }])],
       ['PUT table', client().send(`/tables/${table.id}`, { method: 'PUT', body: [{ a: 1 }] })],
       ['PUT table, nothing', client().send(`/tables/${table.id}`, { method: 'PUT', body: [] })],
@@ -40,7 +49,12 @@ describe('a table that was deleted', () => {
   test('may be deleted again, whatever If-Match says', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await client().delete(`/tables/${table.id}`);
-    for (const path of [`/tables/${table.id}`, `/tables/${unknownTableId}`, '/tables/x', `/tables/${'x'.repeat(2_000)}`]) {
+    for (const path of [
+      `/tables/${table.id}`,
+      `/tables/${unknownTableId}`,
+      '/tables/x',
+      `/tables/${'x'.repeat(2_000)}`,
+    ]) {
       for (const headers of [{}, { 'if-match': '"1"' }] as Record<string, string>[]) {
         expect(outcomeOf(await client().delete(path, headers))).toBe('200');
       }
@@ -84,7 +98,9 @@ describe('a table that was deleted', () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => client().delete(`/tables/${table.id}`, headers)));
     answers.push(await client().delete(`/tables/${table.id}`, headers));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {}']));
-    expect(outcomeOf(await client().delete(`/tables/${table.id}`, { ...headers, 'if-match': '"1"' }))).toBe('400 idempotency_key_reused');
+    expect(outcomeOf(await client().delete(`/tables/${table.id}`, { ...headers, 'if-match': '"1"' }))).toBe(
+      '400 idempotency_key_reused',
+    );
   });
 
   test('takes nothing that comes behind its end, however close', async () => {
@@ -93,9 +109,14 @@ describe('a table that was deleted', () => {
       const table = await createTable(alone, [{ a: 1 }, { a: 2 }]);
       const row = `${table.path}/${table.rowIds[0]}`;
       const answers = await Promise.all([
-        alone.post(table.path, [{ a: 3 }]), alone.patch(row, { a: 4 }), alone.delete(`/tables/${table.id}`),
-        alone.post(table.path, [{ a: 5 }]), alone.put(`/tables/${table.id}`, [{ a: 7 }]), alone.patch(row, { a: 6 }),
-        alone.patch(`/tables/${table.id}`, { name: 'n' }), alone.delete(row),
+        alone.post(table.path, [{ a: 3 }]),
+        alone.patch(row, { a: 4 }),
+        alone.delete(`/tables/${table.id}`),
+        alone.post(table.path, [{ a: 5 }]),
+        alone.put(`/tables/${table.id}`, [{ a: 7 }]),
+        alone.patch(row, { a: 6 }),
+        alone.patch(`/tables/${table.id}`, { name: 'n' }),
+        alone.delete(row),
       ]);
       expect(outcomeOf(answers[2]!)).toBe('200');
       // Behind the overwrite there is no such row.

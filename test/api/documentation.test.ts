@@ -9,7 +9,16 @@ test('each process has a document of what it does, for the address that clients 
   for (const { role, url } of api().processes) {
     const { document } = await documentOf(url);
     expect(document.servers).toEqual([{ url: 'https://tables.example.org' }]);
-    const service = ['/', '/console/{consoleFile}', '/metrics', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/{file}'];
+    const service = [
+      '/',
+      '/console/{consoleFile}',
+      '/metrics',
+      '/livez',
+      '/readyz',
+      '/openapi.json',
+      '/docs',
+      '/docs/{file}',
+    ];
     const interfaces = ['/tables', '/tables/{tableID}/rows', '/tables/{tableID}/rows/{rowID}'];
     expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(service));
     expect(interfaces.map((path) => path in document.paths)).toEqual(interfaces.map(() => role !== 'projector'));
@@ -17,7 +26,8 @@ test('each process has a document of what it does, for the address that clients 
 });
 
 describe('the page', () => {
-  const addressesIn = (html: string): string[] => [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+  const addressesIn = (html: string): string[] =>
+    [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
 
   test('has all that it names from here, and may load nothing else', async () => {
     const { url } = api();
@@ -32,8 +42,8 @@ describe('the page', () => {
     const nonces = [...page.text.matchAll(/nonce="([^"]+)"/g)].map(([, text]) => text!);
     expect(nonces).toEqual([nonces[0], nonces[0], nonces[0]]);
     expect(page.headers.get('content-security-policy')).toBe(
-      `default-src 'none'; script-src 'nonce-${nonces[0]}'; style-src 'nonce-${nonces[0]}'; img-src 'self' data:; connect-src 'self'; `
-      + 'base-uri \'none\'; form-action \'none\'; frame-ancestors \'none\'',
+      `default-src 'none'; script-src 'nonce-${nonces[0]}'; style-src 'nonce-${nonces[0]}'; img-src 'self' data:; connect-src 'self'; ` +
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
   });
 
@@ -45,7 +55,8 @@ describe('the page', () => {
   });
 
   test.each(['/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
-    '%s is asked for again with each use, and comes again only when it has changed', async (path) => {
+    '%s is asked for again with each use, and comes again only when it has changed',
+    async (path) => {
       const { url } = api();
       const first = await fetchChecked(url, path);
       expect(first.status).toBe(200);
@@ -61,8 +72,12 @@ describe('the page', () => {
   );
 
   test.each([
-    ['GET', '/docs/', 404], ['GET', '/docs/package.json', 404], ['GET', '/docs/%2e%2e%2fpackage.json', 404],
-    ['GET', '/docs?url=https://example.org', 400], ['POST', '/docs', 405], ['POST', '/openapi.json', 405],
+    ['GET', '/docs/', 404],
+    ['GET', '/docs/package.json', 404],
+    ['GET', '/docs/%2e%2e%2fpackage.json', 404],
+    ['GET', '/docs?url=https://example.org', 400],
+    ['POST', '/docs', 405],
+    ['POST', '/openapi.json', 405],
   ])('%s %s is %i', async (method, path, status) => {
     expect((await fetchChecked(api().url, path, { method })).status).toBe(status);
   });

@@ -13,7 +13,10 @@ const drop = 'onSchemaError=dropColumns';
 const types = { n: 'number', s: 'string' } as const;
 
 /** What an answer says, and how many cells it says were dropped. */
-const told = (answer: Answer): [string, string | null] => [outcomeOf(answer), answer.headers.get('tablog-dropped-cells')];
+const told = (answer: Answer): [string, string | null] => [
+  outcomeOf(answer),
+  answer.headers.get('tablog-dropped-cells'),
+];
 const newTable = (): Promise<MadeTable> => createTable(client(), [{ n: 0, s: 'old' }], types);
 const rowsOf = async ({ id }: { readonly id: string }): Promise<unknown[]> => cellsOf(await client().rows(id));
 
@@ -21,13 +24,49 @@ const rowsOf = async ({ id }: { readonly id: string }): Promise<unknown[]> => ce
 const cases: readonly (readonly [string, unknown, Record<string, string>, unknown[], number])[] = [
   ['nothing', [{ n: 1 }], {}, [{ n: 1 }], 0],
   ['no rows', [], {}, [], 0],
-  ['mismatches and unknown columns', [{ n: 'x', s: 'y', u: 1 }, { u: null, v: [2], n: 2 }], {}, [{ s: 'y' }, { n: 2 }], 3],
-  ['ill-formed texts', '[{"n":"\\u0000","s":"\\ud800"},{"n":1,"s":"ok","u":{"\\udc00":1}}]', {}, [{}, { n: 1, s: 'ok' }], 3],
-  ['long texts', [{ n: 1, s: 'x'.repeat(300_000) }, { n: 2, s: 'x'.repeat(3_000_000) }], {}, [{ n: 1 }, { n: 2 }], 2],
+  [
+    'mismatches and unknown columns',
+    [
+      { n: 'x', s: 'y', u: 1 },
+      { u: null, v: [2], n: 2 },
+    ],
+    {},
+    [{ s: 'y' }, { n: 2 }],
+    3,
+  ],
+  [
+    'ill-formed texts',
+    '[{"n":"\\u0000","s":"\\ud800"},{"n":1,"s":"ok","u":{"\\udc00":1}}]',
+    {},
+    [{}, { n: 1, s: 'ok' }],
+    3,
+  ],
+  [
+    'long texts',
+    [
+      { n: 1, s: 'x'.repeat(300_000) },
+      { n: 2, s: 'x'.repeat(3_000_000) },
+    ],
+    {},
+    [{ n: 1 }, { n: 2 }],
+    2,
+  ],
   ['cells', 'n,s,u\nx,y,\n1,\0,z\n', csv, [{ s: 'y' }, { n: 1 }], 3],
   ['a header', 'n,u\n', csv, [], 0],
-  ['a block', Array.from({ length: 500 }, (_row, n) => ({ n: n % 2 === 0 ? n : 'x', u: 1 })), {}, Array.from({ length: 500 }, (_row, n) => (n % 2 === 0 ? { n } : {})), 750],
-  ['several blocks', Array.from({ length: 25_000 }, (_row, n) => ({ n, u: n % 10 === 0 ? '😀' : null })), {}, Array.from({ length: 25_000 }, (_row, n) => ({ n })), 2500],
+  [
+    'a block',
+    Array.from({ length: 500 }, (_row, n) => ({ n: n % 2 === 0 ? n : 'x', u: 1 })),
+    {},
+    Array.from({ length: 500 }, (_row, n) => (n % 2 === 0 ? { n } : {})),
+    750,
+  ],
+  [
+    'several blocks',
+    Array.from({ length: 25_000 }, (_row, n) => ({ n, u: n % 10 === 0 ? '😀' : null })),
+    {},
+    Array.from({ length: 25_000 }, (_row, n) => ({ n })),
+    2500,
+  ],
 ];
 
 describe.each(cases)('%s', (_name, body, headers, kept, dropped) => {
@@ -51,7 +90,11 @@ describe.each(cases)('%s', (_name, body, headers, kept, dropped) => {
     expect(told(answer)).toEqual(['202', null]);
     const { jobID } = answer.json.data;
     await untilDone(client(), jobID);
-    expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toMatchObject({ phase: 'done', rowsDone: kept.length, cellsDropped: dropped });
+    expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toMatchObject({
+      phase: 'done',
+      rowsDone: kept.length,
+      cellsDropped: dropped,
+    });
     expect(await rowsOf(table)).toEqual([{ n: 0, s: 'old' }, ...kept]);
   });
 
@@ -67,7 +110,11 @@ describe.each(cases)('%s', (_name, body, headers, kept, dropped) => {
 
 describe('a new table', () => {
   test('with a schema', async () => {
-    const body = { name: 'made', schema: { columns: [{ id: 'n', type: 'number' }] }, rows: [{ n: 1, u: 2 }, { n: 'x' }] };
+    const body = {
+      name: 'made',
+      schema: { columns: [{ id: 'n', type: 'number' }] },
+      rows: [{ n: 1, u: 2 }, { n: 'x' }],
+    };
     expect(told(await client().post(`/tables?${drop}`, body))).toEqual(['201', '2']);
   });
 
@@ -94,14 +141,21 @@ test('a create from a stash that never was counts nothing', async () => {
 });
 
 test.each<[string, unknown, Record<string, string>]>([
-  ['JSON', [{ n: 1, $rowID: 'x'.repeat(300_000) }], {}], ['CSV', `n,$rowID\n1,${'x'.repeat(300_000)}\n`, csv],
-])('a row ID that is longer than a cell, in %s, is refused as a cell is; with dropColumns it is ignored where row IDs are', async (_name, body, headers) => {
-  const table = await newTable();
-  expect(told(await client().post(table.path, body, headers))).toEqual(['400 limit_exceeded', null]);
-  expect(told(await client().put(`/tables/${table.id}`, body, headers))).toEqual(['400 limit_exceeded', null]);
-  expect(told(await client().post(`${table.path}?${drop}`, body, headers))).toEqual(['201', '0']);
-  expect(told(await client().put(`/tables/${table.id}?${drop}`, body, headers))).toEqual(['400 request_validation_error', null]);
-});
+  ['JSON', [{ n: 1, $rowID: 'x'.repeat(300_000) }], {}],
+  ['CSV', `n,$rowID\n1,${'x'.repeat(300_000)}\n`, csv],
+])(
+  'a row ID that is longer than a cell, in %s, is refused as a cell is; with dropColumns it is ignored where row IDs are',
+  async (_name, body, headers) => {
+    const table = await newTable();
+    expect(told(await client().post(table.path, body, headers))).toEqual(['400 limit_exceeded', null]);
+    expect(told(await client().put(`/tables/${table.id}`, body, headers))).toEqual(['400 limit_exceeded', null]);
+    expect(told(await client().post(`${table.path}?${drop}`, body, headers))).toEqual(['201', '0']);
+    expect(told(await client().put(`/tables/${table.id}?${drop}`, body, headers))).toEqual([
+      '400 request_validation_error',
+      null,
+    ]);
+  },
+);
 
 describe('a patch', () => {
   test.each<[string, string, unknown, string]>([
@@ -112,7 +166,7 @@ describe('a patch', () => {
     ['all', '{"u":"\\u0000"}', { n: 0, s: 'old' }, '1'],
   ])('of which is dropped: %s', async (_name, body, row, dropped) => {
     const table = await newTable();
-    const [{ $rowID }] = await client().rows(table.id) as [{ $rowID: string }];
+    const [{ $rowID }] = (await client().rows(table.id)) as [{ $rowID: string }];
     expect(told(await client().patch(`${table.path}/${$rowID}?${drop}`, body))).toEqual(['200', dropped]);
     expect(await rowsOf(table)).toEqual([row]);
   });
@@ -120,14 +174,20 @@ describe('a patch', () => {
 
 test('a request that is sent again is told the same', async () => {
   const table = await newTable();
-  const send = (): Promise<Answer> => client().post(`${table.path}?${drop}`, [{ n: 'x', u: 1 }], { 'idempotency-key': key });
+  const send = (): Promise<Answer> =>
+    client().post(`${table.path}?${drop}`, [{ n: 'x', u: 1 }], { 'idempotency-key': key });
   const key = randomUUID();
-  expect([told(await send()), told(await send())]).toEqual([['201', '2'], ['201', '2']]);
+  expect([told(await send()), told(await send())]).toEqual([
+    ['201', '2'],
+    ['201', '2'],
+  ]);
 });
 
 describe('a stash', () => {
   test('says of each chunk what was left out of it', async () => {
-    expect(told(await client().put(`/stashes/${newStashId()}/1?${drop}`, '[{"a":"\\u0000","b":"\\ud800","c":1}]'))).toEqual(['200', '2']);
+    expect(
+      told(await client().put(`/stashes/${newStashId()}/1?${drop}`, '[{"a":"\\u0000","b":"\\ud800","c":1}]')),
+    ).toEqual(['200', '2']);
     expect(told(await client().put(`/stashes/${newStashId()}/1`, [{ a: 1 }]))).toEqual(['200', null]);
   });
 
@@ -141,17 +201,74 @@ describe('a stash', () => {
     expect(told(await client().post(`${table.path}?${drop}`, { $stashID: stash }))).toEqual(['201', '2']);
   });
 
-  test.each<[string, chunks: readonly (readonly [query: string, body: unknown, headers?: Record<string, string>])[], count: string | null]>([
-    ['a header alone, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', 'n,u\n', csv]], '1'],
-    ['no rows, not counted', [['', []], [`?${drop}`, [{ n: 'x' }]]], '1'],
-    ['nothing but no rows', [['', []], ['', 'n\n', csv]], '0'],
-    ['a row without cells, not counted', [[`?${drop}`, [{ n: 'x' }]], ['', [{}]]], null],
-    ['a line without cells, not counted', [['', '$rowID\n""\n', csv], [`?${drop}`, [{ n: 'x' }]]], null],
-    ['rows without cells, one of them counted', [[`?${drop}`, [{}]], ['', [{}]], [`?${drop}`, [{ n: 'x' }]]], null],
-    ['rows without cells, counted', [[`?${drop}`, [{}]], [`?${drop}`, '$rowID\n""\n', csv]], '0'],
+  test.each<
+    [
+      string,
+      chunks: readonly (readonly [query: string, body: unknown, headers?: Record<string, string>])[],
+      count: string | null,
+    ]
+  >([
+    [
+      'a header alone, not counted',
+      [
+        [`?${drop}`, [{ n: 'x' }]],
+        ['', 'n,u\n', csv],
+      ],
+      '1',
+    ],
+    [
+      'no rows, not counted',
+      [
+        ['', []],
+        [`?${drop}`, [{ n: 'x' }]],
+      ],
+      '1',
+    ],
+    [
+      'nothing but no rows',
+      [
+        ['', []],
+        ['', 'n\n', csv],
+      ],
+      '0',
+    ],
+    [
+      'a row without cells, not counted',
+      [
+        [`?${drop}`, [{ n: 'x' }]],
+        ['', [{}]],
+      ],
+      null,
+    ],
+    [
+      'a line without cells, not counted',
+      [
+        ['', '$rowID\n""\n', csv],
+        [`?${drop}`, [{ n: 'x' }]],
+      ],
+      null,
+    ],
+    [
+      'rows without cells, one of them counted',
+      [
+        [`?${drop}`, [{}]],
+        ['', [{}]],
+        [`?${drop}`, [{ n: 'x' }]],
+      ],
+      null,
+    ],
+    [
+      'rows without cells, counted',
+      [
+        [`?${drop}`, [{}]],
+        [`?${drop}`, '$rowID\n""\n', csv],
+      ],
+      '0',
+    ],
   ])('of which it counts who came so: %s', async (_name, chunks, count) => {
     const stash = newStashId();
-    for (const [serial, [query, body, headers]] of chunks.entries()) await client().put(`/stashes/${stash}/${serial}${query}`, body, headers);
+    for (const [serial, [query, body, headers]] of chunks.entries())
+      await client().put(`/stashes/${stash}/${serial}${query}`, body, headers);
     const table = await newTable();
     expect(told(await client().put(`/tables/${table.id}?${drop}`, { $stashID: stash }))).toEqual(['200', count]);
   });
@@ -165,7 +282,10 @@ describe('a stash', () => {
   });
 
   test('cannot update a schema', async () => {
-    expect(told(await client().put(`/stashes/${newStashId()}/1?onSchemaError=updateSchema`, []))).toEqual(['400 request_validation_error', null]);
+    expect(told(await client().put(`/stashes/${newStashId()}/1?onSchemaError=updateSchema`, []))).toEqual([
+      '400 request_validation_error',
+      null,
+    ]);
   });
 });
 
@@ -173,8 +293,14 @@ test.each(['abort', 'updateSchema'])('%s refuses what no row may hold', async (m
   const table = await newTable();
   await leavingUnchanged(client(), table.path, async () => {
     for (const body of ['[{"s":"\\u0000"}]', '[{"s":"\\ud800"}]']) {
-      expect(told(await client().post(`${table.path}?onSchemaError=${mode}`, body))).toEqual(['400 request_validation_error', null]);
+      expect(told(await client().post(`${table.path}?onSchemaError=${mode}`, body))).toEqual([
+        '400 request_validation_error',
+        null,
+      ]);
     }
-    expect(told(await client().post(`${table.path}?onSchemaError=${mode}`, [{ s: 'x'.repeat(300_000) }]))).toEqual(['400 limit_exceeded', null]);
+    expect(told(await client().post(`${table.path}?onSchemaError=${mode}`, [{ s: 'x'.repeat(300_000) }]))).toEqual([
+      '400 limit_exceeded',
+      null,
+    ]);
   });
 });

@@ -45,7 +45,9 @@ test.each<[string, string, string, string[]]>([
 
 // The router serves GET and POST at these targets; no client library sends them as they are.
 test.each(['/%74ables', '/tables#x', 'http://other.example/tables'])('PUT %s is 405', async (target) => {
-  const answer = await exchangeRaw(api().url, `PUT ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, { method: 'PUT' });
+  const answer = await exchangeRaw(api().url, `PUT ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, {
+    method: 'PUT',
+  });
   expect([outcomeOf(answer), answer.headers.get('allow')]).toEqual(['405 method_not_allowed', 'GET, POST']);
 });
 
@@ -56,38 +58,73 @@ test.each(['/tables', row])('HEAD %s is 405 without a body', async (path) => {
 
 describe('the token', () => {
   const endpoints: [string, string][] = [
-    ['GET', '/tables'], ['POST', '/tables'], ['GET', `${table}/rows`], ['POST', `${table}/rows`], ['GET', row],
-    ['PATCH', row], ['DELETE', row], ['GET', table], ['PUT', table], ['PATCH', table], ['DELETE', table], ['GET', '/jobs/x'], ['GET', '/jobs/x/progress'],
+    ['GET', '/tables'],
+    ['POST', '/tables'],
+    ['GET', `${table}/rows`],
+    ['POST', `${table}/rows`],
+    ['GET', row],
+    ['PATCH', row],
+    ['DELETE', row],
+    ['GET', table],
+    ['PUT', table],
+    ['PATCH', table],
+    ['DELETE', table],
+    ['GET', '/jobs/x'],
+    ['GET', '/jobs/x/progress'],
   ];
   const headers: ((token: string) => string | null)[] = [
-    () => null, () => '', () => 'Bearer', () => 'Bearer ', () => 'Bearer wrong', (token) => token, (token) => `Basic ${token}`,
-    (token) => `Bearer ${token} x`, (token) => `Bearer ${token}, Bearer ${token}`, (token) => `Bearer ${token.slice(0, -1)}`,
-    (token) => `Bearer ${token}a`, (token) => `Bearer ${token.toUpperCase()}`, (token) => `Bearer "${token}"`,
+    () => null,
+    () => '',
+    () => 'Bearer',
+    () => 'Bearer ',
+    () => 'Bearer wrong',
+    (token) => token,
+    (token) => `Basic ${token}`,
+    (token) => `Bearer ${token} x`,
+    (token) => `Bearer ${token}, Bearer ${token}`,
+    (token) => `Bearer ${token.slice(0, -1)}`,
+    (token) => `Bearer ${token}a`,
+    (token) => `Bearer ${token.toUpperCase()}`,
+    (token) => `Bearer "${token}"`,
     () => `Bearer ${'a'.repeat(5_000)}`,
   ];
 
-  test.each(endpoints)('%s %s has one answer for all that is wrong with it, and one where there is none', async (method, path) => {
-    const texts = new Set<string>();
-    for (const header of headers) {
-      const value = header(client().token);
-      const { status, text } = await fetchChecked(api().url, path, {
-        method, headers: value === null ? {} : { authorization: value }, ...(method.startsWith('P') ? { body: 'broken' } : {}),
-      });
-      expect(status).toBe(404);
-      texts.add(text);
-    }
-    expect([...texts].map((text) => JSON.parse(text))).toEqual([
-      { error: { type: 'request_error', message: expect.stringContaining('no bearer token') } },
-      { error: { type: 'request_error', message: expect.stringContaining('incorrect') } },
-    ]);
-  });
+  test.each(endpoints)(
+    '%s %s has one answer for all that is wrong with it, and one where there is none',
+    async (method, path) => {
+      const texts = new Set<string>();
+      for (const header of headers) {
+        const value = header(client().token);
+        const { status, text } = await fetchChecked(api().url, path, {
+          method,
+          headers: value === null ? {} : { authorization: value },
+          ...(method.startsWith('P') ? { body: 'broken' } : {}),
+        });
+        expect(status).toBe(404);
+        texts.add(text);
+      }
+      expect([...texts].map((text) => JSON.parse(text))).toEqual([
+        { error: { type: 'request_error', message: expect.stringContaining('no bearer token') } },
+        { error: { type: 'request_error', message: expect.stringContaining('incorrect') } },
+      ]);
+    },
+  );
 
   test('two headers are as good as a wrong one, in any order and case', async () => {
     const { token } = client();
-    const wrong = await exchangeRaw(api().url, 'GET /tables HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer wrong\r\n\r\n');
-    for (const [first, second] of [[token, token], [token, 'wrong'], ['wrong', token]]) {
-      const answer = await exchangeRaw(api().url,
-        `GET /tables HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${first}\r\nAUTHORIZATION: Bearer ${second}\r\n\r\n`);
+    const wrong = await exchangeRaw(
+      api().url,
+      'GET /tables HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer wrong\r\n\r\n',
+    );
+    for (const [first, second] of [
+      [token, token],
+      [token, 'wrong'],
+      ['wrong', token],
+    ]) {
+      const answer = await exchangeRaw(
+        api().url,
+        `GET /tables HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${first}\r\nAUTHORIZATION: Bearer ${second}\r\n\r\n`,
+      );
       expect([outcomeOf(answer), answer.text]).toEqual(['404 request_error', wrong.text]);
     }
   });
@@ -134,12 +171,15 @@ describe('a Content-Type', () => {
       ['PATCH', `${made.path}/${made.rowIds[0]}`, { a: 1 }, '200'],
     ];
     for (const [method, path, body, outcome] of requests) {
-      const send = (): Promise<string> => client().send(path, {
-        method,
-        body: Buffer.from(JSON.stringify(body)),
-        headers: type === null ? {} : { 'content-type': type },
-        ...(type === null ? { bare: true } : {}),
-      }).then(outcomeOf);
+      const send = (): Promise<string> =>
+        client()
+          .send(path, {
+            method,
+            body: Buffer.from(JSON.stringify(body)),
+            headers: type === null ? {} : { 'content-type': type },
+            ...(type === null ? { bare: true } : {}),
+          })
+          .then(outcomeOf);
       if (accepted) expect(await send()).toBe(outcome);
       else await leavingUnchanged(client(), made.path, async () => expect(await send()).toBe(malformed));
     }
@@ -161,25 +201,89 @@ describe('malformed HTTP', () => {
 
   test.each<[string, (token: string) => string, string, boolean]>([
     ['no HTTP', () => 'hello\r\n\r\n', malformed, false],
-      ['an unknown version', () => 'GET /tables HTTP/9.9\r\n\r\n', malformed, false],
-    ['no host', (token) => `GET /tables HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`, malformed, false],
-    ['a header without a colon', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}broken\r\n\r\n`, malformed, false],
-    ['a blank before the colon', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}A : b\r\n\r\n`, malformed, false],
+    ['an unknown version', () => 'GET /tables HTTP/9.9\r\n\r\n', malformed, false],
+    [
+      'no host',
+      (token) => `GET /tables HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a header without a colon',
+      (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}broken\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a blank before the colon',
+      (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}A : b\r\n\r\n`,
+      malformed,
+      false,
+    ],
     ['U+0000 in a header', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}A: \0\r\n\r\n`, malformed, false],
-    ['a broken length', (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: x\r\n\r\n`, malformed, false],
-    ['a negative length', (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: -1\r\n\r\n`, malformed, false],
-    ['two lengths', (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: 1\r\nContent-Length: 2\r\n\r\n[]`, malformed, false],
-    ['a length and chunks', (token) =>
-      `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n`, malformed, false],
-    ['a broken chunk', (token) =>
-      `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n`, malformed, false],
-    ['headers of 100 KB', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}A: ${'x'.repeat(100_000)}\r\n\r\n`, malformed, false],
-    ['a path that is not percent-encoded', (token) => `GET /tables/%zz/rows HTTP/1.1\r\n${authorized(token)}\r\n`, malformed, false],
-    ['a path that is no UTF-8', (token) => `GET /tables/%ff/rows HTTP/1.1\r\n${authorized(token)}\r\n`, malformed, false],
-    ['a body cut short', (token) =>
-      `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Content-Length: 50\r\n\r\n[{"a":1}]`, malformed, true],
-    ['a chunked body cut short', (token) =>
-      `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Transfer-Encoding: chunked\r\n\r\n9\r\n[{"a":1}]\r\n`, malformed, true],
+    [
+      'a broken length',
+      (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: x\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a negative length',
+      (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: -1\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'two lengths',
+      (token) => `POST /tables HTTP/1.1\r\n${authorized(token)}Content-Length: 1\r\nContent-Length: 2\r\n\r\n[]`,
+      malformed,
+      false,
+    ],
+    [
+      'a length and chunks',
+      (token) =>
+        `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a broken chunk',
+      (token) =>
+        `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'headers of 100 KB',
+      (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}A: ${'x'.repeat(100_000)}\r\n\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a path that is not percent-encoded',
+      (token) => `GET /tables/%zz/rows HTTP/1.1\r\n${authorized(token)}\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a path that is no UTF-8',
+      (token) => `GET /tables/%ff/rows HTTP/1.1\r\n${authorized(token)}\r\n`,
+      malformed,
+      false,
+    ],
+    [
+      'a body cut short',
+      (token) => `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Content-Length: 50\r\n\r\n[{"a":1}]`,
+      malformed,
+      true,
+    ],
+    [
+      'a chunked body cut short',
+      (token) =>
+        `POST /tables?name=n HTTP/1.1\r\n${authorized(token)}${json}Transfer-Encoding: chunked\r\n\r\n9\r\n[{"a":1}]\r\n`,
+      malformed,
+      true,
+    ],
     ['a head cut short', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}`, malformed, true],
   ])('%s', async (_, bytes, outcome, end) => {
     const before = (await client().get('/tables')).text;
@@ -189,16 +293,21 @@ describe('malformed HTTP', () => {
   });
 
   test('what is well-formed by the byte is answered', async () => {
-    const answer = await exchangeRaw(api().url,
+    const answer = await exchangeRaw(
+      api().url,
       `POST /tables?name=n HTTP/1.1\r\n${authorized(client().token)}${json}Transfer-Encoding: chunked\r\n\r\n5\r\n[{"a"\r\n4\r\n:1}]\r\n0\r\n\r\n`,
-      { method: 'POST', path: '/tables' });
+      { method: 'POST', path: '/tables' },
+    );
     expect(outcomeOf(answer)).toBe('201');
   });
 });
 
 describe('answers are compressed for clients that ask', () => {
   test.each(['gzip', 'br', 'zstd', 'identity', 'gzip;q=0', 'compress'])('Accept-Encoding: %s', async (encoding) => {
-    const made = await createTable(client(), Array.from({ length: 200 }, (_, n) => ({ n })));
+    const made = await createTable(
+      client(),
+      Array.from({ length: 200 }, (_, n) => ({ n })),
+    );
     const plain = await client().get(made.path, { 'accept-encoding': 'identity' });
     const answer = await client().get(made.path, { 'accept-encoding': encoding });
     expect(answer.headers.get('content-encoding')).toBe(/^(gzip|br|zstd)$/.test(encoding) ? encoding : null);

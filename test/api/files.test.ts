@@ -55,7 +55,11 @@ describe('a browser', () => {
     const file = await upload(client(), '<script>alert(1)</script>', { contentType, fileName: 'file' });
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await get(file.url, {}, method);
-      expect([status, headers.get('content-type'), headers.get('content-disposition')]).toEqual([200, contentType, `${disposition}; filename=file`]);
+      expect([status, headers.get('content-type'), headers.get('content-disposition')]).toEqual([
+        200,
+        contentType,
+        `${disposition}; filename=file`,
+      ]);
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
       expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
@@ -70,11 +74,11 @@ describe('a browser', () => {
     ["it's (1)*!~.png", null],
     ['100%.png', 'filename=100%.png'],
     ['%41%2F%00.png', "filename=%41%2F%00.png; filename*=UTF-8''%2541%252F%2500.png"],
-    ['naïve.png', "filename=\"na?ve.png\"; filename*=UTF-8''na%C3%AFve.png"],
-    ['写真 №1.png', "filename=\"?? ?1.png\"; filename*=UTF-8''%E5%86%99%E7%9C%9F%20%E2%84%961.png"],
+    ['naïve.png', 'filename="na?ve.png"; filename*=UTF-8\'\'na%C3%AFve.png'],
+    ['写真 №1.png', 'filename="?? ?1.png"; filename*=UTF-8\'\'%E5%86%99%E7%9C%9F%20%E2%84%961.png'],
     ['👩‍👩‍👧.png', null],
     ['a?b#c&d=e+f;g,h:i@j.png', null],
-    ['filename*=UTF-8\'\'x.png', null],
+    ["filename*=UTF-8''x.png", null],
     ['....', null],
     ['%2e%2e', null],
     [' .png ', null],
@@ -86,7 +90,10 @@ describe('a browser', () => {
     // What a header may be made of.
     expect(header).toMatch(/^[ -~]+$/);
     if (expected !== null) expect(header).toBe(`inline; ${expected}`);
-    expect(parseDisposition(header)).toEqual({ type: 'inline', parameters: expect.objectContaining({ filename: fileName }) });
+    expect(parseDisposition(header)).toEqual({
+      type: 'inline',
+      parameters: expect.objectContaining({ filename: fileName }),
+    });
   });
 });
 
@@ -117,25 +124,36 @@ describe('a cache', () => {
 
   test('is told with 304 what it would be told with 200', async () => {
     const [first, again] = [await get(url), await get(url, { 'if-none-match': etag })];
-    for (const name of ['etag', 'cache-control', 'content-disposition', 'content-security-policy', 'x-content-type-options']) {
+    for (const name of [
+      'etag',
+      'cache-control',
+      'content-disposition',
+      'content-security-policy',
+      'x-content-type-options',
+    ]) {
       expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
     }
     expect([again.text, again.headers.has('content-length')]).toEqual(['', false]);
   });
 
   test('asks wrongly for what is not there: that is 400', async () => {
-    expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': 'x' })).toBe('400 request_validation_error');
+    expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': 'x' })).toBe(
+      '400 request_validation_error',
+    );
     expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': '*' })).toBe('404 not_found');
   });
 
-  test.each(['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd, *'])('that takes %s gets the bytes as they are', async (encoding) => {
-    const long = await upload(client(), digits.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
-    for (const file of [url, long.url]) {
-      const { headers } = await get(file, { 'accept-encoding': encoding });
-      expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, null]);
-      expect(headers.get('content-length')).toBe(file === url ? '100' : '100000');
-    }
-  });
+  test.each(['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd, *'])(
+    'that takes %s gets the bytes as they are',
+    async (encoding) => {
+      const long = await upload(client(), digits.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
+      for (const file of [url, long.url]) {
+        const { headers } = await get(file, { 'accept-encoding': encoding });
+        expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, null]);
+        expect(headers.get('content-length')).toBe(file === url ? '100' : '100000');
+      }
+    },
+  );
 });
 
 test('HEAD says what GET does, without the bytes', async () => {
@@ -149,7 +167,12 @@ test('HEAD says what GET does, without the bytes', async () => {
 describe('there is no file', () => {
   test('under another name', async () => {
     const { pathname } = new URL(url);
-    for (const place of [pathname.replace('digits', 'others'), pathname.replace('digits', 'Digits'), `${pathname}%00`, `${pathname}%20`]) {
+    for (const place of [
+      pathname.replace('digits', 'others'),
+      pathname.replace('digits', 'Digits'),
+      `${pathname}%00`,
+      `${pathname}%20`,
+    ]) {
       expect([place, await outcome(place)]).toEqual([place, '404 not_found']);
       expect([place, await outcome(place, {}, 'HEAD')]).toEqual([place, '404']);
     }
@@ -161,7 +184,17 @@ describe('there is no file', () => {
     const last = name.at(-1)!;
     // Its last character has four bits that say nothing: of several spellings one is right.
     const spelledOtherwise = name.slice(0, -1) + String.fromCharCode(last.charCodeAt(0) + 1);
-    for (const one of [newFileName(), spelledOtherwise, 'x', `${name}x`, name.slice(1), `${name}==`, `${name}%00`, '%F0%9F%93%81', '-'.repeat(22)]) {
+    for (const one of [
+      newFileName(),
+      spelledOtherwise,
+      'x',
+      `${name}x`,
+      name.slice(1),
+      `${name}==`,
+      `${name}%00`,
+      '%F0%9F%93%81',
+      '-'.repeat(22),
+    ]) {
       const place = `/files/${one}/digits.txt`;
       expect([place, await outcome(place)]).toEqual([place, '404 not_found']);
     }
@@ -171,10 +204,19 @@ describe('there is no file', () => {
   });
 
   test.each([
-    '/files/../../etc/passwd', '/files/../data/token', '/files/..%2f..%2fetc/passwd', '/files/%2e%2e/%2e%2e', '/files/..%5c..%5cetc/passwd',
-    '/files/%2fetc%2fpasswd/passwd', '/files/%00/passwd', '/files//etc/passwd', '/files/....//passwd',
+    '/files/../../etc/passwd',
+    '/files/../data/token',
+    '/files/..%2f..%2fetc/passwd',
+    '/files/%2e%2e/%2e%2e',
+    '/files/..%5c..%5cetc/passwd',
+    '/files/%2fetc%2fpasswd/passwd',
+    '/files/%00/passwd',
+    '/files//etc/passwd',
+    '/files/....//passwd',
   ])('at %s', async (path) => {
-    const answer = await exchangeRaw(api().url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, { path });
+    const answer = await exchangeRaw(api().url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, {
+      path,
+    });
     expect([answer.status, answer.json.error.type]).toEqual([404, 'not_found']);
   });
 
@@ -203,7 +245,13 @@ test('a file that was withdrawn is 404, also for a cache that has it', async () 
   const tag = (await get(file.url)).headers.get('etag')!;
   expect(await outcome(file.url, { 'if-none-match': tag })).toBe('304');
   expect((await withdraw(client(), file)).status).toBe(200);
-  for (const headers of [{}, { 'if-none-match': tag }, { 'if-none-match': '*' }, { range: 'bytes=0-1' }, { range: 'bytes=9-', 'if-range': tag }]) {
+  for (const headers of [
+    {},
+    { 'if-none-match': tag },
+    { 'if-none-match': '*' },
+    { range: 'bytes=0-1' },
+    { 'range': 'bytes=9-', 'if-range': tag },
+  ]) {
     expect([headers, await outcome(file.url, headers)]).toEqual([headers, '404 not_found']);
     expect([headers, await outcome(file.url, headers, 'HEAD')]).toEqual([headers, '404']);
   }
@@ -213,7 +261,13 @@ test('files of a suspended team are 402, also for a cache that has them', async 
   const team = await api().createTeam();
   const file = await uploadDigits(team.client);
   await team.suspend();
-  for (const headers of [{}, { 'if-none-match': file.etag }, { range: 'bytes=0-1' }, { range: 'bytes=100-' }, { 'if-none-match': '*' }]) {
+  for (const headers of [
+    {},
+    { 'if-none-match': file.etag },
+    { range: 'bytes=0-1' },
+    { range: 'bytes=100-' },
+    { 'if-none-match': '*' },
+  ]) {
     expect([headers, await outcome(file.url, headers)]).toEqual([headers, '402 payment_required']);
     expect([headers, await outcome(file.url, headers, 'HEAD')]).toEqual([headers, '402']);
   }
@@ -239,7 +293,8 @@ test('while the store is away a file is 503, and caches keep nothing of that', a
 });
 
 test('other methods are 405, and a query is refused', async () => {
-  for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) expect(await outcome(url, {}, method)).toBe('405 method_not_allowed');
+  for (const method of ['PUT', 'POST', 'PATCH', 'DELETE'])
+    expect(await outcome(url, {}, method)).toBe('405 method_not_allowed');
   const { pathname } = new URL(url);
   expect((await fetchChecked(api().url, `${pathname}?x=1`)).status).toBe(400);
 });

@@ -25,7 +25,11 @@ let places: { readonly version: bigint; readonly ordinal: number }[];
 
 beforeAll(async () => {
   table = await createTable(client(), [], { n: 'number' });
-  await putChunks(client(), 'merged', Array.from({ length: 20 }, (_, n) => [String(n), [{ n }, { n }]] as const));
+  await putChunks(
+    client(),
+    'merged',
+    Array.from({ length: 20 }, (_, n) => [String(n), [{ n }, { n }]] as const),
+  );
   const added = await client().post(table.path, { $stashID: 'merged' });
   const { database } = operator();
   let isCompact = false;
@@ -41,9 +45,14 @@ beforeAll(async () => {
 /** Texts that a header can have. */
 const headerText = fc.string({ unit: 'grapheme-ascii', maxLength: 40 }).map((text) => text.trim());
 /** Texts that a path can have between two slashes. */
-const segment = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[\w-]{1,100}$/))
-  .filter((text) => text.isWellFormed() && !/^\.{0,2}$/.test(text)).map(encodeURIComponent);
-const int8 = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.constantFrom(0n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n));
+const segment = fc
+  .oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[\w-]{1,100}$/))
+  .filter((text) => text.isWellFormed() && !/^\.{0,2}$/.test(text))
+  .map(encodeURIComponent);
+const int8 = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  fc.constantFrom(0n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n),
+);
 const int4 = fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1));
 /** Places in the table and anywhere else. */
 const anyPlace = fc.oneof(
@@ -51,7 +60,11 @@ const anyPlace = fc.oneof(
   fc.record({ at: fc.nat(39), index: int4 }).map(({ at, index }) => ({ ...places[at]!, index })),
 );
 const rowId = fc.oneof(segment, anyPlace.map(formatRowId));
-const versionTag = fc.oneof(headerText, fc.bigInt({ min: 0n, max: 2n ** 70n }).map((version) => `"${version}"`), fc.constant(`W/"${'9'.repeat(300)}"`));
+const versionTag = fc.oneof(
+  headerText,
+  fc.bigInt({ min: 0n, max: 2n ** 70n }).map((version) => `"${version}"`),
+  fc.constant(`W/"${'9'.repeat(300)}"`),
+);
 
 /** Whatever is wrong is not the fault of the service. A halted partition would be: its writes are refused with 503. */
 function expectAnswered(...answers: readonly Answer[]): void {
@@ -59,7 +72,12 @@ function expectAnswered(...answers: readonly Answer[]): void {
 }
 
 function forAll<T>(arbitrary: fc.Arbitrary<T>, send: (value: T) => Promise<unknown>): Promise<void> {
-  return fc.assert(fc.asyncProperty(arbitrary, async (value) => { await send(value); }), { ...uncut, numRuns: scale.forgedValues });
+  return fc.assert(
+    fc.asyncProperty(arbitrary, async (value) => {
+      await send(value);
+    }),
+    { ...uncut, numRuns: scale.forgedValues },
+  );
 }
 
 describe('a continuation', () => {
@@ -74,14 +92,18 @@ describe('a continuation', () => {
     const real = parseContinuation(table.id, json.continuation);
     const continuation = formatContinuation(table.id, { ...real, ...forged });
     const answer = await client().get(`${table.path}?continuation=${continuation}`);
-    expect([outcomeOf(answer), answer.json.error.message])
-      .toEqual(['400 request_validation_error', 'query.continuation: it is invalid: no page of this table gave it.']);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+      '400 request_validation_error',
+      'query.continuation: it is invalid: no page of this table gave it.',
+    ]);
   });
 
   test('of any place is answered', async () => {
     const { json } = await client().get(`${table.path}?limit=1`);
     const { generation } = parseContinuation(table.id, json.continuation);
-    const forged = fc.tuple(fc.oneof(int8, fc.constant(generation)), anyPlace).map(([generation, place]) => formatContinuation(table.id, { generation, ...place }));
+    const forged = fc
+      .tuple(fc.oneof(int8, fc.constant(generation)), anyPlace)
+      .map(([generation, place]) => formatContinuation(table.id, { generation, ...place }));
     await forAll(fc.oneof(segment, forged), async (continuation) => {
       expectAnswered(await client().get(`${table.path}?continuation=${continuation}&limit=1`));
     });
@@ -102,10 +124,15 @@ test('a version', async () => {
     const match = { 'if-match': tag };
     const none = { 'if-none-match': tag };
     expectAnswered(
-      await client().patch(`${table.path}/${id}`, { n: 2 }, match), await client().delete(`${table.path}/AAAA`, match),
-      await client().post(table.path, [], match), await client().patch(`/tables/${table.id}`, { name: 'x' }, match),
-      await client().put('/tables/none', [], match), await client().delete('/tables/none', match),
-      await client().get(`${table.path}/${id}`, none), await client().get(`${table.path}?limit=1`, none), await client().head(`/tables/${table.id}`, none),
+      await client().patch(`${table.path}/${id}`, { n: 2 }, match),
+      await client().delete(`${table.path}/AAAA`, match),
+      await client().post(table.path, [], match),
+      await client().patch(`/tables/${table.id}`, { name: 'x' }, match),
+      await client().put('/tables/none', [], match),
+      await client().delete('/tables/none', match),
+      await client().get(`${table.path}/${id}`, none),
+      await client().get(`${table.path}?limit=1`, none),
+      await client().head(`/tables/${table.id}`, none),
     );
   });
 });
@@ -113,7 +140,9 @@ test('a version', async () => {
 test('the names of a table, an app and an upload', async () => {
   await forAll(segment, async (id) => {
     expectAnswered(
-      await client().get(`/tables/${id}`), await client().post(`/tables/${id}/rows`, [{}]), await client().delete(`/tables/${id}`),
+      await client().get(`/tables/${id}`),
+      await client().post(`/tables/${id}/rows`, [{}]),
+      await client().delete(`/tables/${id}`),
       await client().post(`/apps/${id}/uploads`, { contentType: 'image/png', fileName: 'a.png' }),
       await client().post(`/apps/shop/uploads/${id}/complete`, undefined),
     );
@@ -121,17 +150,26 @@ test('the names of a table, an app and an upload', async () => {
 });
 
 test('a stash and its serials', async () => {
-  const serial = fc.oneof(segment, fc.bigInt({ min: 0n, max: 10n ** 255n }).map(String), fc.stringMatching(/^[0-9]{1,256}$/));
+  const serial = fc.oneof(
+    segment,
+    fc.bigInt({ min: 0n, max: 10n ** 255n }).map(String),
+    fc.stringMatching(/^[0-9]{1,256}$/),
+  );
   await forAll(fc.tuple(fc.oneof(segment, fc.constant('fuzzed')), serial), async ([stash, place]) => {
     expectAnswered(await client().put(`/stashes/${stash}/${place}`, [{ n: 1 }]));
-    expectAnswered(await client().post(table.path, { $stashID: stash }), await client().post(table.path, { $stashID: 'fuzzed' }));
+    expectAnswered(
+      await client().post(table.path, { $stashID: stash }),
+      await client().post(table.path, { $stashID: 'fuzzed' }),
+    );
     if (stash !== 'fuzzed') expectAnswered(await client().delete(`/stashes/${stash}`));
   });
 });
 
 test('a job', async () => {
   const bytes = fc.uint8Array({ minLength: 60, maxLength: 80 }).map((raw) => Buffer.from(raw).toString('base64url'));
-  const signed = fc.uint8Array({ minLength: 69, maxLength: 69 }).map((raw) => Buffer.from([2, 1, ...raw.subarray(2)]).toString('base64url'));
+  const signed = fc
+    .uint8Array({ minLength: 69, maxLength: 69 })
+    .map((raw) => Buffer.from([2, 1, ...raw.subarray(2)]).toString('base64url'));
   await forAll(fc.oneof(segment, bytes, signed), async (id) => {
     expectAnswered(await client().get(`/jobs/${id}`), await client().get(`/jobs/${id}/progress`));
   });
@@ -147,12 +185,19 @@ test('a key', async () => {
 test('the address of an upload', async () => {
   const { location } = await createUpload(client());
   const { pathname, searchParams } = new URL(location);
-  await forAll(fc.tuple(fc.constantFrom(...searchParams.keys()), fc.oneof(segment, fc.bigInt().map(String))), async ([name, value]) => {
-    const query = new URLSearchParams(searchParams);
-    query.set(name, value);
-    const { status } = await fetch(`${api().url}${pathname}?${query}`, { method: 'PUT', body: 'x', headers: { 'content-type': 'image/png' } });
-    expect(status).toBeLessThan(500);
-  });
+  await forAll(
+    fc.tuple(fc.constantFrom(...searchParams.keys()), fc.oneof(segment, fc.bigInt().map(String))),
+    async ([name, value]) => {
+      const query = new URLSearchParams(searchParams);
+      query.set(name, value);
+      const { status } = await fetch(`${api().url}${pathname}?${query}`, {
+        method: 'PUT',
+        body: 'x',
+        headers: { 'content-type': 'image/png' },
+      });
+      expect(status).toBeLessThan(500);
+    },
+  );
 });
 
 test('a file and its parts', async () => {
@@ -162,7 +207,10 @@ test('a file and its parts', async () => {
     expect((await fetchChecked(api().url, `/files/${id}/${name}`, {})).status).toBeLessThan(500);
   });
   const number = fc.oneof(fc.constant(''), fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String), fc.nat(12).map(String));
-  const range = fc.oneof(headerText, fc.tuple(number, number).map(([first, last]) => `bytes=${first}-${last}`));
+  const range = fc.oneof(
+    headerText,
+    fc.tuple(number, number).map(([first, last]) => `bytes=${first}-${last}`),
+  );
   await forAll(range, async (value) => {
     expect((await fetchChecked(api().url, pathname, { headers: { range: value } })).status).toBeLessThan(500);
   });

@@ -28,7 +28,11 @@ const writes: [string, Write][] = [
 ];
 
 /** Without PUBLIC_URL each API names itself in the URLs of files. */
-const seen = ({ status, text, version }: Answer): unknown => ({ status, text: text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ''), version });
+const seen = ({ status, text, version }: Answer): unknown => ({
+  status,
+  text: text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ''),
+  version,
+});
 
 describe('the same key and request have the first answer', () => {
   test.each(writes)('%s, again', async (_, write) => {
@@ -86,8 +90,16 @@ describe('the same key and request have the first answer', () => {
   });
 
   test.each<[string, (headers: Record<string, string>) => Promise<Answer>, string]>([
-    ['an unknown table', (headers) => client().post(`/tables/${unknownTableId}/rows`, [{ a: 1 }], headers), '404 table_not_found'],
-    ['an unknown stash', (headers) => client().post('/tables', { name: 'n', rows: { $stashID: 's' } }, headers), '400 stash_not_found'],
+    [
+      'an unknown table',
+      (headers) => client().post(`/tables/${unknownTableId}/rows`, [{ a: 1 }], headers),
+      '404 table_not_found',
+    ],
+    [
+      'an unknown stash',
+      (headers) => client().post('/tables', { name: 'n', rows: { $stashID: 's' } }, headers),
+      '400 stash_not_found',
+    ],
   ])('%s', async (_, write, outcome) => {
     const headers = { 'idempotency-key': randomUUID() };
     const answers = [await write(headers), await write(headers)];
@@ -127,7 +139,11 @@ describe('the same key with another request is refused', () => {
     const other = await send({ ...base, ...changes }, more);
     // A request that permits a job may be answered with one.
     if (other.status !== 202) expect(outcomeOf(other)).toBe(reused);
-    else expect((await untilDone(client(), other.json.data.jobID)).json.data).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('another request') } });
+    else
+      expect((await untilDone(client(), other.json.data.jobID)).json.data).toMatchObject({
+        status: 'failed',
+        error: { message: expect.stringContaining('another request') },
+      });
     expect(await stateOf(client(), table.path)).toEqual(state);
     expect(seen(await send(base, {}))).toEqual(seen(first));
   });
@@ -137,31 +153,50 @@ describe('the same key with another request is refused', () => {
     ['delete a row', ['DELETE', async ({ path, rowIds }) => `${path}/${rowIds[0]}`]],
     ['delete a table', ['DELETE', async ({ id }) => `/tables/${id}`]],
     ['delete a stash', ['DELETE', async () => `/stashes/${await stashOf(client(), { 1: [{ a: 1 }] })}`]],
-    ['complete an upload', ['POST', async () => {
-      const created = await createUpload(client());
-      await sendBytes(created, 'x');
-      return `/apps/shop/uploads/${created.id}/complete`;
-    }]],
+    [
+      'complete an upload',
+      [
+        'POST',
+        async () => {
+          const created = await createUpload(client());
+          await sendBytes(created, 'x');
+          return `/apps/shop/uploads/${created.id}/complete`;
+        },
+      ],
+    ],
     ['withdraw a file', ['DELETE', async () => `/apps/shop/uploads/${(await createUpload(client())).id}`]],
   ])('another body where none is needed: %s', async (_, [method, pathOf]) => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = await pathOf(table);
     const send = (body?: string | Uint8Array, more: Record<string, string> = {}): Promise<Answer> =>
-      client().send(path, { method, headers: { 'idempotency-key': 'k', ...more }, ...(body === undefined ? {} : { body, bare: true }) });
+      client().send(path, {
+        method,
+        headers: { 'idempotency-key': 'k', ...more },
+        ...(body === undefined ? {} : { body, bare: true }),
+      });
     const first = await send('{}', { 'content-type': 'application/json' });
     expect(outcomeOf(first)).toBe('200');
     expect(seen(await send('{}', { 'content-type': 'application/json' }))).toEqual(seen(first));
-    expect(seen(await send(gzipSync('{}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' }))).toEqual(seen(first));
+    expect(
+      seen(await send(gzipSync('{}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' })),
+    ).toEqual(seen(first));
     for (const body of ['{"a":1}', '', ' {}', 'x'.repeat(10_000)]) {
-      expect([body.slice(0, 9), outcomeOf(await send(body, { 'content-type': 'application/json' }))]).toEqual([body.slice(0, 9), reused]);
+      expect([body.slice(0, 9), outcomeOf(await send(body, { 'content-type': 'application/json' }))]).toEqual([
+        body.slice(0, 9),
+        reused,
+      ]);
     }
     expect(outcomeOf(await send())).toBe(reused);
-    expect(outcomeOf(await send('x'.repeat(15_000_001), { 'content-type': 'application/json' }))).toBe('413 payload_too_large');
+    expect(outcomeOf(await send('x'.repeat(15_000_001), { 'content-type': 'application/json' }))).toBe(
+      '413 payload_too_large',
+    );
   });
 
   test('also while the first is in flight: one of them wins', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
-    const answers = await Promise.all([1, 2, 3, 4].map((a) => client().post(table.path, [{ a }], { 'idempotency-key': 'k' })));
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((a) => client().post(table.path, [{ a }], { 'idempotency-key': 'k' })),
+    );
     expect(answers.map(outcomeOf).toSorted()).toEqual(['201', reused, reused, reused]);
     expect(await client().rows(table.id)).toHaveLength(2);
   });
@@ -209,5 +244,7 @@ test.each<[string, string, string]>([
   const table = await createTable(client(), [{ a: 0 }]);
   const headers = { 'idempotency-key': key };
   expect(outcomeOf(await client().post(table.path, [{ a: 1 }], headers))).toBe(outcome);
-  expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 1 }, headers))).toBe(outcome.replace('201', '200'));
+  expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 1 }, headers))).toBe(
+    outcome.replace('201', '200'),
+  );
 });

@@ -13,15 +13,20 @@ const add = ({ path }: MadeTable, $stashID: string): Promise<Answer> => client()
 const overwrite = ({ id }: MadeTable, $stashID: string): Promise<Answer> => client().put(`/tables/${id}`, { $stashID });
 
 const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ $rowID }) => $rowID);
-const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
+const numbered = (from: number, count: number): { n: number }[] =>
+  Array.from({ length: count }, (_, at) => ({ n: from + at }));
 
 describe('an import', () => {
   test('of the same stash at once brings all rows, each time', async () => {
     const table = await createTable(client(), [], { n: 'number' });
     const stashId = await stashOf(client(), { 1: numbered(0, 5), 2: numbered(5, 120) });
-    const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => (at % 2 === 0 ? add(table, stashId) : create(stashId))));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => (at % 2 === 0 ? add(table, stashId) : create(stashId))),
+    );
     expect(answers.map(outcomeOf)).toEqual(answers.map(() => '201'));
-    const added = answers.filter((_, at) => at % 2 === 0).map(({ version, json }) => ({ version: version!, ids: json.data.rowIDs as string[] }));
+    const added = answers
+      .filter((_, at) => at % 2 === 0)
+      .map(({ version, json }) => ({ version: version!, ids: json.data.rowIDs as string[] }));
     const rows = await client().rows(table.id);
     expect(idsOf(rows)).toEqual(added.toSorted((a, b) => (a.version < b.version ? -1 : 1)).flatMap(({ ids }) => ids));
     expect(cellsOf(rows)).toEqual([...numbered(0, 125), ...numbered(0, 125), ...numbered(0, 125)]);
@@ -32,14 +37,19 @@ describe('an import', () => {
     for (let round = 1; round <= 25; round += 1) {
       const rows = Array.from({ length: 1 + (round % 3) }, () => ({ v: round }));
       const [put, ...made] = await Promise.all([
-        client().put(`/stashes/${stashId}/2`, rows), create(stashId), create(stashId),
+        client().put(`/stashes/${stashId}/2`, rows),
+        create(stashId),
+        create(stashId),
       ]);
       expectStored(put);
       for (const answer of made) {
         const values = cellsOf(await client().rows(answer.json.data.tableID)).map(({ v }) => v);
         const last = Array.from({ length: round === 1 ? 1 : 1 + ((round - 1) % 3) }, () => round - 1);
         const next = rows.map(({ v }) => v);
-        expect([[0, 0, ...last, 0, 0, 0], [0, 0, ...next, 0, 0, 0]]).toContainEqual(values);
+        expect([
+          [0, 0, ...last, 0, 0, 0],
+          [0, 0, ...next, 0, 0, 0],
+        ]).toContainEqual(values);
         expect(answer.json.data.rowIDs).toHaveLength(values.length);
       }
     }
@@ -50,7 +60,11 @@ describe('an import', () => {
     let rows = 0;
     for (let round = 0; round < 20; round += 1) {
       const stashId = await stashOf(client(), { 1: numbered(0, 2), 2: numbered(2, 3) });
-      const [first, removed, second] = await Promise.all([add(table, stashId), client().delete(`/stashes/${stashId}`), add(table, stashId)]);
+      const [first, removed, second] = await Promise.all([
+        add(table, stashId),
+        client().delete(`/stashes/${stashId}`),
+        add(table, stashId),
+      ]);
       expectStored(removed!);
       for (const answer of [first, second]) {
         expect(['201', '400 stash_not_found']).toContain(outcomeOf(answer!));
@@ -65,7 +79,11 @@ describe('an import', () => {
     const stashId = newStashId();
     const table = await createTable(client(), [], { n: 'number' });
     for (let round = 0; round < 8; round += 1) {
-      const sent = Promise.all(Array.from({ length: 10 }, (_, at) => client().put(`/stashes/${stashId}/${round * 10 + at}`, [{ n: round * 10 + at }])));
+      const sent = Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          client().put(`/stashes/${stashId}/${round * 10 + at}`, [{ n: round * 10 + at }]),
+        ),
+      );
       const during = round === 0 ? null : overwrite(table, stashId);
       const answers = await sent;
       answers.forEach(expectStored);
@@ -80,20 +98,32 @@ describe('an import', () => {
   });
 });
 
-test.each([['numbers', (at: number) => String(at)], ['words', (at: number) => `part-${String(at).padStart(5, '0')}`]])(
+test.each([
+  ['numbers', (at: number) => String(at)],
+  ['words', (at: number) => `part-${String(at).padStart(5, '0')}`],
+])(
   `${scale.smallChunks} small chunks, sent by sixteen at once, come in the order of their serials: %s`,
   async (_name, serialOf) => {
     const { client: by } = await api().createTeam();
     const stashId = newStashId();
     // Scattered, so that neighbours come at different times.
     const order = Array.from({ length: scale.smallChunks }, (_, at) => (at * 1237) % scale.smallChunks);
-    await Promise.all(Array.from({ length: 16 }, async (_, worker) => {
-      for (let at = worker; at < order.length; at += 16) {
-        const serial = order[at]!;
-        expectStored(await by.put(`/stashes/${stashId}/${serialOf(serial)}`, [{ n: serial * 2 }, { n: serial * 2 + 1 }].slice(serial % 7 === 0 ? 1 : 0)));
-      }
-    }));
-    const numbers = numbered(0, scale.smallChunks * 2).map(({ n }) => n).filter((n) => n % 14 !== 0);
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, worker) => {
+        for (let at = worker; at < order.length; at += 16) {
+          const serial = order[at]!;
+          expectStored(
+            await by.put(
+              `/stashes/${stashId}/${serialOf(serial)}`,
+              [{ n: serial * 2 }, { n: serial * 2 + 1 }].slice(serial % 7 === 0 ? 1 : 0),
+            ),
+          );
+        }
+      }),
+    );
+    const numbers = numbered(0, scale.smallChunks * 2)
+      .map(({ n }) => n)
+      .filter((n) => n % 14 !== 0);
     const answer = await by.post('/tables', { name: 'n', rows: { $stashID: stashId } });
     expect(outcomeOf(answer)).toBe('201');
     const { tableID, rowIDs } = answer.json.data;

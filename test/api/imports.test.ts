@@ -12,24 +12,47 @@ const noStash = '400 stash_not_found';
 const malformed = '400 request_validation_error';
 
 const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ $rowID }) => $rowID);
-const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
+const numbered = (from: number, count: number): { n: number }[] =>
+  Array.from({ length: count }, (_, at) => ({ n: from + at }));
 
-type Import = (table: MadeTable, stashId: string, headers?: Record<string, string>, query?: string, by?: Client) => Promise<Answer>;
+type Import = (
+  table: MadeTable,
+  stashId: string,
+  headers?: Record<string, string>,
+  query?: string,
+  by?: Client,
+) => Promise<Answer>;
 
-const create: Import = (_table, $stashID, headers, query = '', by = client()) => by.post(`/tables${query}`, { name: 'n', rows: { $stashID } }, headers);
-const add: Import = ({ path }, $stashID, headers, query = '', by = client()) => by.post(`${path}${query}`, { $stashID }, headers);
-const overwrite: Import = ({ id }, $stashID, headers, query = '', by = client()) => by.put(`/tables/${id}${query}`, { $stashID }, headers);
+const create: Import = (_table, $stashID, headers, query = '', by = client()) =>
+  by.post(`/tables${query}`, { name: 'n', rows: { $stashID } }, headers);
+const add: Import = ({ path }, $stashID, headers, query = '', by = client()) =>
+  by.post(`${path}${query}`, { $stashID }, headers);
+const overwrite: Import = ({ id }, $stashID, headers, query = '', by = client()) =>
+  by.put(`/tables/${id}${query}`, { $stashID }, headers);
 
 /** Each way to import a stash, and the rows that a table with the rows `before` shows then. */
 const imports: readonly (readonly [string, Import, retainsBefore: boolean])[] = [
   ['create', create, false],
-  ['create under a schema', (_table, $stashID, headers, query = '', by = client()) =>
-    by.post(`/tables${query}`, { name: 'n', rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers), false],
+  [
+    'create under a schema',
+    (_table, $stashID, headers, query = '', by = client()) =>
+      by.post(`/tables${query}`, { name: 'n', rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers),
+    false,
+  ],
   ['add', add, true],
   ['overwrite', overwrite, false],
-  ['overwrite as rows', ({ id }, $stashID, headers, query = '', by = client()) => by.put(`/tables/${id}${query}`, { rows: { $stashID } }, headers), false],
-  ['overwrite under a schema', ({ id }, $stashID, headers, query = '', by = client()) =>
-    by.put(`/tables/${id}${query}`, { rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers), false],
+  [
+    'overwrite as rows',
+    ({ id }, $stashID, headers, query = '', by = client()) =>
+      by.put(`/tables/${id}${query}`, { rows: { $stashID } }, headers),
+    false,
+  ],
+  [
+    'overwrite under a schema',
+    ({ id }, $stashID, headers, query = '', by = client()) =>
+      by.put(`/tables/${id}${query}`, { rows: { $stashID }, schema: schemaOf({ n: 'number' }) }, headers),
+    false,
+  ],
 ];
 
 describe.each(imports)('%s', (name, write, retainsBefore) => {
@@ -41,18 +64,30 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     const stashId = await stashOf(client(), chunks);
     for (const headers of [{}, permitted]) {
       const answer = await write(table, stashId, headers);
-      expect(answer.status).toBe('x-service-asynchronous' in headers ? 202 : name.startsWith('create') || name.startsWith('add') ? 201 : 200);
+      expect(answer.status).toBe(
+        'x-service-asynchronous' in headers ? 202 : name.startsWith('create') || name.startsWith('add') ? 201 : 200,
+      );
       const { jobID, tableID = table.id } = answer.json.data;
       const job = jobID === undefined ? null : await untilDone(client(), jobID);
       const { rowIDs } = job === null ? answer.json.data : job.json.data.result;
       if (job !== null) {
-        expect(Object.keys(job.json.data.result)).toEqual(name.startsWith('create') ? ['tableID', 'rowIDs'] : ['rowIDs']);
-        expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toMatchObject({ phase: 'done', rowsDone: 253 });
+        expect(Object.keys(job.json.data.result)).toEqual(
+          name.startsWith('create') ? ['tableID', 'rowIDs'] : ['rowIDs'],
+        );
+        expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toMatchObject({
+          phase: 'done',
+          rowsDone: 253,
+        });
       }
       const rows = (await client().rows(tableID)).slice(-253);
       expect(cellsOf(rows)).toEqual(numbered(0, 253));
       expect(idsOf(rows)).toEqual(rowIDs);
-      for (const [at, id] of [[0, rowIDs[0]], [1, rowIDs[1]], [2, rowIDs[2]], [252, rowIDs[252]]]) {
+      for (const [at, id] of [
+        [0, rowIDs[0]],
+        [1, rowIDs[1]],
+        [2, rowIDs[2]],
+        [252, rowIDs[252]],
+      ]) {
         expect((await client().get(`/tables/${tableID}/rows/${id}`)).json.data).toEqual({ $rowID: id, n: at });
       }
       const page = await client().get(`/tables/${tableID}/rows`);
@@ -76,15 +111,54 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
   });
 
   test.each<[string, Record<string, unknown>, string, string, string]>([
-    ['in the last row of the last chunk', { 2: numbered(0, 9), 10: [...numbered(9, 300), { n: 'x' }] }, '', '422 column_has_invalid_value', 'chunk 10, rows[300].n: "x" does not fit'],
-    ['of CSV', { 2: 'n\n1\n', 10: 'n\n1\nx\n' }, '', '422 column_has_invalid_value', 'chunk 10, rows[1].n: "x" does not fit'],
-    ['in a column that is not there', { 1: numbered(0, 1), 2: [{ n: 1 }, { n: 2, 'o p': 1 }] }, '', '422 column_id_not_found', 'chunk 2, rows[1].o p: the table has no column "o p"'],
-    ['in a header', { 1: numbered(0, 1), 2: 'n,o\n' }, '', '422 column_id_not_found', 'chunk 2, rows[0].o: the table has no column "o"'],
-    ['in a reserved column', { a: numbered(0, 1), b: [{ $stashID: 1 }] }, '', '422 column_id_reserved', 'chunk b, rows[0].$stashID: the column ID "$stashID" is reserved'],
-    ['in a reserved column, under updateSchema', { a: [{ n: 1, $stashID: 2 }] }, '?onSchemaError=updateSchema', '422 column_id_reserved', 'chunk a, rows[0].$stashID: the column ID "$stashID" is reserved'],
+    [
+      'in the last row of the last chunk',
+      { 2: numbered(0, 9), 10: [...numbered(9, 300), { n: 'x' }] },
+      '',
+      '422 column_has_invalid_value',
+      'chunk 10, rows[300].n: "x" does not fit',
+    ],
+    [
+      'of CSV',
+      { 2: 'n\n1\n', 10: 'n\n1\nx\n' },
+      '',
+      '422 column_has_invalid_value',
+      'chunk 10, rows[1].n: "x" does not fit',
+    ],
+    [
+      'in a column that is not there',
+      { 1: numbered(0, 1), 2: [{ n: 1 }, { 'n': 2, 'o p': 1 }] },
+      '',
+      '422 column_id_not_found',
+      'chunk 2, rows[1].o p: the table has no column "o p"',
+    ],
+    [
+      'in a header',
+      { 1: numbered(0, 1), 2: 'n,o\n' },
+      '',
+      '422 column_id_not_found',
+      'chunk 2, rows[0].o: the table has no column "o"',
+    ],
+    [
+      'in a reserved column',
+      { a: numbered(0, 1), b: [{ $stashID: 1 }] },
+      '',
+      '422 column_id_reserved',
+      'chunk b, rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
+    [
+      'in a reserved column, under updateSchema',
+      { a: [{ n: 1, $stashID: 2 }] },
+      '?onSchemaError=updateSchema',
+      '422 column_id_reserved',
+      'chunk a, rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
   ])('does nothing where something is wrong %s', async (what, given, query, outcome, message) => {
     // A schema that is inferred takes all of them but the last.
-    if (name === 'create' && !what.includes('reserved')) return expect(outcomeOf(await write(await createTable(client(), []), await stashOf(client(), given)))).toBe('201');
+    if (name === 'create' && !what.includes('reserved'))
+      return expect(outcomeOf(await write(await createTable(client(), []), await stashOf(client(), given)))).toBe(
+        '201',
+      );
     const table = await createTable(client(), [before], { n: 'number' });
     const stashId = await stashOf(client(), given);
     await leavingUnchanged(client(), table.path, async () => {
@@ -117,7 +191,8 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     await leavingUnchanged(client(), table.path, async () => {
       const answer = await write(table, deleted);
       expect([outcomeOf(answer), answer.json.error.message]).toEqual([noStash, `stash ${deleted} was deleted`]);
-      for (const ill of ['', '_a', 'a b', 'a'.repeat(257), 'ä']) expect(outcomeOf(await write(table, ill))).toBe(malformed);
+      for (const ill of ['', '_a', 'a b', 'a'.repeat(257), 'ä'])
+        expect(outcomeOf(await write(table, ill))).toBe(malformed);
     });
     if (name === 'create under a schema') {
       const answer = await write(table, newStashId());
@@ -134,7 +209,9 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     const answer = await write(table, await stashOf(client(), { 1: [], 2: [] }));
     expect([answer.status < 300, answer.json.data.rowIDs]).toEqual([true, []]);
     expect(await client().rows(answer.json.data.tableID ?? table.id)).toHaveLength(retainsBefore ? 1 : 0);
-    expect((await client().head(table.path)).version === table.version).toBe(retainsBefore || name.startsWith('create'));
+    expect((await client().head(table.path)).version === table.version).toBe(
+      retainsBefore || name.startsWith('create'),
+    );
   });
 });
 
@@ -145,9 +222,13 @@ describe('an import', () => {
     expect(outcomeOf(await client().post(table.path, [{ n: 3 }]))).toBe('201');
     await leavingUnchanged(client(), table.path, async () => {
       for (const write of [add, overwrite]) {
-        expect(outcomeOf(await write(table, stashId, { 'if-match': `"${table.version}"` }))).toBe('412 precondition_failed');
+        expect(outcomeOf(await write(table, stashId, { 'if-match': `"${table.version}"` }))).toBe(
+          '412 precondition_failed',
+        );
         // Before the stash is looked for.
-        expect(outcomeOf(await write(table, newStashId(), { 'if-match': `"${table.version}"` }))).toBe('412 precondition_failed');
+        expect(outcomeOf(await write(table, newStashId(), { 'if-match': `"${table.version}"` }))).toBe(
+          '412 precondition_failed',
+        );
       }
     });
     for (const write of [add, overwrite]) {
@@ -168,7 +249,9 @@ describe('an import', () => {
   ])('is malformed %s', async (_name, body) => {
     const table = await createTable(client(), [{ n: 1 }]);
     await leavingUnchanged(client(), table.path, async () => {
-      expect(outcomeOf(await client().post(table.path, body))).toMatch(/^4(00 request_validation_error|22 column_id_reserved)$/);
+      expect(outcomeOf(await client().post(table.path, body))).toMatch(
+        /^4(00 request_validation_error|22 column_id_reserved)$/,
+      );
     });
   });
 
@@ -204,7 +287,9 @@ describe('an import', () => {
     const table = await createTable(client(), numbered(0, 4), { n: 'number' });
     const [a, b, c, d] = table.rowIds;
     const stashId = await stashOf(client(), {
-      1: [{ n: 10, $rowID: c }, { n: 11 }], 2: `n,$rowID\n12,${a}\n13,\n`, 3: numbered(14, 200).map((row, at) => ({ ...row, ...(at === 5 ? { $rowID: b } : {}) })),
+      1: [{ n: 10, $rowID: c }, { n: 11 }],
+      2: `n,$rowID\n12,${a}\n13,\n`,
+      3: numbered(14, 200).map((row, at) => ({ ...row, ...(at === 5 ? { $rowID: b } : {}) })),
     });
     const { rowIDs } = (await overwrite(table, stashId)).json.data;
     expect([rowIDs[0], rowIDs[2], rowIDs[9]]).toEqual([c, a, b]);
@@ -220,7 +305,13 @@ describe('an import', () => {
     expect(new Set([...rowIDs, ...added]).size).toBe(408);
     const rows = await client().rows(table.id);
     expect(idsOf(rows)).toEqual([...rowIDs, ...added]);
-    expect(rows.map(({ n }) => n)).toEqual([10, 11, -12, ...numbered(13, 201).map(({ n }) => n), ...numbered(10, 204).map(({ n }) => n)]);
+    expect(rows.map(({ n }) => n)).toEqual([
+      10,
+      11,
+      -12,
+      ...numbered(13, 201).map(({ n }) => n),
+      ...numbered(10, 204).map(({ n }) => n),
+    ]);
     expect((await client().get(`${table.path}/${a}`)).json.data.n).toBe(-12);
     await client().delete(`${table.path}/${a}`);
     await client().patch(`${table.path}/${added[2]}`, { n: 99 });
@@ -248,8 +339,14 @@ describe('an import', () => {
       expect(outcomeOf(answer)).toBe(malformed);
       return answer.json.error.message;
     };
-    expect(await message({ 2: [{ n: 1 }, { $rowID: other.rowIds[0] }], 10: [{ $rowID: 'x' }] })).toMatch(/^chunk 2, rows\[1\]\.\$rowID: .* is the ID of no row that this table ever had$/);
-    expect(await message({ 2: [{ $rowID: a }], 10: [{ n: 1 }, { $rowID: a }] })).toBe(`chunk 10, rows[1].$rowID: "${a}" occurs twice`);
-    expect(await message({ 2: [{ $rowID: a }], 10: '$rowID\nx\n' })).toBe("chunk 10, rows[0].$rowID: it is no row's ID");
+    expect(await message({ 2: [{ n: 1 }, { $rowID: other.rowIds[0] }], 10: [{ $rowID: 'x' }] })).toMatch(
+      /^chunk 2, rows\[1\]\.\$rowID: .* is the ID of no row that this table ever had$/,
+    );
+    expect(await message({ 2: [{ $rowID: a }], 10: [{ n: 1 }, { $rowID: a }] })).toBe(
+      `chunk 10, rows[1].$rowID: "${a}" occurs twice`,
+    );
+    expect(await message({ 2: [{ $rowID: a }], 10: '$rowID\nx\n' })).toBe(
+      "chunk 10, rows[0].$rowID: it is no row's ID",
+    );
   });
 });

@@ -2,7 +2,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
-import { createTable, leavingUnchanged, stateOf, unknownRowId, unknownTableId, type MadeTable } from '../support/tables.ts';
+import {
+  createTable,
+  leavingUnchanged,
+  stateOf,
+  unknownRowId,
+  unknownTableId,
+  type MadeTable,
+} from '../support/tables.ts';
 
 const { api } = useApi();
 
@@ -13,12 +20,18 @@ const requests: [string, (client: Client, tableId: string, rowId: string) => Pro
   ['GET table, If-None-Match', (client, table) => client.get(`/tables/${table}`, { 'if-none-match': '*' })],
   ['PATCH table', (client, table) => client.patch(`/tables/${table}`, { name: 'x' })],
   ['PATCH table, nothing', (client, table) => client.patch(`/tables/${table}`, {})],
-  ['PATCH table, unknown column', (client, table) => client.patch(`/tables/${table}`, { columns: [{ id: 'z', displayName: 'Z' }] })],
+  [
+    'PATCH table, unknown column',
+    (client, table) => client.patch(`/tables/${table}`, { columns: [{ id: 'z', displayName: 'Z' }] }),
+  ],
   ['PATCH table, If-Match', (client, table) => client.patch(`/tables/${table}`, { name: 'x' }, { 'if-match': '"1"' })],
   ['PUT table', (client, table) => client.put(`/tables/${table}`, [{ a: 1 }])],
   ['PUT table, none', (client, table) => client.put(`/tables/${table}`, [])],
-  ['PUT table, schema', (client, table) =>
-    client.put(`/tables/${table}`, { schema: { columns: [{ id: 'b', type: 'string' }] }, rows: [{ b: 'x' }] })],
+  [
+    'PUT table, schema',
+    (client, table) =>
+      client.put(`/tables/${table}`, { schema: { columns: [{ id: 'b', type: 'string' }] }, rows: [{ b: 'x' }] }),
+  ],
   ['PUT table, misfit', (client, table) => client.put(`/tables/${table}`, [{ a: 'x' }])],
   ['PUT table, If-Match', (client, table) => client.put(`/tables/${table}`, [{ a: 1 }], { 'if-match': '"1"' })],
   ['PUT table, stash', (client, table) => client.put(`/tables/${table}`, { $stashID: 's' })],
@@ -32,25 +45,43 @@ const requests: [string, (client: Client, tableId: string, rowId: string) => Pro
   ['POST rows, misfit', (client, table) => client.post(`/tables/${table}/rows`, [{ a: 'x' }])],
   ['POST rows, If-Match', (client, table) => client.post(`/tables/${table}/rows`, [{ a: 1 }], { 'if-match': '"1"' })],
   ['POST rows, stash', (client, table) => client.post(`/tables/${table}/rows`, { $stashID: 's' })],
-  ['POST rows, updateSchema', (client, table) => client.post(`/tables/${table}/rows?onSchemaError=updateSchema`, [{ z: 1 }])],
-  ['POST rows, many', (client, table) =>
-    client.post(`/tables/${table}/rows`, Array.from({ length: 4_000 }, () => ({ a: 1, b: 'x'.repeat(200) })))],
+  [
+    'POST rows, updateSchema',
+    (client, table) => client.post(`/tables/${table}/rows?onSchemaError=updateSchema`, [{ z: 1 }]),
+  ],
+  [
+    'POST rows, many',
+    (client, table) =>
+      client.post(
+        `/tables/${table}/rows`,
+        Array.from({ length: 4_000 }, () => ({ a: 1, b: 'x'.repeat(200) })),
+      ),
+  ],
   ['GET row', (client, table, row) => client.get(`/tables/${table}/rows/${row}`)],
-  ['GET row, If-None-Match', (client, table, row) => client.get(`/tables/${table}/rows/${row}`, { 'if-none-match': '*' })],
+  [
+    'GET row, If-None-Match',
+    (client, table, row) => client.get(`/tables/${table}/rows/${row}`, { 'if-none-match': '*' }),
+  ],
   ['PATCH row', (client, table, row) => client.patch(`/tables/${table}/rows/${row}`, { a: 2 })],
   ['PATCH row, nothing', (client, table, row) => client.patch(`/tables/${table}/rows/${row}`, {})],
   ['PATCH row, misfit', (client, table, row) => client.patch(`/tables/${table}/rows/${row}`, { a: 'x' })],
-  ['PATCH row, If-Match', (client, table, row) => client.patch(`/tables/${table}/rows/${row}`, { a: 2 }, { 'if-match': '"1"' })],
+  [
+    'PATCH row, If-Match',
+    (client, table, row) => client.patch(`/tables/${table}/rows/${row}`, { a: 2 }, { 'if-match': '"1"' }),
+  ],
   ['DELETE row', (client, table, row) => client.delete(`/tables/${table}/rows/${row}`)],
-  ['DELETE row, If-Match', (client, table, row) => client.delete(`/tables/${table}/rows/${row}`, { 'if-match': '"1"' })],
+  [
+    'DELETE row, If-Match',
+    (client, table, row) => client.delete(`/tables/${table}/rows/${row}`, { 'if-match': '"1"' }),
+  ],
 ];
 
 function seen({ status, headers, text }: Answer): unknown {
-  const { date: _date, 'request-id': _id, ...rest } = Object.fromEntries(headers);
+  const { 'date': _date, 'request-id': _id, ...rest } = Object.fromEntries(headers);
   return { status, headers: rest, text };
 }
 
-describe('another team\'s', () => {
+describe("another team's", () => {
   let mine: Team;
   let theirs: Team;
   let ours: MadeTable;
@@ -70,13 +101,16 @@ describe('another team\'s', () => {
     });
   });
 
-  test.each(requests.filter(([name]) => / row(,|$)/.test(name)))('row in a table of mine answers as an unknown one: %s', async (_, request) => {
-    await leavingUnchanged(theirs.client, foreign.path, async () => {
-      const unknown = await request(mine.client, ours.id, unknownRowId);
-      // Teams may have equal row IDs; the second row of theirs has one that none of mine has.
-      expect(seen(await request(mine.client, ours.id, foreign.rowIds[1]!))).toEqual(seen(unknown));
-    });
-  });
+  test.each(requests.filter(([name]) => / row(,|$)/.test(name)))(
+    'row in a table of mine answers as an unknown one: %s',
+    async (_, request) => {
+      await leavingUnchanged(theirs.client, foreign.path, async () => {
+        const unknown = await request(mine.client, ours.id, unknownRowId);
+        // Teams may have equal row IDs; the second row of theirs has one that none of mine has.
+        expect(seen(await request(mine.client, ours.id, foreign.rowIds[1]!))).toEqual(seen(unknown));
+      });
+    },
+  );
 
   test.each(requests.filter(([name]) => / row(,|$)/.test(name)))('table and a row of mine: %s', async (_, request) => {
     await leavingUnchanged(mine.client, ours.path, async () => {
@@ -128,21 +162,49 @@ describe('a suspended team', () => {
     ['list tables', (client) => client.get('/tables'), '200'],
     ['create table', (client) => client.post('/tables', { name: 'n', rows: [] }), '402 payment_required'],
     ['create table, malformed', (client) => client.post('/tables', { rows: [] }), '400 request_validation_error'],
-    ['create table, schema', (client) =>
-      client.post('/tables', { name: 'n', schema: { columns: [{ id: '$rowID', type: 'string' }] }, rows: [] }), '402 payment_required'],
-    ['create table, stash', (client) => client.post('/tables', { name: 'n', rows: { $stashID: 's' } }), '402 payment_required'],
+    [
+      'create table, schema',
+      (client) =>
+        client.post('/tables', { name: 'n', schema: { columns: [{ id: '$rowID', type: 'string' }] }, rows: [] }),
+      '402 payment_required',
+    ],
+    [
+      'create table, stash',
+      (client) => client.post('/tables', { name: 'n', rows: { $stashID: 's' } }),
+      '402 payment_required',
+    ],
     ['an unknown table', (client) => client.get(`/tables/${unknownTableId}/rows`), '404 table_not_found'],
-    ['an unknown table\'s row', (client) => client.get(`/tables/${unknownTableId}/rows/x`), '404 table_not_found'],
-    ['add to an unknown table', (client) => client.post(`/tables/${unknownTableId}/rows`, [{ a: 1 }]), '404 table_not_found'],
+    ["an unknown table's row", (client) => client.get(`/tables/${unknownTableId}/rows/x`), '404 table_not_found'],
+    [
+      'add to an unknown table',
+      (client) => client.post(`/tables/${unknownTableId}/rows`, [{ a: 1 }]),
+      '404 table_not_found',
+    ],
     ['delete table', (client) => client.delete(`/tables/${table.id}`), '402 payment_required'],
     ['delete an unknown table', (client) => client.delete(`/tables/${unknownTableId}`), '200'],
     ['an unknown row', (client) => client.get(`${table.path}/x`), '402 payment_required'],
     ['patch an unknown row', (client) => client.patch(`${table.path}/x`, { a: 1 }), '402 payment_required'],
     ['delete an unknown row', (client) => client.delete(`${table.path}/x`), '402 payment_required'],
-    ['create upload', (client) => client.post('/apps/a/uploads', { contentType: 'image/png', fileName: 'cat.png' }), '402 payment_required'],
-    ['create upload, malformed', (client) => client.post('/apps/a/uploads', { contentType: 'image/png' }), '400 request_validation_error'],
-    ['complete an unknown upload', (client) => client.send(`/apps/a/uploads/${unknownTableId}/complete`, { method: 'POST' }), '404 upload_not_found'],
-    ['delete an unknown upload', (client) => client.delete(`/apps/a/uploads/${unknownTableId}`), '404 upload_not_found'],
+    [
+      'create upload',
+      (client) => client.post('/apps/a/uploads', { contentType: 'image/png', fileName: 'cat.png' }),
+      '402 payment_required',
+    ],
+    [
+      'create upload, malformed',
+      (client) => client.post('/apps/a/uploads', { contentType: 'image/png' }),
+      '400 request_validation_error',
+    ],
+    [
+      'complete an unknown upload',
+      (client) => client.send(`/apps/a/uploads/${unknownTableId}/complete`, { method: 'POST' }),
+      '404 upload_not_found',
+    ],
+    [
+      'delete an unknown upload',
+      (client) => client.delete(`/apps/a/uploads/${unknownTableId}`),
+      '404 upload_not_found',
+    ],
     // The interface names no 402 for these (spec 4.1, 4.6, 4.7, 4.10, 4.11).
     ['an unknown job', (client) => client.get('/jobs/x'), '404 job_not_found'],
     ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }]), '200'],

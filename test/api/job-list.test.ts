@@ -23,20 +23,23 @@ interface ListedJob {
 /** One process: another one has its jobs in a list a moment later. */
 const only = ({ client }: { readonly client: Client }): Client => new Client(api().url, client.token);
 
-const jobsOf = async (client: Client, query = ''): Promise<ListedJob[]> => (await client.get(`/jobs${query}`)).json.data;
+const jobsOf = async (client: Client, query = ''): Promise<ListedJob[]> =>
+  (await client.get(`/jobs${query}`)).json.data;
 
 /** Starts so many jobs, one after the other; the last one comes first. */
 async function startJobs(client: Client, count: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let n = 0; n < count; n += 1) ids.unshift((await client.post('/tables', { name: `table ${n}`, rows: [] }, permitted)).json.data.jobID);
+  for (let n = 0; n < count; n += 1)
+    ids.unshift((await client.post('/tables', { name: `table ${n}`, rows: [] }, permitted)).json.data.jobID);
   return ids;
 }
 
 /** In the order of the list: jobs of one millisecond stand in the order of their commands, which are random. */
-const inOrder = (ids: readonly string[]): string[] => ids.toSorted((a, b) => {
-  const [one, other] = [a, b].map((id) => parseJobId(operator().keys, id)!);
-  return other!.notAfter - one!.notAfter || (one!.commandId < other!.commandId ? 1 : -1);
-});
+const inOrder = (ids: readonly string[]): string[] =>
+  ids.toSorted((a, b) => {
+    const [one, other] = [a, b].map((id) => parseJobId(operator().keys, id)!);
+    return other!.notAfter - one!.notAfter || (one!.commandId < other!.commandId ? 1 : -1);
+  });
 
 test('a team without jobs has an empty list, which is not kept by caches', async () => {
   const { client } = await api().createTeam();
@@ -69,14 +72,24 @@ test('a job says what was asked for, when, of which table and stash, and what ha
   const byId = new Map(listed.map((job) => [job.id, job]));
   expect(byId.get(id(0))).toEqual({ ...common, id: id(0), operation: 'addRows', stashID: stash, progress: done(2) });
   expect(byId.get(id(1))).toEqual({
-    ...common, id: id(1), operation: 'addRows', status: 'failed', error: { message: expect.stringContaining('does not fit') },
+    ...common,
+    id: id(1),
+    operation: 'addRows',
+    status: 'failed',
+    error: { message: expect.stringContaining('does not fit') },
     progress: { phase: 'failed', rowsDone: 0, rowsTotal: 1 },
   });
   expect(byId.get(id(2))).toEqual({ ...common, id: id(2), operation: 'overwriteTable', progress: done(3) });
   expect(byId.get(id(3))).toEqual({
-    ...common, id: id(3), operation: 'createTable', tableID: asked[3]!.json.data.tableID, stashID: stash, progress: done(2),
+    ...common,
+    id: id(3),
+    operation: 'createTable',
+    tableID: asked[3]!.json.data.tableID,
+    stashID: stash,
+    progress: done(2),
   });
-  for (const { created } of listed) expect([Date.parse(created) >= began, Date.parse(created) <= Date.now() + 1000]).toEqual([true, true]);
+  for (const { created } of listed)
+    expect([Date.parse(created) >= began, Date.parse(created) <= Date.now() + 1000]).toEqual([true, true]);
 });
 
 test('a job on a table that is not there, or of another team, is of no table', async () => {
@@ -89,7 +102,11 @@ test('a job on a table that is not there, or of another team, is of no table', a
     await untilDone(client, jobID);
   }
   await client.delete(`/tables/${mine.id}`);
-  expect((await jobsOf(client)).map((job) => (job as ListedJob & { readonly tableID: unknown }).tableID)).toEqual([null, null, null]);
+  expect((await jobsOf(client)).map((job) => (job as ListedJob & { readonly tableID: unknown }).tableID)).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });
 
 test('every process lists it', async () => {
@@ -125,11 +142,15 @@ test('pages follow each other, newest first, whatever is begun meanwhile', async
 test('nobody sees those of another team, and the token of an app only what tokens of that app asked for', async () => {
   const team = await api().createTeam();
   const [ofShop, alsoOfShop, ofStore, reader] = await Promise.all([
-    team.createToken({ appId: 'shop' }), team.createToken({ appId: 'shop' }), team.createToken({ appId: 'store' }), team.createToken({ readOnly: true }),
+    team.createToken({ appId: 'shop' }),
+    team.createToken({ appId: 'shop' }),
+    team.createToken({ appId: 'store' }),
+    team.createToken({ readOnly: true }),
   ]);
   const mine = await startJobs(only(team), 2);
   const shops = inOrder(await startJobs(only(ofShop), 3));
-  const idsFor = async (token: { readonly client: Client }, query = ''): Promise<string[]> => (await jobsOf(only(token), query)).map(({ id }) => id);
+  const idsFor = async (token: { readonly client: Client }, query = ''): Promise<string[]> =>
+    (await jobsOf(only(token), query)).map(({ id }) => id);
   expect(await idsFor(ofShop)).toEqual(shops);
   expect(await idsFor(alsoOfShop, `?limit=2&continuation=${shops[0]}`)).toEqual(shops.slice(1));
   expect(await idsFor(ofStore)).toEqual([]);
@@ -141,10 +162,20 @@ test.each<[string, (team: Team) => string]>([
   ['a limit of 0', () => 'limit=0'],
   ['an unknown parameter', () => 'status=running'],
   ['a continuation that is none', () => 'continuation=x'],
-  ['a job of another team', ({ id }) => {
-    const job = { teamId: id.replace(/.$/, (last) => (last === '0' ? '1' : '0')), partition: 0, commandId: id, notAfter: Date.now(), rows: 0, requestTag: 0n };
-    return `continuation=${formatJobId(operator().keys, job)}`;
-  }],
+  [
+    'a job of another team',
+    ({ id }) => {
+      const job = {
+        teamId: id.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        partition: 0,
+        commandId: id,
+        notAfter: Date.now(),
+        rows: 0,
+        requestTag: 0n,
+      };
+      return `continuation=${formatJobId(operator().keys, job)}`;
+    },
+  ],
 ])('is refused: %s', async (_, query) => {
   const team = await api().createTeam();
   expect(outcomeOf(await team.client.get(`/jobs?${query(team)}`))).toBe(malformed);
@@ -156,7 +187,8 @@ test('those of more than seven days ago are not listed, and forgotten', async ()
   const [old, young] = await startJobs(client, 2);
   expect(await jobsOf(client)).toHaveLength(2);
   const { pool } = operator().database;
-  const counted = async (): Promise<number> => (await pool.query('select from tablog_jobs.jobs where team_id = $1', [team.id])).rows.length;
+  const counted = async (): Promise<number> =>
+    (await pool.query('select from tablog_jobs.jobs where team_id = $1', [team.id])).rows.length;
   const day = 24 * 3_600_000;
   await pool.query('update tablog_jobs.jobs set not_after = not_after - $1 where job_id = $2', [8 * day, old]);
   expect((await jobsOf(client)).map(({ id }) => id)).toEqual([young]);

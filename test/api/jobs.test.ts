@@ -18,18 +18,46 @@ const noJob = '404 job_not_found';
 
 /** Writes that permit a job, each with the answer that it has without one. */
 const writes: [string, (table: MadeTable, client: Client, headers: Record<string, string>) => Promise<Answer>][] = [
-  ['create a table', (_, by, headers) => by.post('/tables', { name: 'n', rows: [{ a: 1 }, { a: 2 }], appsToLink: ['x'] }, headers)],
+  [
+    'create a table',
+    (_, by, headers) => by.post('/tables', { name: 'n', rows: [{ a: 1 }, { a: 2 }], appsToLink: ['x'] }, headers),
+  ],
   ['create a table without rows', (_, by, headers) => by.post('/tables', { name: 'n', rows: [] }, headers)],
   ['create a table of a bare array', (_, by, headers) => by.post('/tables?name=n', [{ a: 1 }], headers)],
   ['add rows', ({ path }, by, headers) => by.post(path, [{ a: 1 }, { a: 2 }], headers)],
-  ['add a block', ({ path }, by, headers) => by.post(path, Array.from({ length: 500 }, (_row, a) => ({ a })), headers)],
-  ['add several blocks', ({ path }, by, headers) => by.post(path, Array.from({ length: 25_000 }, (_row, a) => ({ a })), headers)],
-  ['overwrite a table', ({ id }, by, headers) => by.send(`/tables/${id}`, { method: 'PUT', body: [{ a: 5 }, { a: 6 }], headers })],
-  ['overwrite a table with many rows, of which some keep their IDs', async ({ id }, by, headers) => {
-    const rows = [...await by.rows(id), ...Array.from({ length: 25_000 }, (_row, a) => ({ a }))];
-    return by.send(`/tables/${id}`, { method: 'PUT', body: rows, headers });
-  }],
-  ['overwrite a table with nothing', ({ id }, by, headers) => by.send(`/tables/${id}`, { method: 'PUT', body: [], headers })],
+  [
+    'add a block',
+    ({ path }, by, headers) =>
+      by.post(
+        path,
+        Array.from({ length: 500 }, (_row, a) => ({ a })),
+        headers,
+      ),
+  ],
+  [
+    'add several blocks',
+    ({ path }, by, headers) =>
+      by.post(
+        path,
+        Array.from({ length: 25_000 }, (_row, a) => ({ a })),
+        headers,
+      ),
+  ],
+  [
+    'overwrite a table',
+    ({ id }, by, headers) => by.send(`/tables/${id}`, { method: 'PUT', body: [{ a: 5 }, { a: 6 }], headers }),
+  ],
+  [
+    'overwrite a table with many rows, of which some keep their IDs',
+    async ({ id }, by, headers) => {
+      const rows = [...(await by.rows(id)), ...Array.from({ length: 25_000 }, (_row, a) => ({ a }))];
+      return by.send(`/tables/${id}`, { method: 'PUT', body: rows, headers });
+    },
+  ],
+  [
+    'overwrite a table with nothing',
+    ({ id }, by, headers) => by.send(`/tables/${id}`, { method: 'PUT', body: [], headers }),
+  ],
   ['add no rows', ({ path }, by, headers) => by.post(path, [], headers)],
 ];
 
@@ -51,14 +79,34 @@ describe('a client that permits it', () => {
     // It is there for as long as one likes, and says the same.
     expect((await client().get(`/jobs/${jobID}`)).text).toBe(job.text);
     const rows = idsIn(result);
-    expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({ phase: 'done', rowsDone: rows, rowsTotal: rows });
+    expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({
+      phase: 'done',
+      rowsDone: rows,
+      rowsTotal: rows,
+    });
   });
 
   test.each<[string, (table: MadeTable) => Promise<Answer>, RegExp]>([
-    ['a wrong cell', ({ path }) => client().post(path, [{ a: 1 }, { a: 'x' }], permitted), /^rows\[1\]\.a: "x" does not fit/],
-    ['an unknown table', () => client().post(`/tables/${unknownTableId}/rows`, [{ a: 1 }], permitted), /^there is no such table$/],
-    ['a changed table', ({ path }) => client().post(path, [{ a: 1 }], { ...permitted, 'if-match': '"1"' }), /^the table has changed/],
-    ['a reserved column', () => client().post('/tables', { name: 'n', rows: [{ $stashID: 1 }] }, permitted), /reserved/],
+    [
+      'a wrong cell',
+      ({ path }) => client().post(path, [{ a: 1 }, { a: 'x' }], permitted),
+      /^rows\[1\]\.a: "x" does not fit/,
+    ],
+    [
+      'an unknown table',
+      () => client().post(`/tables/${unknownTableId}/rows`, [{ a: 1 }], permitted),
+      /^there is no such table$/,
+    ],
+    [
+      'a changed table',
+      ({ path }) => client().post(path, [{ a: 1 }], { ...permitted, 'if-match': '"1"' }),
+      /^the table has changed/,
+    ],
+    [
+      'a reserved column',
+      () => client().post('/tables', { name: 'n', rows: [{ $stashID: 1 }] }, permitted),
+      /reserved/,
+    ],
     ['an unknown stash', ({ path }) => client().post(path, { $stashID: 's' }, permitted), /^there is no stash s$/],
   ])('is told by the job why it was refused: %s', async (_, write, message) => {
     const table = await createTable(client(), [{ a: 1 }]);
@@ -69,8 +117,13 @@ describe('a client that permits it', () => {
       const { data } = (await untilDone(client(), jobID)).json;
       expect(data).toEqual({ status: 'failed', error: { message: expect.stringMatching(message) } });
       const rowsTotal = parseJobId(operator().keys, jobID)!.rows;
-      expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({ phase: 'failed', rowsDone: 0, rowsTotal });
-      if (tableID !== undefined) expect(outcomeOf(await client().get(`/tables/${tableID}/rows`))).toBe('404 table_not_found');
+      expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({
+        phase: 'failed',
+        rowsDone: 0,
+        rowsTotal,
+      });
+      if (tableID !== undefined)
+        expect(outcomeOf(await client().get(`/tables/${tableID}/rows`))).toBe('404 table_not_found');
     });
   });
 
@@ -87,7 +140,9 @@ describe('a client that permits it', () => {
         expect(outcomeOf(await client().post(table.path, body, permitted))).toBe(malformed);
       }
       expect(outcomeOf(await client().post('/tables', { rows: [] }, permitted))).toBe(malformed);
-      expect(outcomeOf(await client().post(table.path, [{ a: 1 }], { ...permitted, 'content-type': 'text/plain' }))).toBe(malformed);
+      expect(
+        outcomeOf(await client().post(table.path, [{ a: 1 }], { ...permitted, 'content-type': 'text/plain' })),
+      ).toBe(malformed);
     });
   });
 
@@ -114,23 +169,38 @@ describe('a client that permits it', () => {
 });
 
 describe('the header x-service-asynchronous', () => {
-  const requests = ({ id, path }: MadeTable): [string, string][] => [['POST', path], ['POST', '/tables?name=n'], ['PUT', `/tables/${id}`]];
+  const requests = ({ id, path }: MadeTable): [string, string][] => [
+    ['POST', path],
+    ['POST', '/tables?name=n'],
+    ['PUT', `/tables/${id}`],
+  ];
 
-  test.each(['', 'TRUE', 'True', '1', 'yes', 'true, true', 'true;', '"true"'])('is refused when it is %j', async (value) => {
-    const table = await createTable(client(), [{ a: 1 }]);
-    await leavingUnchanged(client(), table.path, async () => {
-      for (const [method, path] of requests(table)) {
-        const answer = await client().send(path, { method, body: [{ a: 1 }], headers: { 'x-service-asynchronous': value } });
-        expect(outcomeOf(answer)).toBe(malformed);
-        expect(answer.json.error.message).toBe('x-service-asynchronous: must be true or false');
-      }
-    });
-  });
+  test.each(['', 'TRUE', 'True', '1', 'yes', 'true, true', 'true;', '"true"'])(
+    'is refused when it is %j',
+    async (value) => {
+      const table = await createTable(client(), [{ a: 1 }]);
+      await leavingUnchanged(client(), table.path, async () => {
+        for (const [method, path] of requests(table)) {
+          const answer = await client().send(path, {
+            method,
+            body: [{ a: 1 }],
+            headers: { 'x-service-asynchronous': value },
+          });
+          expect(outcomeOf(answer)).toBe(malformed);
+          expect(answer.json.error.message).toBe('x-service-asynchronous: must be true or false');
+        }
+      });
+    },
+  );
 
   test('is not missed when it is false', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     for (const [method, path] of requests(table)) {
-      const answer = await client().send(path, { method, body: [{ a: 1 }], headers: { 'x-service-asynchronous': 'false' } });
+      const answer = await client().send(path, {
+        method,
+        body: [{ a: 1 }],
+        headers: { 'x-service-asynchronous': 'false' },
+      });
       expect(outcomeOf(answer)).toBe(method === 'PUT' ? '200' : '201');
     }
   });
@@ -143,12 +213,14 @@ describe('with an Idempotency-Key', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => client().post(table.path, [{ a: 1 }], headers)));
     // Those that come last may find it done.
     expect(answers.map(({ status }) => status)).toContain(202);
-    const results = await Promise.all(answers.map(async ({ status, json }) => {
-      if (status === 201) return json.data as unknown;
-      const { data } = (await untilDone(client(), json.data.jobID)).json;
-      expect(data.status).toBe('succeeded');
-      return data.result as unknown;
-    }));
+    const results = await Promise.all(
+      answers.map(async ({ status, json }) => {
+        if (status === 201) return json.data as unknown;
+        const { data } = (await untilDone(client(), json.data.jobID)).json;
+        expect(data.status).toBe('succeeded');
+        return data.result as unknown;
+      }),
+    );
     expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
     expect(await client().rows(table.id)).toHaveLength(2);
   });
@@ -156,14 +228,19 @@ describe('with an Idempotency-Key', () => {
   test('the job of another request under it has failed', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { ...permitted, 'idempotency-key': randomUUID() };
-    const answers = [await client().post(table.path, [{ a: 1 }], headers), await client().post(table.path, [{ a: 2 }], headers)];
+    const answers = [
+      await client().post(table.path, [{ a: 1 }], headers),
+      await client().post(table.path, [{ a: 2 }], headers),
+    ];
     const message = 'Idempotency-Key: it was used for another request.';
     const jobs = [];
     for (const { status, json } of answers) {
       // Where the first is done already, the second has no job.
       const isDone = status !== 202;
       if (isDone) expect(json.error.message).toBe(message);
-      jobs.push(isDone ? { status: 'failed', error: { message } } : (await untilDone(client(), json.data.jobID)).json.data);
+      jobs.push(
+        isDone ? { status: 'failed', error: { message } } : (await untilDone(client(), json.data.jobID)).json.data,
+      );
     }
     // Which of them is the first in the log is open while both are under way.
     const [refused, done] = jobs.toSorted((a, b) => (a.status < b.status ? -1 : 1));
@@ -187,7 +264,8 @@ describe('a job', () => {
   const minute = 60_000;
   const day = 24 * 60 * minute;
   const idOf = (changes: Partial<Job> = {}): string => formatJobId(operator().keys, { ...known, ...changes });
-  const statusOf = async (changes: Partial<Job>): Promise<string> => (await team.client.get(`/jobs/${idOf(changes)}`)).json.data.status;
+  const statusOf = async (changes: Partial<Job>): Promise<string> =>
+    (await team.client.get(`/jobs/${idOf(changes)}`)).json.data.status;
   beforeAll(async () => {
     team = await api().createTeam();
     const { json } = await team.client.post('/tables', { name: 'n', rows: [{ a: 1 }] }, permitted);
@@ -204,10 +282,17 @@ describe('a job', () => {
     // Where there are two APIs, they take turns, and one may know before the other.
     await sleepUntil(async () => !(await isRunning()) && !(await isRunning()), 'all is projected that was in the log');
     expect((await team.client.get(`/jobs/${idOf(lost)}`)).json.data).toEqual({
-      status: 'failed', error: { message: expect.stringContaining('nothing was changed') },
+      status: 'failed',
+      error: { message: expect.stringContaining('nothing was changed') },
     });
-    const progress = async (changes: Partial<Job>): Promise<unknown> => (await team.client.get(`/jobs/${idOf(changes)}/progress`)).json.data;
-    expect(await progress({ commandId, rows: 7 })).toEqual({ phase: 'waiting', rowsDone: 0, rowsTotal: 7, eventsAhead: expect.any(Number) });
+    const progress = async (changes: Partial<Job>): Promise<unknown> =>
+      (await team.client.get(`/jobs/${idOf(changes)}/progress`)).json.data;
+    expect(await progress({ commandId, rows: 7 })).toEqual({
+      phase: 'waiting',
+      rowsDone: 0,
+      rowsTotal: 7,
+      eventsAhead: expect.any(Number),
+    });
     expect(await progress({ commandId, rows: null })).toMatchObject({ phase: 'waiting', rowsTotal: null });
     expect(await progress({ ...lost, rows: 7 })).toEqual({ phase: 'failed', rowsDone: 0, rowsTotal: 7 });
     expect(await progress({ rows: null })).toEqual({ phase: 'done', rowsDone: 1, rowsTotal: 1 });
@@ -222,7 +307,7 @@ describe('a job', () => {
   });
 
   test.each<[string, () => string]>([
-    ['another team\'s', () => idOf({ teamId: randomUUIDv7() })],
+    ["another team's", () => idOf({ teamId: randomUUIDv7() })],
     ['a forged one', () => formatJobId({ current: { id: 1, bytes: new Uint8Array(32) }, find: () => null }, known)],
     ['one whose signature is cut', () => idOf().slice(0, -4)],
     ['one with another command', () => `${idOf().slice(0, 40)}${idOf()[40] === 'A' ? 'B' : 'A'}${idOf().slice(41)}`],
@@ -232,7 +317,8 @@ describe('a job', () => {
     ['other characters', () => encodeURIComponent('ä/"\\\0')],
     ['a blank', () => '%20'],
   ])('is not found: %s', async (_, id) => {
-    for (const path of [`/jobs/${id()}`, `/jobs/${id()}/progress`]) expect(outcomeOf(await team.client.get(path))).toBe(noJob);
+    for (const path of [`/jobs/${id()}`, `/jobs/${id()}/progress`])
+      expect(outcomeOf(await team.client.get(path))).toBe(noJob);
   });
 
   test('is not found by another team, and says nothing', async () => {

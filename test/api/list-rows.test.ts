@@ -33,7 +33,15 @@ test('an empty table has one empty page', async () => {
 });
 
 test.each([
-  [5, 1, 5], [5, 2, 3], [5, 4, 2], [5, 5, 1], [5, 6, 1], [5, 10_000, 1], [250, 100, 3], [200, 100, 2], [101, 7, 15],
+  [5, 1, 5],
+  [5, 2, 3],
+  [5, 4, 2],
+  [5, 5, 1],
+  [5, 6, 1],
+  [5, 10_000, 1],
+  [250, 100, 3],
+  [200, 100, 2],
+  [101, 7, 15],
 ])('%i rows, %i a page, are %i pages, each row once', async (count, limit, pageCount) => {
   const table = await createTable(client(), numbered(count));
   const pages = await pagesOf(client(), table.path, limit);
@@ -94,7 +102,10 @@ describe('a page has at most', () => {
     const text = 'é'.repeat(100_000);
     const table = await createTable(client(), [], { n: 'number', text: 'string' });
     for (let from = 0; from < 90; from += 45) {
-      await client().post(table.path, numbered(45, from).map((row) => ({ ...row, text })));
+      await client().post(
+        table.path,
+        numbered(45, from).map((row) => ({ ...row, text })),
+      );
     }
     const first = await client().get(table.path);
     expect(Buffer.byteLength(first.text)).toBeLessThanOrEqual(16 * 1024 * 1024 + 1024);
@@ -111,7 +122,9 @@ describe('a continuation', () => {
     const foreign = (await api().createTeam()).client;
     const { continuation } = (await client().get(`${table.path}?limit=1`)).json;
     const given = (path: string, text: string): Promise<string> =>
-      client().get(`${path}?continuation=${encodeURIComponent(text)}`).then(outcomeOf);
+      client()
+        .get(`${path}?continuation=${encodeURIComponent(text)}`)
+        .then(outcomeOf);
     expect(await given(table.path, continuation)).toBe('200');
     expect(await given(other.path, continuation)).toBe(malformed);
     expect(outcomeOf(await foreign.get(`${table.path}?continuation=${continuation}`))).toMatch(/^40[04] /);
@@ -198,14 +211,24 @@ test('while others write, every row that stays is read exactly once', async () =
   }
   const numbers = numbersOf(pages) as number[];
   const stayed = numbers.filter((n) => n < 1_000 && n % 10 !== 5);
-  expect(stayed).toEqual(numbered(1_000).map(({ n }) => n).filter((n) => n % 10 !== 5));
+  expect(stayed).toEqual(
+    numbered(1_000)
+      .map(({ n }) => n)
+      .filter((n) => n % 10 !== 5),
+  );
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
   expect(new Set(numbers).size).toBe(numbers.length);
 });
 
 test('an empty continuation, filter, sort or fields counts as absent; an empty If-Match does not', async () => {
   const { path, version } = await createTable(client(), numbered(3));
-  for (const query of ['continuation=', 'filter=', 'sort=', 'fields=', 'continuation=&filter=&sort=&fields=&limit=10']) {
+  for (const query of [
+    'continuation=',
+    'filter=',
+    'sort=',
+    'fields=',
+    'continuation=&filter=&sort=&fields=&limit=10',
+  ]) {
     const { json, version: read } = await client().get(`${path}?${query}`);
     expect([query, numbersOf([json]), read]).toEqual([query, [0, 1, 2], version]);
   }

@@ -35,7 +35,9 @@ test('of every team only its own', async () => {
   const teams = [await api().createTeam(), await api().createTeam()];
   for (const [index, team] of teams.entries()) await team.client.post('/tables', { name: `of ${index}`, rows: [] });
   for (const [index, team] of teams.entries()) {
-    expect((await team.client.get('/tables')).json.data.map(({ name }: { name: string }) => name)).toEqual([`of ${index}`]);
+    expect((await team.client.get('/tables')).json.data.map(({ name }: { name: string }) => name)).toEqual([
+      `of ${index}`,
+    ]);
   }
 });
 
@@ -46,7 +48,9 @@ test.each(['name=x', 'a'])('?%s is refused', async (query) => {
 test('a table is listed once it is created, and never when it was refused', async () => {
   const { client: alone } = await api().createTeam();
   const columns = [{ id: 'a', type: 'number' }];
-  expect(outcomeOf(await alone.post('/tables', { name: 'no', schema: { columns }, rows: [{ a: 'x' }] }))).toMatch(/^422 /);
+  expect(outcomeOf(await alone.post('/tables', { name: 'no', schema: { columns }, rows: [{ a: 'x' }] }))).toMatch(
+    /^422 /,
+  );
   const { json } = await alone.post('/tables', { name: 'yes', schema: { columns }, rows: [{ a: 1 }] });
   expect((await alone.get('/tables')).json.data).toEqual([{ id: json.data.tableID, name: 'yes' }]);
 });

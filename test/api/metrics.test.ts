@@ -17,11 +17,13 @@ interface Scraped {
 }
 
 async function scrape(api: Api): Promise<Scraped[]> {
-  return Promise.all(api.processes.map(async ({ role, url }) => {
-    const { status, text } = await fetchChecked(url, '/metrics');
-    expect(status).toBe(200);
-    return { role, samples: parseMetrics(text) };
-  }));
+  return Promise.all(
+    api.processes.map(async ({ role, url }) => {
+      const { status, text } = await fetchChecked(url, '/metrics');
+      expect(status).toBe(200);
+      return { role, samples: parseMetrics(text) };
+    }),
+  );
 }
 
 function total(scraped: readonly Scraped[], name: string, labels?: Sample['labels']): number {
@@ -39,7 +41,10 @@ describe('after some requests', () => {
     await sleepUntil(async () => {
       before = await scrape(api());
       await sleep(300);
-      return total(await scrape(api()), 'tablog_projection_batch_events_sum') === total(before, 'tablog_projection_batch_events_sum');
+      return (
+        total(await scrape(api()), 'tablog_projection_batch_events_sum') ===
+        total(before, 'tablog_projection_batch_events_sum')
+      );
     }, 'all that was there before is counted');
     const created = await client().post('/tables', { name: 'measured', rows: [{ a: 1 }] });
     const { tableID, rowIDs } = created.json.data;
@@ -54,7 +59,8 @@ describe('after some requests', () => {
       return waiting.every((name) => total(after, name) === 0);
     }, 'all is acknowledged and projected');
   });
-  const grown = (name: string, labels?: Sample['labels']): number => total(after, name, labels) - total(before, name, labels);
+  const grown = (name: string, labels?: Sample['labels']): number =>
+    total(after, name, labels) - total(before, name, labels);
 
   test.each([
     [{ method: 'POST', route: '/tables', status: '201' }, 1],
@@ -112,16 +118,22 @@ describe('after some requests', () => {
 describe('deploy/', () => {
   test('alerts and dashboard name no metric that is not exposed', async () => {
     const texts = await Promise.all(api().processes.map(async ({ url }) => (await fetchChecked(url, '/metrics')).text));
-    const exposed = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) => {
-      return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
-    })));
+    const exposed = new Set(
+      texts.flatMap((text) =>
+        [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) => {
+          return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+        }),
+      ),
+    );
     const named = metricsIn([...readAlerts().map(({ expr }) => expr), ...expressionsOf(readPanels())]);
     expect(named.length).toBeGreaterThan(30);
     const withKafkaOnly = ['tablog_kafka_reachable', 'tablog_partition_owned', 'tablog_projection_lag_events'];
     expect(named.filter((name) => !exposed.has(name))).toEqual(deploymentKind === 'postgres' ? withKafkaOnly : []);
     // The other way round: nobody looks at the sizes of batches, at how many copies there are, or at what bounds their processes.
     const shown = new Set(named.map((name) => name.replace(/_(bucket|sum|count)$/, '')));
-    const hidden = [...exposed].filter((name) => name!.startsWith('tablog_') && !shown.has(name!.replace(/_(bucket|sum|count)$/, '')));
+    const hidden = [...exposed].filter(
+      (name) => name!.startsWith('tablog_') && !shown.has(name!.replace(/_(bucket|sum|count)$/, '')),
+    );
     expect(hidden).toEqual(['tablog_query_copies', 'tablog_query_engine_memory_bounds']);
   });
 });

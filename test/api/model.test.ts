@@ -5,7 +5,17 @@ import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { typeInSchema } from '../support/column-types.ts';
 import {
-  commandArb, createArb, type Add, type Ask, type Command, type Create, type Delete, type DeleteStash, type Overwrite, type Patch, type PutChunk,
+  commandArb,
+  createArb,
+  type Add,
+  type Ask,
+  type Command,
+  type Create,
+  type Delete,
+  type DeleteStash,
+  type Overwrite,
+  type Patch,
+  type PutChunk,
 } from '../support/model-commands.ts';
 import { createModelTable, ModelStashes, ModelTable, type Cells, type Outcome } from '../support/model.ts';
 import { fc, uncut } from '../support/property.ts';
@@ -17,7 +27,8 @@ import { limitMs } from '../support/time-limits.ts';
 const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
 
 /** A row as JSON text. */
-const textOf = (cells: Cells): string => `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;
+const textOf = (cells: Cells): string =>
+  `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;
 const textOfRows = (rows: readonly Cells[]): string => `[${rows.map(textOf).join()}]`;
 const textOfStash = (stash: string): string => JSON.stringify({ $stashID: stash });
 const withIds = (rows: readonly Cells[], ids: readonly (string | null)[]): Cells[] =>
@@ -106,7 +117,13 @@ class Run {
     const ifMatch = versionFor(match, model.version, model.version);
     const body = `{${schema}"rows":${stash === null ? textOfRows(withIds(all, given)) : textOfStash(stash)}}`;
     const answer = await this.#client.put(`/tables/${known.id}?onSchemaError=${mode}`, body, headersFor(ifMatch));
-    const outcome = model.overwrite(columns === null ? null : new Map(columns), content?.rows ?? null, once, mode, ifMatch);
+    const outcome = model.overwrite(
+      columns === null ? null : new Map(columns),
+      content?.rows ?? null,
+      once,
+      mode,
+      ifMatch,
+    );
     this.#expectOutcome(answer, outcome, '200', model.version);
     if ('error' in outcome) return;
     const { rowIDs } = answer.json.data as { rowIDs: string[] };
@@ -139,12 +156,17 @@ class Run {
       const rowId = known.rowIds[command.row % (known.rowIds.length + 1)] ?? unknownRowId;
       const row = model.rows.find(({ id }) => id === rowId);
       const ifMatch = versionFor(command.match, row?.version ?? 1n, model.version);
-      const [answer, outcome] = command.kind === 'patch'
-        ? [
-          await this.#client.patch(`${path}/${rowId}?onSchemaError=${command.mode}`, textOf(command.cells), headersFor(ifMatch)),
-          model.patch(rowId, command.cells, command.mode, ifMatch),
-        ]
-        : [await this.#client.delete(`${path}/${rowId}`, headersFor(ifMatch)), model.delete(rowId, ifMatch)];
+      const [answer, outcome] =
+        command.kind === 'patch'
+          ? [
+              await this.#client.patch(
+                `${path}/${rowId}?onSchemaError=${command.mode}`,
+                textOf(command.cells),
+                headersFor(ifMatch),
+              ),
+              model.patch(rowId, command.cells, command.mode, ifMatch),
+            ]
+          : [await this.#client.delete(`${path}/${rowId}`, headersFor(ifMatch)), model.delete(rowId, ifMatch)];
       const unmoved = command.kind === 'patch' && row ? model.etagOf(row) : model.version;
       const moved = this.#expectOutcome(answer, outcome, '200', unmoved, command.kind === 'patch');
       if (moved !== null && !('error' in outcome)) {
@@ -193,24 +215,36 @@ class Run {
     const filter = value === undefined ? { column, op: 'isEmpty' } : { column, op, value };
     const type = model.columns.get(column);
     const sort = type !== undefined && isOrdered(type) ? [`${descending ? '-' : ''}${column}`] : [];
-    const answer = await this.#client.post(`/tables/${known?.id ?? unknownTableId}/query`, { filter, sort, count: 'exact' });
+    const answer = await this.#client.post(`/tables/${known?.id ?? unknownTableId}/query`, {
+      filter,
+      sort,
+      count: 'exact',
+    });
     if (known === undefined || type === undefined) {
       expect(outcomeOf(answer)).toBe(known === undefined ? '404 table_not_found' : '422 column_id_not_found');
       return;
     }
     const types = withoutPrototype(model.columns);
     const rows = model.rows.map(({ id, cells }) => withoutPrototype([...cells, ['$rowID', id]]));
-    const found = sortedRows(rows.filter((each) => meets(each, filter, types)), sort, types);
+    const found = sortedRows(
+      rows.filter((each) => meets(each, filter, types)),
+      sort,
+      types,
+    );
     expect([answer.version, answer.headers.get('tablog-count')]).toEqual([model.version, String(found.length)]);
     expect(answer.json.data.map(entriesOf)).toEqual(found.map(entriesOf));
   }
 
   async #expectUnknown(command: Add | Overwrite | Patch | Delete): Promise<void> {
     const path = `/tables/${unknownTableId}/rows`;
-    const answer = command.kind === 'add' ? await this.#client.post(path, textOfRows(command.rows))
-      : command.kind === 'overwrite' ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
-      : command.kind === 'patch' ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
-        : await this.#client.delete(`${path}/${unknownRowId}`);
+    const answer =
+      command.kind === 'add'
+        ? await this.#client.post(path, textOfRows(command.rows))
+        : command.kind === 'overwrite'
+          ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
+          : command.kind === 'patch'
+            ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
+            : await this.#client.delete(`${path}/${unknownRowId}`);
     expect(outcomeOf(answer)).toBe('404 table_not_found');
   }
 }
@@ -223,30 +257,40 @@ const withoutPrototype = <T>(entries: Iterable<readonly [string, T]>): Record<st
   for (const [key, value] of entries) object[key] = value;
   return object;
 };
-const headersFor = (ifMatch: bigint | null): Record<string, string> => (ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` });
+const headersFor = (ifMatch: bigint | null): Record<string, string> =>
+  ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` };
 
 function versionFor(match: string, own: bigint, table: bigint): bigint | null {
   switch (match) {
-    case 'fresh': return own;
-    case 'stale': return own - 1n;
-    case 'table': return table;
-    case 'later': return table + 1n;
-    default: return null;
+    case 'fresh':
+      return own;
+    case 'stale':
+      return own - 1n;
+    case 'table':
+      return table;
+    case 'later':
+      return table + 1n;
+    default:
+      return null;
   }
 }
 
-test('random sequences come out as in the model', async () => {
-  const endAt = performance.now() + scale.modelMs;
-  let sequences = 0;
-  await fc.assert(
-    fc.asyncProperty(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 }), async (first, rest) => {
-      if (performance.now() > endAt) return;
-      const run = new Run((await api().createTeam()).client);
-      for (const command of [first, ...rest]) await run.do(command);
-      sequences += 1;
-    }),
-    { ...uncut, numRuns: scale.modelSequences },
-  );
-  process.stderr.write(`${sequences} random sequences came out as in the model\n`);
-  expect(sequences).toBeGreaterThan(0);
-}, limitMs(scale.modelMs + 120_000));
+test(
+  'random sequences come out as in the model',
+  async () => {
+    const endAt = performance.now() + scale.modelMs;
+    let sequences = 0;
+    await fc.assert(
+      fc.asyncProperty(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 }), async (first, rest) => {
+        if (performance.now() > endAt) return;
+        const run = new Run((await api().createTeam()).client);
+        for (const command of [first, ...rest]) await run.do(command);
+        sequences += 1;
+      }),
+      { ...uncut, numRuns: scale.modelSequences },
+    );
+    process.stderr.write(`${sequences} random sequences came out as in the model\n`);
+    expect(sequences).toBeGreaterThan(0);
+  },
+  limitMs(scale.modelMs + 120_000),
+);

@@ -9,7 +9,8 @@ const { api } = useOwnApi({ UPLOADS_OPEN_MAX: String(openMax) });
 const refused = '400 limit_exceeded';
 
 let team: Team;
-const create = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> => team.client.post('/apps/shop/uploads', picture, headers);
+const create = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+  team.client.post('/apps/shop/uploads', picture, headers);
 
 beforeEach(async () => {
   team = await api().createTeam();
@@ -17,7 +18,10 @@ beforeEach(async () => {
 
 test('of creations at once as many pass as may be open, and it is for each team', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => create()));
-  expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(openMax).fill('200'), ...Array(10 - openMax).fill(refused)]);
+  expect(answers.map(outcomeOf).toSorted()).toEqual([
+    ...Array(openMax).fill('200'),
+    ...Array(10 - openMax).fill(refused),
+  ]);
   await createUpload((await api().createTeam()).client);
   expect(outcomeOf(await create())).toBe(refused);
 });
@@ -35,7 +39,11 @@ test('what is completed is open no more', async () => {
 test('a creation that is repeated under its key has its answer, and counts once', async () => {
   const key = { 'idempotency-key': 'the same' };
   for (let times = 0; times < openMax + 1; times += 1) expect(outcomeOf(await create(key))).toBe('200');
-  expect([outcomeOf(await create()), outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', '200', refused]);
+  expect([outcomeOf(await create()), outcomeOf(await create()), outcomeOf(await create())]).toEqual([
+    '200',
+    '200',
+    refused,
+  ]);
   expect(outcomeOf(await create(key))).toBe('200');
 });
 
@@ -51,7 +59,8 @@ describe('what is given up is open no more:', () => {
 
   test('what the plan has no room for', async () => {
     await team.setPlan({ uploadBytesMax: 4 });
-    for (const outcome of ['402 payment_required', '404 upload_not_found']) expect(outcomeOf(await complete(team.client, created))).toBe(outcome);
+    for (const outcome of ['402 payment_required', '404 upload_not_found'])
+      expect(outcomeOf(await complete(team.client, created))).toBe(outcome);
     expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
   });
 

@@ -23,10 +23,17 @@ const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
 
 /** Uses are written once in a minute. */
-const mayBeUsed = { asymmetricMatch: (value: unknown) => value === null || (typeof value === 'string' && value.endsWith(':00.000Z')) };
+const mayBeUsed = {
+  asymmetricMatch: (value: unknown) => value === null || (typeof value === 'string' && value.endsWith(':00.000Z')),
+};
 
 function clientOf(token: string): Client {
-  return new Client(api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => url), token);
+  return new Client(
+    api()
+      .processes.filter(({ role }) => role !== 'projector')
+      .map(({ url }) => url),
+    token,
+  );
 }
 
 function dataOf({ status, json, headers, text }: Answer, expected = 200): any {
@@ -42,8 +49,11 @@ async function newTeam(name: string): Promise<string> {
 /** The lines that the work adds to the audit log, without their times. */
 async function linesOf(work: () => Promise<unknown>): Promise<unknown[]> {
   // Refused tokens have a line once in a minute.
-  const read = async () => (await readFile(auditFile, 'utf8')).split('\n').filter((line) => line !== '' && !line.includes('token.refused'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const read = async () =>
+    (await readFile(auditFile, 'utf8'))
+      .split('\n')
+      .filter((line) => line !== '' && !line.includes('token.refused'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   const before = (await read()).length;
   await work();
   return (await read()).slice(before).map(({ time: _time, address: _address, ...line }) => line);
@@ -53,7 +63,14 @@ describe('teams', () => {
   test('one is made, shown, limited, suspended and resumed', async () => {
     const { client } = operator;
     const made = dataOf(await client.post('/admin/teams', { name: 'acme' }), 201);
-    expect(made).toMatchObject({ id: uuid, name: 'acme', suspended: false, rows: 0, rowsMax: null, quarantinedSince: null });
+    expect(made).toMatchObject({
+      id: uuid,
+      name: 'acme',
+      suspended: false,
+      rows: 0,
+      rowsMax: null,
+      quarantinedSince: null,
+    });
     expect(made.quotas.tables).toEqual({ used: 0, max: 10_000, setBy: 'TABLES_MAX' });
     const path = `/admin/teams/${made.id}`;
     expect(dataOf(await client.get(path))).toEqual(made);
@@ -63,14 +80,24 @@ describe('teams', () => {
     const ofTeam = clientOf(token);
     expect((await ofTeam.post('/tables', { name: 'n', rows: [{ a: 1 }] })).status).toBe(201);
     const limited = dataOf(await client.patch(`${path}/plan`, { rowsMax: 1, logBytesPerDayMax: 5 }));
-    expect(limited).toMatchObject({ rows: 1, rowsMax: 1, quotas: { rows: { used: 1, max: 1, setBy: 'plan' }, logBytesPerDay: { max: 5, setBy: 'plan' } } });
-    expect(dataOf(await client.patch(`${path}/plan`, { logBytesPerDayMax: null }))).toMatchObject({ rowsMax: 1, quotas: { logBytesPerDay: { max: null, setBy: null } } });
+    expect(limited).toMatchObject({
+      rows: 1,
+      rowsMax: 1,
+      quotas: { rows: { used: 1, max: 1, setBy: 'plan' }, logBytesPerDay: { max: 5, setBy: 'plan' } },
+    });
+    expect(dataOf(await client.patch(`${path}/plan`, { logBytesPerDayMax: null }))).toMatchObject({
+      rowsMax: 1,
+      quotas: { logBytesPerDay: { max: null, setBy: null } },
+    });
 
     expect(dataOf(await client.send(`${path}/suspend`, { method: 'POST' })).suspended).toBe(true);
     expect(outcomeOf(await ofTeam.post('/tables', { name: 'n', rows: [] }))).toBe('402 payment_required');
     expect(dataOf(await client.send(`${path}/resume`, { method: 'POST' })).suspended).toBe(false);
     // A process may go by what it knew for a second.
-    await sleepUntil(async () => (await ofTeam.post('/tables', { name: 'n', rows: [] })).status === 201, 'the team may write again');
+    await sleepUntil(
+      async () => (await ofTeam.post('/tables', { name: 'n', rows: [] })).status === 201,
+      'the team may write again',
+    );
   });
 
   test('are listed page by page, in the order in which they were made', async () => {
@@ -86,24 +113,41 @@ describe('teams', () => {
       query = `?limit=2&continuation=${json.continuation}`;
     }
     expect(seen.map(({ id }) => id)).toEqual(seen.map(({ id }) => id).toSorted());
-    expect(seen.slice(-3)).toMatchObject([{ id: made[0], name: 'one' }, { id: made[1], name: 'two' }, { id: made[2], name: 'two' }]);
+    expect(seen.slice(-3)).toMatchObject([
+      { id: made[0], name: 'one' },
+      { id: made[1], name: 'two' },
+      { id: made[2], name: 'two' },
+    ]);
     expect(dataOf(await operator.client.get('/admin/teams'))).toEqual(seen);
     expect(outcomeOf(await operator.client.get(`/admin/tokens${query}`))).toBe('400 request_validation_error');
   });
 
   test.each([
-    ['GET', '', undefined], ['PATCH', '/plan', { rowsMax: 1 }], ['POST', '/suspend', undefined], ['POST', '/resume', undefined],
-    ['GET', '/tokens', undefined], ['POST', '/tokens', {}],
+    ['GET', '', undefined],
+    ['PATCH', '/plan', { rowsMax: 1 }],
+    ['POST', '/suspend', undefined],
+    ['POST', '/resume', undefined],
+    ['GET', '/tokens', undefined],
+    ['POST', '/tokens', {}],
   ])('%s of a team that there is not is 404 (%s)', async (method, rest, body) => {
     for (const id of [unknownTableId, 'x']) {
-      expect(outcomeOf(await operator.client.send(`/admin/teams/${id}${rest}`, { method, ...(body && { body }) }))).toBe('404 team_not_found');
+      expect(
+        outcomeOf(await operator.client.send(`/admin/teams/${id}${rest}`, { method, ...(body && { body }) })),
+      ).toBe('404 team_not_found');
     }
   });
 
   test.each<[string, string, unknown]>([
-    ['POST', '/admin/teams', {}], ['POST', '/admin/teams', { name: ' ' }], ['POST', '/admin/teams', { name: 'a', rows: 1 }], ['POST', '/admin/teams', 'x'],
-    ['PATCH', '/admin/teams/x/plan', {}], ['PATCH', '/admin/teams/x/plan', { rowsMax: -1 }], ['PATCH', '/admin/teams/x/plan', { rowMax: 1 }],
-    ['POST', '/admin/teams/x/tokens', { expires: 'soon' }], ['POST', '/admin/tokens', { readOnly: true }], ['POST', '/admin/tokens', { expires: '2000-01-31T00:00:00Z' }],
+    ['POST', '/admin/teams', {}],
+    ['POST', '/admin/teams', { name: ' ' }],
+    ['POST', '/admin/teams', { name: 'a', rows: 1 }],
+    ['POST', '/admin/teams', 'x'],
+    ['PATCH', '/admin/teams/x/plan', {}],
+    ['PATCH', '/admin/teams/x/plan', { rowsMax: -1 }],
+    ['PATCH', '/admin/teams/x/plan', { rowMax: 1 }],
+    ['POST', '/admin/teams/x/tokens', { expires: 'soon' }],
+    ['POST', '/admin/tokens', { readOnly: true }],
+    ['POST', '/admin/tokens', { expires: '2000-01-31T00:00:00Z' }],
   ])('%s %s with %j is refused', async (method, path, body) => {
     expect(outcomeOf(await operator.client.send(path, { method, body }))).toBe('400 request_validation_error');
   });
@@ -127,9 +171,24 @@ describe('tokens', () => {
     const id = await newTeam('tokens');
     const path = `/admin/teams/${id}/tokens`;
     const plain = dataOf(await client.post(path, { name: 'plain' }), 201);
-    expect(plain).toEqual({ id: uuid, name: 'plain', token: expect.stringMatching(tokenPattern), expires: null, readOnly: false, appID: null });
-    const limited = dataOf(await client.post(path, { readOnly: true, appID: 'shop', expires: '2999-01-31T02:00:00+02:00' }), 201);
-    expect(limited).toMatchObject({ name: expect.stringMatching(new RegExp(`^made .*Z, ends in ${limited.token.slice(-6)}$`)), expires: '2999-01-31T00:00:00.000Z', readOnly: true, appID: 'shop' });
+    expect(plain).toEqual({
+      id: uuid,
+      name: 'plain',
+      token: expect.stringMatching(tokenPattern),
+      expires: null,
+      readOnly: false,
+      appID: null,
+    });
+    const limited = dataOf(
+      await client.post(path, { readOnly: true, appID: 'shop', expires: '2999-01-31T02:00:00+02:00' }),
+      201,
+    );
+    expect(limited).toMatchObject({
+      name: expect.stringMatching(new RegExp(`^made .*Z, ends in ${limited.token.slice(-6)}$`)),
+      expires: '2999-01-31T00:00:00.000Z',
+      readOnly: true,
+      appID: 'shop',
+    });
     expect((await clientOf(plain.token).post('/tables', { name: 'n', rows: [] })).status).toBe(201);
     expect(outcomeOf(await clientOf(limited.token).post('/tables', { name: 'n', rows: [] }))).toBe('403 forbidden');
     const listed = dataOf(await client.get(path));
@@ -140,7 +199,10 @@ describe('tokens', () => {
     expect(first.id).toBe(plain.id);
 
     for (let time = 0; time < 2; time += 1) expect((await client.delete(`/admin/tokens/${plain.id}`)).text).toBe('{}');
-    await sleepUntil(async () => outcomeOf(await clientOf(plain.token).get('/tables')) === '404 request_error', 'the token is refused');
+    await sleepUntil(
+      async () => outcomeOf(await clientOf(plain.token).get('/tables')) === '404 request_error',
+      'the token is refused',
+    );
     expect(dataOf(await client.get(path))[0]).toMatchObject({ id: plain.id, revoked: true });
     expect((await clientOf(limited.token).get('/tables')).status).toBe(200);
   });
@@ -148,30 +210,50 @@ describe('tokens', () => {
   test('of operators are made, used, listed and revoked', async () => {
     const { client } = operator;
     const made = dataOf(await client.post('/admin/tokens', { name: 'console', expires: '2999-01-31T00:00:00Z' }), 201);
-    expect(made).toEqual({ id: uuid, name: 'console', token: expect.stringMatching(tokenPattern), expires: '2999-01-31T00:00:00.000Z' });
+    expect(made).toEqual({
+      id: uuid,
+      name: 'console',
+      token: expect.stringMatching(tokenPattern),
+      expires: '2999-01-31T00:00:00.000Z',
+    });
     expect((await clientOf(made.token).get('/admin/teams')).status).toBe(200);
     expect(dataOf(await client.get('/admin/tokens'))).toContainEqual(listedAs(made));
     await client.delete(`/admin/tokens/${made.id}`);
-    await sleepUntil(async () => outcomeOf(await clientOf(made.token).get('/admin/teams')) === '404 request_error', 'the token is refused');
+    await sleepUntil(
+      async () => outcomeOf(await clientOf(made.token).get('/admin/teams')) === '404 request_error',
+      'the token is refused',
+    );
     expect(dataOf(await client.get('/admin/tokens'))).toContainEqual({ ...listedAs(made), revoked: true });
     expect((await client.get('/admin/teams')).status).toBe(200);
   });
 
   test('that have expired, or that there are not, are refused like all wrong tokens', async () => {
     const expired = await api().createOperatorToken(0);
-    for (const path of ['/admin/teams', '/tables']) expect(outcomeOf(await expired.client.get(path))).toBe('404 request_error');
-    for (const id of [unknownTableId, 'x']) expect(outcomeOf(await operator.client.delete(`/admin/tokens/${id}`))).toBe('404 token_not_found');
+    for (const path of ['/admin/teams', '/tables'])
+      expect(outcomeOf(await expired.client.get(path))).toBe('404 request_error');
+    for (const id of [unknownTableId, 'x'])
+      expect(outcomeOf(await operator.client.delete(`/admin/tokens/${id}`))).toBe('404 token_not_found');
   });
 
   test('of teams are not for operators, and the other way round', async () => {
     const team = await api().createTeam();
-    for (const { client } of [team, await team.createToken({ readOnly: true }), await team.createToken({ appId: 'a' })]) {
-      expect(await client.get('/admin/teams')).toMatchObject({ status: 403, json: { error: { type: 'forbidden', message: 'This path is for tokens of operators only.' } } });
+    for (const { client } of [
+      team,
+      await team.createToken({ readOnly: true }),
+      await team.createToken({ appId: 'a' }),
+    ]) {
+      expect(await client.get('/admin/teams')).toMatchObject({
+        status: 403,
+        json: { error: { type: 'forbidden', message: 'This path is for tokens of operators only.' } },
+      });
       expect(outcomeOf(await client.post('/admin/teams', { name: 'mine' }))).toBe('403 forbidden');
     }
     for (const path of ['/tables', `/tables/${unknownTableId}`, '/jobs/x']) {
       const answer = await operator.client.get(path);
-      expect(answer).toMatchObject({ status: 403, json: { error: { type: 'forbidden', message: 'The token of an operator is for /admin only.' } } });
+      expect(answer).toMatchObject({
+        status: 403,
+        json: { error: { type: 'forbidden', message: 'The token of an operator is for /admin only.' } },
+      });
       // Limits of teams are none of operators.
       expect(answer.headers.has('ratelimit')).toBe(false);
     }
@@ -181,45 +263,93 @@ describe('tokens', () => {
 test('the partitions are shown by each process, and no team is in quarantine', async () => {
   const team = await api().createTeam();
   await team.client.post('/tables', { name: 'n', rows: [{ a: 1 }] });
-  const clients = api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => new Client(url, operator.client.token));
+  const clients = api()
+    .processes.filter(({ role }) => role !== 'projector')
+    .map(({ url }) => new Client(url, operator.client.token));
   for (const client of clients) {
     const partitions = dataOf(await client.get('/admin/partitions'));
-    expect(partitions.map(({ partition }: { partition: number }) => partition)).toEqual(Array.from({ length: 12 }, (_, n) => n));
-    expect(partitions).toEqual(partitions.map(() => expect.objectContaining({ behind: 0, halted: null, contradicted: false, quarantined: [] })));
-    expect(partitions).toContainEqual(expect.objectContaining({ logEnd: expect.stringMatching(/^[1-9]/), projected: expect.stringMatching(/^[1-9]/) }));
+    expect(partitions.map(({ partition }: { partition: number }) => partition)).toEqual(
+      Array.from({ length: 12 }, (_, n) => n),
+    );
+    expect(partitions).toEqual(
+      partitions.map(() => expect.objectContaining({ behind: 0, halted: null, contradicted: false, quarantined: [] })),
+    );
+    expect(partitions).toContainEqual(
+      expect.objectContaining({ logEnd: expect.stringMatching(/^[1-9]/), projected: expect.stringMatching(/^[1-9]/) }),
+    );
     expect(dataOf(await client.get('/admin/quarantine'))).toEqual([]);
   }
   const released = await operator.client.send(`/admin/quarantine/${team.id}/release`, { method: 'POST' });
   expect(dataOf(released)).toEqual({ teamID: team.id, released: true, error: null });
-  expect(outcomeOf(await operator.client.send(`/admin/quarantine/${unknownTableId}/release`, { method: 'POST' }))).toBe('404 team_not_found');
+  expect(outcomeOf(await operator.client.send(`/admin/quarantine/${unknownTableId}/release`, { method: 'POST' }))).toBe(
+    '404 team_not_found',
+  );
 });
 
 test('each change has one line in the audit log, with the token of the operator; what only shows has none', async () => {
   const { client } = operator;
   const who = { operatorTokenId: operator.id };
   let id = '';
-  expect(await linesOf(async () => { id = await newTeam('audited'); })).toEqual([{ action: 'team.create', result: 'done', ...who, teamId: id, name: 'audited' }]);
+  expect(
+    await linesOf(async () => {
+      id = await newTeam('audited');
+    }),
+  ).toEqual([{ action: 'team.create', result: 'done', ...who, teamId: id, name: 'audited' }]);
   const path = `/admin/teams/${id}`;
   let made = { id: '', token: '' };
-  const created = await linesOf(async () => { made = (await client.post(`${path}/tokens`, { name: 'n' })).json.data; });
+  const created = await linesOf(async () => {
+    made = (await client.post(`${path}/tokens`, { name: 'n' })).json.data;
+  });
   const token = { ...who, tokenId: made.id, name: 'n' };
-  expect(created).toEqual([{ action: 'token.create', result: 'done', ...token, teamId: id, readOnly: false, appId: null, expiresAt: null }]);
-  expect(await linesOf(() => client.delete(`/admin/tokens/${made.id}`))).toEqual([{ action: 'token.revoke', result: 'done', ...token, teamId: id }]);
-  const other = await linesOf(async () => { made = (await client.post('/admin/tokens', { name: 'n' })).json.data; });
-  expect(other).toEqual([{ action: 'token.create', result: 'done', ...who, tokenId: made.id, operator: true, name: 'n', expiresAt: null }]);
+  expect(created).toEqual([
+    { action: 'token.create', result: 'done', ...token, teamId: id, readOnly: false, appId: null, expiresAt: null },
+  ]);
+  expect(await linesOf(() => client.delete(`/admin/tokens/${made.id}`))).toEqual([
+    { action: 'token.revoke', result: 'done', ...token, teamId: id },
+  ]);
+  const other = await linesOf(async () => {
+    made = (await client.post('/admin/tokens', { name: 'n' })).json.data;
+  });
+  expect(other).toEqual([
+    { action: 'token.create', result: 'done', ...who, tokenId: made.id, operator: true, name: 'n', expiresAt: null },
+  ]);
   expect(await linesOf(() => client.delete(`/admin/tokens/${made.id}`))).toEqual([
     { action: 'token.revoke', result: 'done', ...who, tokenId: made.id, operator: true, name: 'n' },
   ]);
-  expect(await linesOf(() => client.patch(`${path}/plan`, { rowsMax: 7 }))).toEqual([{ action: 'plan.set', result: 'done', ...who, teamId: id, rowsMax: 7 }]);
+  expect(await linesOf(() => client.patch(`${path}/plan`, { rowsMax: 7 }))).toEqual([
+    { action: 'plan.set', result: 'done', ...who, teamId: id, rowsMax: 7 },
+  ]);
   for (const action of ['suspend', 'resume']) {
-    expect(await linesOf(() => client.send(`${path}/${action}`, { method: 'POST' }))).toEqual([{ action: `plan.${action}`, result: 'done', ...who, teamId: id }]);
+    expect(await linesOf(() => client.send(`${path}/${action}`, { method: 'POST' }))).toEqual([
+      { action: `plan.${action}`, result: 'done', ...who, teamId: id },
+    ]);
   }
   expect(await linesOf(() => client.post('/admin/tokens', { name: 'n', expires: '2000-01-31T00:00:00Z' }))).toEqual([
-    { action: 'token.create', result: 'request_validation_error', ...who, tokenId: uuid, operator: true, name: 'n', expiresAt: '2000-01-31T00:00:00.000Z' },
+    {
+      action: 'token.create',
+      result: 'request_validation_error',
+      ...who,
+      tokenId: uuid,
+      operator: true,
+      name: 'n',
+      expiresAt: '2000-01-31T00:00:00.000Z',
+    },
   ]);
-  expect(await linesOf(() => client.send('/admin/teams/x/suspend', { method: 'POST' }))).toEqual([{ action: 'plan.suspend', result: 'team_not_found', ...who }]);
-  expect(await linesOf(async () => {
-    for (const shown of ['/admin/teams', path, `${path}/tokens`, '/admin/tokens', '/admin/partitions', '/admin/quarantine']) await client.get(shown);
-  })).toEqual([]);
+  expect(await linesOf(() => client.send('/admin/teams/x/suspend', { method: 'POST' }))).toEqual([
+    { action: 'plan.suspend', result: 'team_not_found', ...who },
+  ]);
+  expect(
+    await linesOf(async () => {
+      for (const shown of [
+        '/admin/teams',
+        path,
+        `${path}/tokens`,
+        '/admin/tokens',
+        '/admin/partitions',
+        '/admin/quarantine',
+      ])
+        await client.get(shown);
+    }),
+  ).toEqual([]);
   expect(await readFile(auditFile, 'utf8')).not.toContain(made.token);
 });

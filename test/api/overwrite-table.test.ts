@@ -39,7 +39,19 @@ test.each<[string, unknown, string]>([
   ['', [{ b: 1 }], '422 column_id_not_found'],
   ['', [{ $stashID: null }], '422 column_id_reserved'],
   ['', { rows: [], schema: { columns: [{ id: '$rowID', type: 'string' }] } }, '422 column_id_reserved'],
-  ['', { rows: [], schema: { columns: [{ id: 'a', type: 'string' }, { id: 'a', type: 'string' }] } }, '422 column_id_not_unique'],
+  [
+    '',
+    {
+      rows: [],
+      schema: {
+        columns: [
+          { id: 'a', type: 'string' },
+          { id: 'a', type: 'string' },
+        ],
+      },
+    },
+    '422 column_id_not_unique',
+  ],
   ['', [{ a: 1, $rowID: unknownRowId }], malformed],
   ['', [{ a: 1, $rowID: 'x' }], malformed],
   ['', [{ a: 1, $rowID: 7 }], malformed],
@@ -84,7 +96,12 @@ test('the version that was seen must be that of the table', async () => {
 test('of two at once that saw the same version one is refused', async () => {
   const { id, path, version } = await createTable(client(), [{ a: 0 }]);
   const answers = await Promise.all([1, 2, 3, 4].map((a) => overwrite(id, [{ a }], { 'if-match': `"${version}"` })));
-  expect(answers.map(outcomeOf).toSorted()).toEqual(['200', '412 precondition_failed', '412 precondition_failed', '412 precondition_failed']);
+  expect(answers.map(outcomeOf).toSorted()).toEqual([
+    '200',
+    '412 precondition_failed',
+    '412 precondition_failed',
+    '412 precondition_failed',
+  ]);
   expect(cellsOf(await client().rows(id))).toEqual([{ a: answers.findIndex(({ status }) => status === 200) + 1 }]);
   expect((await client().head(path)).version).toBe(answers.find(({ status }) => status === 200)!.version);
 });
@@ -114,7 +131,10 @@ test('a continuation goes on in the rows, and under the schema, in which it bega
   await overwrite(id, { schema: schemaOf({ m: 'boolean' }), rows: [{ m: true }] });
   await client().post(path, [{ m: false }]);
   const rest = await client().get(`${path}?limit=100&continuation=${first.json.continuation}`);
-  expect(cellsOf([...first.json.data, ...rest.json.data])).toEqual([...numbered(150).map(({ n }) => ({ n: String(n) })), { n: 'x' }]);
+  expect(cellsOf([...first.json.data, ...rest.json.data])).toEqual([
+    ...numbered(150).map(({ n }) => ({ n: String(n) })),
+    { n: 'x' },
+  ]);
   expect(rest.json).not.toHaveProperty('continuation');
   expect(cellsOf(await client().rows(id))).toEqual([{ m: true }, { m: false }]);
 });
@@ -159,7 +179,12 @@ describe('a body of many blocks', () => {
   const named = (id: string): string => JSON.stringify({ $rowID: id, n: 1 });
 
   test.each<[name: string, last: (rowIds: readonly string[]) => string, outcome: string, message: string]>([
-    ['a mismatch', () => '{"n":"x"}]', '422 column_has_invalid_value', 'rows[4001].n: "x" does not fit the column\'s type number'],
+    [
+      'a mismatch',
+      () => '{"n":"x"}]',
+      '422 column_has_invalid_value',
+      'rows[4001].n: "x" does not fit the column\'s type number',
+    ],
     ['something that is no row', () => '5]', malformed, 'rows[4001]: a row must be an object'],
     ['an ID that stands before it too', ([id]) => `${named(id!)}]`, malformed, 'occurs twice'],
     ['an ID of no row', () => `${named(unknownRowId)}]`, malformed, 'rows[4001].$rowID'],
@@ -181,8 +206,10 @@ describe('a body of many blocks', () => {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined);
       const body = `[${rowsOf(4_000).join()},`;
-      socket.write(`PUT /tables/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client().token}\r\n`
-        + `Content-Type: application/json\r\nContent-Length: ${body.length + 100}\r\n\r\n`);
+      socket.write(
+        `PUT /tables/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client().token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length + 100}\r\n\r\n`,
+      );
       await new Promise<void>((resolve) => socket.write(body, () => resolve()));
       socket.destroy();
       // Requests behind it are answered, and see nothing of it.
@@ -195,7 +222,10 @@ describe('row IDs', () => {
   /** As many rows as make several blocks, in another order, with another value each. */
   test.each([3, 500, 40_000])('keep the identity of %d rows', async (count) => {
     const pad = 'x'.repeat(20);
-    const { id, path, rowIds } = await createTable(client(), numbered(count).map(({ n }) => ({ n, pad })));
+    const { id, path, rowIds } = await createTable(
+      client(),
+      numbered(count).map(({ n }) => ({ n, pad })),
+    );
     const shuffled = rowIds.map((rowId, n) => ({ $rowID: rowId, n: -n, pad })).toReversed();
     const body = gzipSync(JSON.stringify([...shuffled, { n: 1, pad }]));
     const answer = await client().put(`/tables/${id}`, body, { 'content-encoding': 'gzip' });
@@ -217,7 +247,9 @@ describe('row IDs', () => {
     expect(await client().rows(id, 9999)).toHaveLength(count);
 
     // A deleted row comes back under its ID.
-    expect((await client().put(`/tables/${id}`, [{ $rowID: rowIds[0], n: 5, pad }])).json.data.rowIDs).toEqual([rowIds[0]]);
+    expect((await client().put(`/tables/${id}`, [{ $rowID: rowIds[0], n: 5, pad }])).json.data.rowIDs).toEqual([
+      rowIds[0],
+    ]);
     expect((await client().get(`${path}/${rowIds[0]}`)).json.data).toEqual({ $rowID: rowIds[0], n: 5, pad });
     expect(outcomeOf(await client().get(one))).toBe('404 row_not_found');
   });
@@ -225,22 +257,32 @@ describe('row IDs', () => {
   test('of another table are refused, with the row and the ID', async () => {
     const [one, other] = [await createTable(client(), numbered(3)), await createTable(client(), numbered(3))];
     await leavingUnchanged(client(), one.path, async () => {
-      const rows = [{ n: 1, $rowID: one.rowIds[0] }, { n: 1, $rowID: other.rowIds[0] }];
+      const rows = [
+        { n: 1, $rowID: one.rowIds[0] },
+        { n: 1, $rowID: other.rowIds[0] },
+      ];
       const answer = await overwrite(one.id, rows);
       expect(outcomeOf(answer)).toBe(malformed);
-      expect(answer.json.error.message).toBe(`rows[1].$rowID: "${other.rowIds[0]}" is the ID of no row that this table ever had`);
+      expect(answer.json.error.message).toBe(
+        `rows[1].$rowID: "${other.rowIds[0]}" is the ID of no row that this table ever had`,
+      );
     });
   });
 
   test('that occur twice are refused, with the second row', async () => {
     const { id, path, rowIds } = await createTable(client(), numbered(3));
     await leavingUnchanged(client(), path, async () => {
-      const answer = await overwrite(id, [{ $rowID: rowIds[2] }, { $rowID: rowIds[1] }, { n: 1 }, { $rowID: rowIds[2] }]);
+      const answer = await overwrite(id, [
+        { $rowID: rowIds[2] },
+        { $rowID: rowIds[1] },
+        { n: 1 },
+        { $rowID: rowIds[2] },
+      ]);
       expect(answer.json.error.message).toBe(`rows[3].$rowID: "${rowIds[2]}" occurs twice`);
     });
   });
 
-  test('of places whose rows kept another are nobody\'s', async () => {
+  test("of places whose rows kept another are nobody's", async () => {
     const { id, path, rowIds } = await createTable(client(), numbered(2));
     const fresh = (await overwrite(id, [{ n: 0 }, { n: 1 }])).json.data.rowIDs as string[];
     const kept = (await overwrite(id, [{ n: 0, $rowID: rowIds[0] }, { n: 1 }])).json.data.rowIDs as string[];

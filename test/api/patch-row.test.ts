@@ -17,7 +17,13 @@ test.each<[string, string, unknown, string, object]>([
   ['null clears', '', { a: null, b: null }, '200', { c: [1, 2], d: { k: 1.5 } }],
   ['all cleared', '', { a: null, b: null, c: null, d: null }, '200', {}],
   ['a number in a string column', '', { b: 4.5 }, '200', { ...row, b: '4.5' }],
-  ['dropColumns drops what offends', '?onSchemaError=dropColumns', { a: 'x', b: 'y', e: 1, $stashID: 1 }, '200', { ...row, b: 'y' }],
+  [
+    'dropColumns drops what offends',
+    '?onSchemaError=dropColumns',
+    { a: 'x', b: 'y', e: 1, $stashID: 1 },
+    '200',
+    { ...row, b: 'y' },
+  ],
   ['updateSchema adds a column', '?onSchemaError=updateSchema', { e: 1 }, '200', { ...row, e: 1 }],
   ['updateSchema widens a column', '?onSchemaError=updateSchema', { a: 'y' }, '200', { ...row, a: 'y' }],
   ['updateSchema wraps a scalar', '?onSchemaError=updateSchema', { c: 7 }, '200', { ...row, c: [7] }],
@@ -142,20 +148,36 @@ test('a row that would become too large is refused', async () => {
 });
 
 test('patches of one row in parallel all take effect, and with If-Match only one does', async () => {
-  const table = await createTable(client(), [{}], Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`c${n}`, 'number'])));
+  const table = await createTable(
+    client(),
+    [{}],
+    Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`c${n}`, 'number'])),
+  );
   const path = `${table.path}/${table.rowIds[0]}`;
   await Promise.all(Array.from({ length: 30 }, (_, n) => client().patch(path, { [`c${n}`]: n })));
   const { json, version } = await client().get(path);
   expect(Object.keys(json.data)).toHaveLength(31);
-  const racing = await Promise.all(Array.from({ length: 20 }, (_, n) =>
-    client().patch(path, { c0: 100 + n }, { 'if-match': `"${version}"` })));
-  expect(racing.map(outcomeOf).toSorted()).toEqual(['200', ...Array.from({ length: 19 }, () => '412 precondition_failed')]);
+  const racing = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => client().patch(path, { c0: 100 + n }, { 'if-match': `"${version}"` })),
+  );
+  expect(racing.map(outcomeOf).toSorted()).toEqual([
+    '200',
+    ...Array.from({ length: 19 }, () => '412 precondition_failed'),
+  ]);
 });
 
 test('rows of large segments are patched and keep their place', async () => {
-  const table = await createTable(client(), Array.from({ length: 500 }, (_, n) => ({ n, t: `t${n}` })));
+  const table = await createTable(
+    client(),
+    Array.from({ length: 500 }, (_, n) => ({ n, t: `t${n}` })),
+  );
   for (const n of [0, 250, 499]) await client().patch(`${table.path}/${table.rowIds[n]}`, { t: null, n: -n });
   const listed = await client().rows(table.id, 100);
   expect(listed.map(({ $rowID }) => $rowID)).toEqual(table.rowIds);
-  expect(cellsOf([listed[0]!, listed[1]!, listed[250]!, listed[499]!])).toEqual([{ n: 0 }, { n: 1, t: 't1' }, { n: -250 }, { n: -499 }]);
+  expect(cellsOf([listed[0]!, listed[1]!, listed[250]!, listed[499]!])).toEqual([
+    { n: 0 },
+    { n: 1, t: 't1' },
+    { n: -250 },
+    { n: -499 },
+  ]);
 });

@@ -18,7 +18,12 @@ describe('a plan', () => {
     const first = await createTable(client, [{ a: 1 }, { a: 2 }]);
     const second = await createTable(client, [{ a: 1 }]);
     const add = (path: string, rows: number): Promise<string> =>
-      client.post(path, Array.from({ length: rows }, (_, n) => ({ a: n }))).then(outcomeOf);
+      client
+        .post(
+          path,
+          Array.from({ length: rows }, (_, n) => ({ a: n })),
+        )
+        .then(outcomeOf);
     await leavingUnchanged(client, first.path, async () => {
       expect(await add(first.path, 3)).toBe('402 payment_required');
       expect(await add(first.path, 200)).toBe('402 payment_required');
@@ -89,7 +94,9 @@ describe('of writers in parallel', () => {
       [20, () => client.post('/tables', { name: 'n', rows: rowsOf(20) })],
     ];
     const writers = Array.from({ length: 40 }, (_, at) => ways[at % ways.length]!);
-    const outcomes = await Promise.all(writers.map(async ([rows, write]) => ({ rows, outcome: outcomeOf(await write()) })));
+    const outcomes = await Promise.all(
+      writers.map(async ([rows, write]) => ({ rows, outcome: outcomeOf(await write()) })),
+    );
     const used = outcomes.reduce((sum, { rows, outcome }) => (outcome === fits ? sum + rows : sum), 0);
     expect(used).toBeLessThanOrEqual(rowsMax);
     const refused = outcomes.filter(({ outcome }) => outcome !== fits);
@@ -106,7 +113,9 @@ describe('of writers in parallel', () => {
     const table = await createTable(team.client, rowsOf(3));
     await team.setPlan({ rowsMax: 3 });
     const row = `${table.path}/${table.rowIds[1]}`;
-    expect((await Promise.all(Array.from({ length: 8 }, () => team.client.delete(row)))).map(outcomeOf)).toEqual(Array(8).fill('200'));
+    expect((await Promise.all(Array.from({ length: 8 }, () => team.client.delete(row)))).map(outcomeOf)).toEqual(
+      Array(8).fill('200'),
+    );
     const answers = await Promise.all(Array.from({ length: 8 }, () => team.client.post(table.path, rowsOf(1))));
     expect(answers.map(outcomeOf).toSorted()).toEqual([fits, ...Array(7).fill(exceeds)]);
   });
@@ -115,6 +124,8 @@ describe('of writers in parallel', () => {
 /** The rows of all tables of a team. */
 async function countRows(client: Client): Promise<number> {
   const { json } = await client.get('/tables');
-  const counts = await Promise.all((json.data as { id: string }[]).map(async ({ id }) => (await client.rows(id)).length));
+  const counts = await Promise.all(
+    (json.data as { id: string }[]).map(async ({ id }) => (await client.rows(id)).length),
+  );
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -17,9 +17,17 @@ const people = [
 ];
 const types = { name: 'string', age: 'number', born: 'date', tags: { kind: 'array', items: { kind: 'string' } } };
 
-const query = (path: string, members: Readonly<Record<string, unknown>>): Promise<Awaited<ReturnType<ReturnType<typeof client>['get']>>> => {
-  const text = (value: unknown): string => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value));
-  return client().get(`${path}?${Object.entries(members).map(([name, value]) => `${name}=${text(value)}`).join('&')}`);
+const query = (
+  path: string,
+  members: Readonly<Record<string, unknown>>,
+): Promise<Awaited<ReturnType<ReturnType<typeof client>['get']>>> => {
+  const text = (value: unknown): string =>
+    encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value));
+  return client().get(
+    `${path}?${Object.entries(members)
+      .map(([name, value]) => `${name}=${text(value)}`)
+      .join('&')}`,
+  );
 };
 
 test.each([
@@ -35,14 +43,31 @@ test.each([
   [{ column: 'name', op: 'in', value: ['alan', 'Ada', 'x'] }, ['Ada', 'alan']],
   [{ column: 'name', op: 'startsWith', value: 'A' }, ['Ada']],
   [{ column: 'name', op: 'startsWith', value: 'A', ignoreCase: true }, ['Ada', 'alan']],
-  [{ or: [{ column: 'name', op: 'contains', value: 'rac' }, { and: [{ column: 'age', op: 'lt', value: 40 }, { column: 'name', op: 'endsWith', value: 'a' }] }] }, ['Ada', 'Grace']],
+  [
+    {
+      or: [
+        { column: 'name', op: 'contains', value: 'rac' },
+        {
+          and: [
+            { column: 'age', op: 'lt', value: 40 },
+            { column: 'name', op: 'endsWith', value: 'a' },
+          ],
+        },
+      ],
+    },
+    ['Ada', 'Grace'],
+  ],
   [{ and: [] }, ['Ada', 'Grace', 'alan', 'Edsger']],
   [{ or: [] }, []],
 ])('%j', async (filter, names) => {
   const { path, version } = await createTable(client(), people, types);
   const answer = await query(path, { filter, fields: 'name', count: 'exact' });
   expect(answer.json.data?.map(({ name }: { name: string }) => name)).toEqual(names);
-  expect([answer.version, answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual([version, String(names.length), 'cold']);
+  expect([answer.version, answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual([
+    version,
+    String(names.length),
+    'cold',
+  ]);
 });
 
 test.each([
@@ -59,14 +84,38 @@ test.each([
   [{ filter: '{' }, '400 request_validation_error', 'query.filter: must be JSON'],
   [{ filter: '1,"sort":2' }, '400 request_validation_error', 'query.filter: must be JSON'],
   [{ filter: { column: '$rowID', op: 'eq', value: '\0' } }, '400 request_validation_error', 'query.filter: U+0000'],
-  [{ filter: { column: 'name', op: 'eq', value: '\ud800' } }, '400 request_validation_error', 'query.filter: a lone surrogate'],
-  [{ filter: '{"column":"age","op":"lt","value":1e400}' }, '400 request_validation_error', 'query.filter: the number is too large'],
-  [{ filter: `{"column":"tags","op":"eq","value":${'['.repeat(40)}${']'.repeat(40)}}` }, '400 request_validation_error', 'query.filter: nested deeper'],
+  [
+    { filter: { column: 'name', op: 'eq', value: '\ud800' } },
+    '400 request_validation_error',
+    'query.filter: a lone surrogate',
+  ],
+  [
+    { filter: '{"column":"age","op":"lt","value":1e400}' },
+    '400 request_validation_error',
+    'query.filter: the number is too large',
+  ],
+  [
+    { filter: `{"column":"tags","op":"eq","value":${'['.repeat(40)}${']'.repeat(40)}}` },
+    '400 request_validation_error',
+    'query.filter: nested deeper',
+  ],
   [{ filter: [] }, '400 request_validation_error', 'query.filter: must be an object'],
-  [{ filter: { column: 'age', op: 'near', value: 1 } }, '400 request_validation_error', 'query.filter.op: must be one of eq'],
+  [
+    { filter: { column: 'age', op: 'near', value: 1 } },
+    '400 request_validation_error',
+    'query.filter.op: must be one of eq',
+  ],
   [{ filter: { and: [{ column: 'age' }] } }, '400 request_validation_error', 'query.filter.and[0].op: must be one of'],
-  [{ filter: { column: 'size', op: 'isEmpty' } }, '422 column_id_not_found', 'query.filter.column: the table has no column "size"'],
-  [{ filter: { column: 'age', op: 'gte', value: 'old' } }, '422 column_has_invalid_value', 'query.filter.value: it does not fit'],
+  [
+    { filter: { column: 'size', op: 'isEmpty' } },
+    '422 column_id_not_found',
+    'query.filter.column: the table has no column "size"',
+  ],
+  [
+    { filter: { column: 'age', op: 'gte', value: 'old' } },
+    '422 column_has_invalid_value',
+    'query.filter.value: it does not fit',
+  ],
   [{ filter: { column: 'tags', op: 'lt', value: [] } }, '400 request_validation_error', 'lt has no meaning for "tags"'],
   [{ sort: 'tags' }, '400 request_validation_error', 'whose values cannot be sorted'],
   [{ sort: 'size' }, '422 column_id_not_found', 'query.sort[0]: the table has no'],
@@ -88,38 +137,76 @@ test('a query sees what was written before it, and its pages stay at their versi
   await client().send(`${path}/${rowIds[0]}`, { method: 'DELETE' });
   const { version } = await client().post(path, [{ n: -1 }]);
   const now = await query(path, { sort: '-n' });
-  expect([now.version, now.headers.get('tablog-cache'), now.json.data.map(({ n }: { n: number }) => n)]).toEqual([version, 'warm', [100, 9, 8, 7, 6, 4, 3, 2, 1, -1]]);
+  expect([now.version, now.headers.get('tablog-cache'), now.json.data.map(({ n }: { n: number }) => n)]).toEqual([
+    version,
+    'warm',
+    [100, 9, 8, 7, 6, 4, 3, 2, 1, -1],
+  ]);
   const second = await query(path, { continuation: first.json.continuation, limit: 4 });
   expect([second.version, second.json.data.map(({ n }: { n: number }) => n)]).toEqual([first.version, [5, 4, 3, 2]]);
   const third = await query(path, { continuation: second.json.continuation, limit: 4 });
   expect([third.json.data.map(({ n }: { n: number }) => n), third.json.continuation]).toEqual([[1, 0], undefined]);
 });
 
-const ask = (path: string, body: unknown): ReturnType<ReturnType<typeof client>['post']> => client().post(path.replace(/rows$/, 'query'), body);
+const ask = (path: string, body: unknown): ReturnType<ReturnType<typeof client>['post']> =>
+  client().post(path.replace(/rows$/, 'query'), body);
 
 test('groups', async () => {
   const { path } = await createTable(client(), [
-    { city: 'Paris', amount: 40, on: '2024-01-01' }, { city: 'Oslo', amount: 1.5 }, { city: 'Paris', amount: 2, on: '2023-12-31' }, { amount: 7 }, { city: 'Rome' },
+    { city: 'Paris', amount: 40, on: '2024-01-01' },
+    { city: 'Oslo', amount: 1.5 },
+    { city: 'Paris', amount: 2, on: '2023-12-31' },
+    { amount: 7 },
+    { city: 'Rome' },
   ]);
   const answer = await ask(path, {
-    groupBy: ['city'], sort: ['-total'],
-    aggregate: [{ op: 'count' }, { op: 'sum', column: 'amount', as: 'total' }, { op: 'max', column: 'on' }, { op: 'count', column: 'amount', as: 'amounts' }],
+    groupBy: ['city'],
+    sort: ['-total'],
+    aggregate: [
+      { op: 'count' },
+      { op: 'sum', column: 'amount', as: 'total' },
+      { op: 'max', column: 'on' },
+      { op: 'count', column: 'amount', as: 'amounts' },
+    ],
   });
   expect(answer.json.data).toEqual([
-    { city: 'Paris', count: 2, total: 42, max_on: '2024-01-01', amounts: 2 }, { city: null, count: 1, total: 7, max_on: null, amounts: 1 },
-    { city: 'Oslo', count: 1, total: 1.5, max_on: null, amounts: 1 }, { city: 'Rome', count: 1, total: null, max_on: null, amounts: 0 },
+    { city: 'Paris', count: 2, total: 42, max_on: '2024-01-01', amounts: 2 },
+    { city: null, count: 1, total: 7, max_on: null, amounts: 1 },
+    { city: 'Oslo', count: 1, total: 1.5, max_on: null, amounts: 1 },
+    { city: 'Rome', count: 1, total: null, max_on: null, amounts: 0 },
   ]);
   const first = await ask(path, { groupBy: ['city'], limit: 3, count: 'exact' });
-  expect([first.json.data, first.headers.get('tablog-count')]).toEqual([[{ city: 'Oslo' }, { city: 'Paris' }, { city: 'Rome' }], '5']);
+  expect([first.json.data, first.headers.get('tablog-count')]).toEqual([
+    [{ city: 'Oslo' }, { city: 'Paris' }, { city: 'Rome' }],
+    '5',
+  ]);
   expect((await ask(path, { continuation: first.json.continuation })).json).toEqual({ data: [{ city: null }] });
-  expect((await ask(path, { aggregate: [{ op: 'avg', column: 'amount' }], filter: { column: 'city', op: 'eq', value: 'Paris' } })).json.data).toEqual([{ avg_amount: 21 }]);
+  expect(
+    (
+      await ask(path, {
+        aggregate: [{ op: 'avg', column: 'amount' }],
+        filter: { column: 'city', op: 'eq', value: 'Paris' },
+      })
+    ).json.data,
+  ).toEqual([{ avg_amount: 21 }]);
 });
 
 test('times are one group if their moments are equal, and look different if not', async () => {
-  const { path } = await createTable(client(), [{ t: '10:00' }, { t: '12:00+02:00' }, { t: '01:00+02:00' }, { t: '23:00' }, { t: '23:30-01:00' }, { t: '00:30' }], { t: 'time' });
-  const { json: { data } } = await ask(path, { groupBy: ['t'], aggregate: [{ op: 'count' }, { op: 'min', column: 't' }] });
+  const { path } = await createTable(
+    client(),
+    [{ t: '10:00' }, { t: '12:00+02:00' }, { t: '01:00+02:00' }, { t: '23:00' }, { t: '23:30-01:00' }, { t: '00:30' }],
+    { t: 'time' },
+  );
+  const {
+    json: { data },
+  } = await ask(path, { groupBy: ['t'], aggregate: [{ op: 'count' }, { op: 'min', column: 't' }] });
   expect(data.map(({ t, count, min_t: min }: Record<string, unknown>) => [t, count, min])).toEqual(
-    ['00:00:00+01:00', '00:30:00', '10:00:00', '23:00:00', '23:30:00-01:00'].map((t) => [t, t === '10:00:00' ? 2 : 1, t]));
+    ['00:00:00+01:00', '00:30:00', '10:00:00', '23:00:00', '23:30:00-01:00'].map((t) => [
+      t,
+      t === '10:00:00' ? 2 : 1,
+      t,
+    ]),
+  );
   for (const { t, count } of data) {
     expect((await ask(path, { filter: { column: 't', op: 'eq', value: t } })).json.data).toHaveLength(count);
   }
@@ -131,51 +218,90 @@ test('an empty groupBy or aggregate is none', async () => {
   expect((await ask(path, { groupBy: [], aggregate: [] })).json.data).toEqual(rows);
   expect((await ask(path, { groupBy: [], aggregate: [], fields: ['name'], sort: ['age'] })).json.data).toHaveLength(4);
   expect((await ask(path, { groupBy: [], aggregate: [{ op: 'count' }] })).json.data).toEqual([{ count: 4 }]);
-  expect((await ask(path, { groupBy: ['name'], aggregate: [], sort: ['-name'], limit: 1 })).json.data).toEqual([{ name: 'alan' }]);
+  expect((await ask(path, { groupBy: ['name'], aggregate: [], sort: ['-name'], limit: 1 })).json.data).toEqual([
+    { name: 'alan' },
+  ]);
 });
 
 test('a continuation of a query goes on with what it holds, and one of all rows has nothing beside it but a limit', async () => {
   const { path } = await createTable(client(), people, types);
-  const { json: { continuation } } = await query(path, { sort: 'name', fields: 'name', limit: 1 });
-  for (const others of [{ sort: '-name' }, { filter: { column: 'no', op: 'eq', value: 1 } }, { fields: 'no', count: 'exact' }, {}]) {
+  const {
+    json: { continuation },
+  } = await query(path, { sort: 'name', fields: 'name', limit: 1 });
+  for (const others of [
+    { sort: '-name' },
+    { filter: { column: 'no', op: 'eq', value: 1 } },
+    { fields: 'no', count: 'exact' },
+    {},
+  ]) {
     const answer = await query(path, { ...others, continuation, limit: 1 });
-    expect([answer.json.data.map(({ name }: { name: string }) => name), answer.headers.get('tablog-count')]).toEqual([['Edsger'], null]);
-    expect((await ask(path, { ...others, sort: ['-name'], fields: ['no'], continuation, limit: 1 })).json.data).toEqual(answer.json.data);
+    expect([answer.json.data.map(({ name }: { name: string }) => name), answer.headers.get('tablog-count')]).toEqual([
+      ['Edsger'],
+      null,
+    ]);
+    expect((await ask(path, { ...others, sort: ['-name'], fields: ['no'], continuation, limit: 1 })).json.data).toEqual(
+      answer.json.data,
+    );
   }
   expect(outcomeOf(await query(path, { filter: '{', continuation }))).toBe('400 request_validation_error');
-  const { json: { continuation: ofAll } } = await client().get(`${path}?limit=1`);
+  const {
+    json: { continuation: ofAll },
+  } = await client().get(`${path}?limit=1`);
   expect((await client().get(`${path}?limit=2&continuation=${ofAll}`)).json.data).toHaveLength(2);
   for (const other of [{ sort: 'name' }, { fields: 'name' }, { count: 'exact' }, { filter: { and: [] } }]) {
     expect(outcomeOf(await query(path, { ...other, continuation: ofAll }))).toBe('400 request_validation_error');
   }
 });
 
-const wide = { uri: 'uri', json: 'json', duration: 'duration', list: { kind: 'array', items: { kind: 'number' } }, text: 'string' };
+const wide = {
+  uri: 'uri',
+  json: 'json',
+  duration: 'duration',
+  list: { kind: 'array', items: { kind: 'number' } },
+  text: 'string',
+};
 
 test.each<[string, string, unknown, string]>([
-  ['uri', 'contains', 'no uri', '200'], ['uri', 'startsWith', '', '200'], ['uri', 'eq', 'no uri', '422 column_has_invalid_value'],
-  ['text', 'eq', false, '200'], ['text', 'endsWith', false, '422 column_has_invalid_value'], ['text', 'contains', 7, '422 column_has_invalid_value'],
-  ['text', 'eq', null, '400 request_validation_error'], ['text', 'contains', null, '400 request_validation_error'], ['json', 'ne', null, '400 request_validation_error'],
-  ['list', 'has', null, '400 request_validation_error'], ['text', 'in', ['a', null], '400 request_validation_error'], ['list', 'eq', [null], '422 column_has_invalid_value'],
+  ['uri', 'contains', 'no uri', '200'],
+  ['uri', 'startsWith', '', '200'],
+  ['uri', 'eq', 'no uri', '422 column_has_invalid_value'],
+  ['text', 'eq', false, '200'],
+  ['text', 'endsWith', false, '422 column_has_invalid_value'],
+  ['text', 'contains', 7, '422 column_has_invalid_value'],
+  ['text', 'eq', null, '400 request_validation_error'],
+  ['text', 'contains', null, '400 request_validation_error'],
+  ['json', 'ne', null, '400 request_validation_error'],
+  ['list', 'has', null, '400 request_validation_error'],
+  ['text', 'in', ['a', null], '400 request_validation_error'],
+  ['list', 'eq', [null], '422 column_has_invalid_value'],
 ])('a filter of %s by %s %j is %s', async (column, op, value, outcome) => {
   const { path } = await createTable(client(), [{ text: 'a' }], wide);
   expect(outcomeOf(await query(path, { filter: { column, op, value } }))).toBe(outcome);
   expect(outcomeOf(await ask(path, { filter: { not: { column, op, value } } }))).toBe(outcome);
 });
 
-test.each(['json', 'duration', 'list'])('%s cannot be sorted or grouped by, and has no least value, but can be counted', async (column) => {
-  const { path } = await createTable(client(), [{ text: 'a' }], wide);
-  const refused = '400 request_validation_error';
-  expect(outcomeOf(await ask(path, { groupBy: [column] }))).toBe(refused);
-  expect(outcomeOf(await ask(path, { sort: [column] }))).toBe(refused);
-  expect(outcomeOf(await ask(path, { aggregate: [{ op: 'min', column }] }))).toBe(refused);
-  expect((await ask(path, { aggregate: [{ op: 'countDistinct', column }] })).json.data).toEqual([{ [`countDistinct_${column}`]: 0 }]);
-});
+test.each(['json', 'duration', 'list'])(
+  '%s cannot be sorted or grouped by, and has no least value, but can be counted',
+  async (column) => {
+    const { path } = await createTable(client(), [{ text: 'a' }], wide);
+    const refused = '400 request_validation_error';
+    expect(outcomeOf(await ask(path, { groupBy: [column] }))).toBe(refused);
+    expect(outcomeOf(await ask(path, { sort: [column] }))).toBe(refused);
+    expect(outcomeOf(await ask(path, { aggregate: [{ op: 'min', column }] }))).toBe(refused);
+    expect((await ask(path, { aggregate: [{ op: 'countDistinct', column }] })).json.data).toEqual([
+      { [`countDistinct_${column}`]: 0 },
+    ]);
+  },
+);
 
 test.each([
   [{ groupBy: ['name'], fields: ['name'] }, '400 request_validation_error', 'fields: has no meaning with groupBy'],
   [{ aggregate: [{ op: 'sum' }] }, '400 request_validation_error', 'aggregate[0].column: must be the ID'],
-  [{ aggregate: [{ op: 'sum', column: 'name' }] }, '400 request_validation_error', 'aggregate[0].column: sum is of numbers'],
+  [
+    { aggregate: [{ op: 'sum', column: 'name' }] },
+    '400 request_validation_error',
+    'aggregate[0].column: sum is of numbers',
+  ],
   [{ aggregate: [{ op: 'count' }, { op: 'count' }] }, '400 request_validation_error', 'would have "count" twice'],
   [{ groupBy: ['name'], sort: ['age'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],
   [{ groupBy: ['name'], sort: ['no'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],
@@ -186,7 +312,11 @@ test.each([
   [{ size: 1 }, '400 request_validation_error', 'size: there is no such property'],
   [{ continuation: 'page-2' }, '400 request_validation_error', 'continuation: it is invalid'],
   [{ continuation: 2 }, '400 request_validation_error', 'continuation: it is invalid'],
-  [{ continuation: '00000000-0000-4000-8000-000000000000.00000000-0000-4000-8000-000000000000' }, '400 continuation_expired', 'continuation'],
+  [
+    { continuation: '00000000-0000-4000-8000-000000000000.00000000-0000-4000-8000-000000000000' },
+    '400 continuation_expired',
+    'continuation',
+  ],
 ])('POST refuses %j', async (body, outcome, message) => {
   const { path } = await createTable(client(), people, types);
   const answer = await ask(path, body);
@@ -196,9 +326,13 @@ test.each([
 test('tokens for reading may ask, those of other teams and apps may not', async () => {
   const team = await api().createTeam();
   const { path } = await createTable(team.client, people, types);
-  const [reader, ofApp] = await Promise.all([team.createToken({ readOnly: true }), team.createToken({ appId: 'shop' })]);
+  const [reader, ofApp] = await Promise.all([
+    team.createToken({ readOnly: true }),
+    team.createToken({ appId: 'shop' }),
+  ]);
   const filter = { filter: { column: 'age', op: 'gt', value: 80 }, fields: ['name'] };
-  const of = (asker: ReturnType<typeof client>): ReturnType<typeof asker.post> => asker.post(path.replace(/rows$/, 'query'), filter);
+  const of = (asker: ReturnType<typeof client>): ReturnType<typeof asker.post> =>
+    asker.post(path.replace(/rows$/, 'query'), filter);
   expect((await of(reader.client)).json.data).toEqual([{ $rowID: expect.any(String), name: 'Grace' }]);
   expect(outcomeOf(await of(ofApp.client))).toBe('404 table_not_found');
   expect(outcomeOf(await of(client()))).toBe('404 table_not_found');
@@ -212,12 +346,16 @@ test('changes that come in several parts are all seen', async () => {
   const { path, rowIds } = await createTable(client(), rows, { n: 'number', text: 'string' });
   await query(path, { sort: 'n', fields: 'n' });
   for (const [at, id] of rowIds.slice(0, 40).entries()) {
-    const answer = at % 3 === 0 ? await client().delete(`${path}/${id}`) : await client().patch(`${path}/${id}`, { n: 100 - at });
+    const answer =
+      at % 3 === 0 ? await client().delete(`${path}/${id}`) : await client().patch(`${path}/${id}`, { n: 100 - at });
     expect(answer.status).toBe(200);
   }
   const expected = rows.filter((_, at) => at === 40 || at % 3 !== 0).map(({ n }) => (n === 40 ? 40 : 100 - n));
   const inOrder = await query(path, { filter: { and: [] }, fields: 'n' });
-  expect([inOrder.headers.get('tablog-cache'), inOrder.json.data.map(({ n }: { n: number }) => n)]).toEqual(['warm', expected]);
+  expect([inOrder.headers.get('tablog-cache'), inOrder.json.data.map(({ n }: { n: number }) => n)]).toEqual([
+    'warm',
+    expected,
+  ]);
 });
 
 test('a continuation of a table that was deleted, is refused as a page is', async () => {
@@ -229,23 +367,38 @@ test('a continuation of a table that was deleted, is refused as a page is', asyn
 });
 
 test('rows are looked up by their IDs without a copy of the table', async () => {
-  const { id, path, rowIds } = await createTable(client(), Array.from({ length: 100 }, (_, n) => ({ n })));
+  const { id, path, rowIds } = await createTable(
+    client(),
+    Array.from({ length: 100 }, (_, n) => ({ n })),
+  );
   await client().patch(`${path}/${rowIds[70]}`, { n: -1 });
   await client().delete(`${path}/${rowIds[3]}`);
   const other = await createTable(client(), [{ n: 1 }]);
-  const filter = { column: '$rowID', op: 'in', value: [rowIds[70], rowIds[3], other.rowIds[0], rowIds[9], rowIds[9], 'none', rowIds[99]] };
+  const filter = {
+    column: '$rowID',
+    op: 'in',
+    value: [rowIds[70], rowIds[3], other.rowIds[0], rowIds[9], rowIds[9], 'none', rowIds[99]],
+  };
   const ask = async (members: Readonly<Record<string, unknown>>): Promise<unknown[]> => {
     const answer = await query(path, { filter, count: 'exact', ...members });
-    return [answer.headers.get('tablog-count'), answer.json.data.map(({ n }: { n: number }) => n), answer.json.continuation];
+    return [
+      answer.headers.get('tablog-count'),
+      answer.json.data.map(({ n }: { n: number }) => n),
+      answer.json.continuation,
+    ];
   };
   expect(await ask({})).toEqual(['3', [9, -1, 99], undefined]);
   expect(await ask({ sort: '-n', limit: 2 })).toEqual(['3', [99, 9], expect.any(String)]);
   const { continuation } = (await query(path, { filter, sort: '-n', limit: 2 })).json;
   expect((await query(path, { continuation })).json.data.map(({ n }: { n: number }) => n)).toEqual([-1]);
-  expect((await query(path, { filter: { column: '$rowID', op: 'eq', value: rowIds[5] } })).json.data).toEqual([{ $rowID: rowIds[5], n: 5 }]);
+  expect((await query(path, { filter: { column: '$rowID', op: 'eq', value: rowIds[5] } })).json.data).toEqual([
+    { $rowID: rowIds[5], n: 5 },
+  ]);
 
   // An ID that a row retains names that row, not the place that it had.
-  const kept = await client().put(`/tables/${id}`, { rows: [{ $rowID: rowIds[50], n: 500 }, { n: 501 }, { $rowID: rowIds[9], n: 502 }] });
+  const kept = await client().put(`/tables/${id}`, {
+    rows: [{ $rowID: rowIds[50], n: 500 }, { n: 501 }, { $rowID: rowIds[9], n: 502 }],
+  });
   expect(kept.status).toBe(200);
   const all = { column: '$rowID', op: 'in', value: [rowIds[9], rowIds[50], rowIds[70], ...kept.json.data.rowIDs] };
   expect((await query(path, { filter: all })).json.data.map(({ n }: { n: number }) => n)).toEqual([500, 501, 502]);
@@ -254,9 +407,16 @@ test('rows are looked up by their IDs without a copy of the table', async () => 
 });
 
 test('in JSON a column whose ID begins with a minus is sorted by', async () => {
-  const { path } = await createTable(client(), [{ '-5': 2, '5': 1, n: 'b' }, { '-5': 1, '5': 2, n: 'a' }, { '-5': 3, '5': 3, n: 'c' }]);
+  const { path } = await createTable(client(), [
+    { '-5': 2, '5': 1, 'n': 'b' },
+    { '-5': 1, '5': 2, 'n': 'a' },
+    { '-5': 3, '5': 3, 'n': 'c' },
+  ]);
   const names = async (sort: readonly unknown[]): Promise<string[]> => {
-    const answers = [await query(path, { sort: JSON.stringify(sort) }), await client().post(path.replace(/rows$/, 'query'), { sort })];
+    const answers = [
+      await query(path, { sort: JSON.stringify(sort) }),
+      await client().post(path.replace(/rows$/, 'query'), { sort }),
+    ];
     const [first, second] = answers.map(({ json }) => json.data.map(({ n }: { n: string }) => n).join(''));
     return [...new Set([first!, second!])];
   };
@@ -266,9 +426,14 @@ test('in JSON a column whose ID begins with a minus is sorted by', async () => {
   expect(await names(['-5'])).toEqual(['cab']);
   expect(await names([{ column: 'n', descending: false }, '5'])).toEqual(['abc']);
   for (const [sort, message] of [
-    [[{ column: '' }], 'sort[0].column: must be the ID of a column'], [[{ column: 'n', x: 1 }], 'sort[0].x: there is no such property'], [[{ column: 'n', descending: 1 }], 'sort[0].descending: must be true or false'],
-    [[{}], 'sort[0].column: must be the ID of a column'], [[['n']], 'sort[0]: must be the ID of a column'], [['-n', { column: 'n', descending: true }], 'sort[1]: is named twice'],
-  ] as const) expect((await query(path, { sort: JSON.stringify(sort) })).json.error.message).toContain(message);
+    [[{ column: '' }], 'sort[0].column: must be the ID of a column'],
+    [[{ column: 'n', x: 1 }], 'sort[0].x: there is no such property'],
+    [[{ column: 'n', descending: 1 }], 'sort[0].descending: must be true or false'],
+    [[{}], 'sort[0].column: must be the ID of a column'],
+    [[['n']], 'sort[0]: must be the ID of a column'],
+    [['-n', { column: 'n', descending: true }], 'sort[1]: is named twice'],
+  ] as const)
+    expect((await query(path, { sort: JSON.stringify(sort) })).json.error.message).toContain(message);
 });
 
 test('a number in a filter keeps its digits', async () => {
@@ -281,12 +446,15 @@ test('a number in a filter keeps its digits', async () => {
     return [byUrl, byBody].map(({ json }) => json.data.map(({ price }: { price: string }) => price));
   };
   for (const [comparison, found] of [
-    ['{"column":"price","op":"eq","value":4.20}', ['4.20']], ['{"column":"price","op":"eq","value":4.2}', ['4.2']],
+    ['{"column":"price","op":"eq","value":4.20}', ['4.20']],
+    ['{"column":"price","op":"eq","value":4.2}', ['4.2']],
     ['{"column":"price","op":"in","value":[1e2,4.20]}', ['4.20', '1e2']],
-    ['{"column":"price","op":"eq","value":9007199254740993}', ['9007199254740993']], ['{"column":"price","op":"in","value":[9007199254740992]}', []],
+    ['{"column":"price","op":"eq","value":9007199254740993}', ['9007199254740993']],
+    ['{"column":"price","op":"in","value":[9007199254740992]}', []],
     ['{"column":"n","op":"eq","value":1.50}', ['4.2']],
     ['{"column":"n","op":"lt","value":0.15e1}', ['4.20']],
-  ] as const) expect([comparison, await ask(comparison)]).toEqual([comparison, [found, found]]);
+  ] as const)
+    expect([comparison, await ask(comparison)]).toEqual([comparison, [found, found]]);
   const big = (column: string): string => `{"column":"${column}","op":"eq","value":9007199254740993}`;
   expect(outcomeOf(await query(path, { filter: big('n') }))).toBe('422 column_has_invalid_value');
   expect(outcomeOf(await client().post(queryPath, `{"filter":${big('n')}}`))).toBe('422 column_has_invalid_value');
@@ -296,5 +464,8 @@ test('a number in a filter keeps its digits', async () => {
   const filter = '{"column":"price","op":"in","value":[4.20,1e2]}';
   const first = await query(path, { filter, limit: '1' });
   const second = await query(path, { continuation: first.json.continuation });
-  expect([first, second].map(({ json }) => json.data.map(({ price }: { price: string }) => price))).toEqual([['4.20'], ['1e2']]);
+  expect([first, second].map(({ json }) => json.data.map(({ price }: { price: string }) => price))).toEqual([
+    ['4.20'],
+    ['1e2'],
+  ]);
 });

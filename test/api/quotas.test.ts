@@ -18,8 +18,13 @@ import { complete, createUpload, picture, sendBytes } from '../support/uploads.t
 const uploadSize = 1000;
 const logBytesMax = 1_000_000;
 const { api } = useOwnApi({
-  TABLES_MAX: '3', STASHES_MAX: '3', BODIES_OPEN_MAX: '3', UPLOAD_SIZE_MAX_BYTES: String(uploadSize), UPLOADS_OPEN_BYTES_MAX: String(3 * uploadSize),
-  MAINTENANCE_INTERVAL_MS: '3600000', LOG_BYTES_PER_DAY: String(logBytesMax),
+  TABLES_MAX: '3',
+  STASHES_MAX: '3',
+  BODIES_OPEN_MAX: '3',
+  UPLOAD_SIZE_MAX_BYTES: String(uploadSize),
+  UPLOADS_OPEN_BYTES_MAX: String(3 * uploadSize),
+  MAINTENANCE_INTERVAL_MS: '3600000',
+  LOG_BYTES_PER_DAY: String(logBytesMax),
 });
 const operator = useOperator({ api });
 
@@ -32,27 +37,43 @@ beforeEach(async () => {
 const large = JSON.stringify(Array.from({ length: 1500 }, (_, n) => ({ n, padding: 'x'.repeat(1000) })));
 const messageOf = ({ json }: Answer): string => json.error.message;
 
-describe.each<[
-  string, one: (name: string) => Promise<Answer>, free: (name: string) => Promise<unknown>, success: string, plan: (max: number | null) => Plan, noun: string,
-]>([
+describe.each<
   [
-    'tables', (name) => team.client.post('/tables', { name, rows: [] }),
+    string,
+    one: (name: string) => Promise<Answer>,
+    free: (name: string) => Promise<unknown>,
+    success: string,
+    plan: (max: number | null) => Plan,
+    noun: string,
+  ]
+>([
+  [
+    'tables',
+    (name) => team.client.post('/tables', { name, rows: [] }),
     async (name) => {
       const { data } = (await team.client.get('/tables')).json as { data: { id: string; name: string }[] };
       return team.client.delete(`/tables/${data.find((table) => table.name === name)!.id}`);
     },
-    '201', (tablesMax) => ({ tablesMax }), 'tables',
+    '201',
+    (tablesMax) => ({ tablesMax }),
+    'tables',
   ],
   [
-    'stashes', (name) => team.client.put(`/stashes/${name}/1`, [{ a: 1 }]), (name) => team.client.delete(`/stashes/${name}`), '200',
-    (stashesMax) => ({ stashesMax }), 'stashes',
+    'stashes',
+    (name) => team.client.put(`/stashes/${name}/1`, [{ a: 1 }]),
+    (name) => team.client.delete(`/stashes/${name}`),
+    '200',
+    (stashesMax) => ({ stashesMax }),
+    'stashes',
   ],
 ])('%s', (_name, one, free, success, plan, noun) => {
   const refused = '400 limit_exceeded';
 
   test('of requests at once as many pass as there is room for, and for each team', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => one(`n${at}`)));
-    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(3).fill(success), ...Array(5).fill(refused)].toSorted());
+    expect(answers.map(outcomeOf).toSorted()).toEqual(
+      [...Array(3).fill(success), ...Array(5).fill(refused)].toSorted(),
+    );
     const answer = answers.find(({ status }) => status === 400)!;
     expect(messageOf(answer)).toMatch(`the team has 3 ${noun} and may have at most 3: delete some`);
     team = await api().createTeam();
@@ -113,7 +134,10 @@ describe('open bodies', () => {
 
   /** Opens a body, as a process does that is killed while it appends the blocks. */
   async function leaveOpen(): Promise<void> {
-    const event = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, openBody(team.id, randomUUID(), { openMax: 100 }));
+    const event = encodeEvent(
+      { commandId: randomUUID(), notAfter: null, requestDigest: null },
+      openBody(team.id, randomUUID(), { openMax: 100 }),
+    );
     await operator().log.append(partitionOf(team.id, operator().log.partitions), event);
   }
 
@@ -131,7 +155,9 @@ describe('open bodies', () => {
     await team.setPlan({ openBodiesMax: 4, tablesMax: 100 });
     expect(outcomeOf(await create())).toBe('201');
     // Refused for another reason, it is open no more either.
-    expect(outcomeOf(await team.client.post('/tables/01890000-0000-7000-8000-000000000000/rows', large))).toBe('404 table_not_found');
+    expect(outcomeOf(await team.client.post('/tables/01890000-0000-7000-8000-000000000000/rows', large))).toBe(
+      '404 table_not_found',
+    );
     expect(outcomeOf(await create())).toBe('201');
     expect(await openBodies()).toBe(3);
     await team.setPlan({ openBodiesMax: 3 });
@@ -140,7 +166,8 @@ describe('open bodies', () => {
       expect(messageOf(answer)).toBe("the team's plan allows 3 open bodies and 3 are in use");
     }
     // One of the open bodies may be that of an earlier try.
-    const keyed = (name: string): Promise<Answer> => team.client.post('/tables?name=n', large, { 'idempotency-key': name });
+    const keyed = (name: string): Promise<Answer> =>
+      team.client.post('/tables?name=n', large, { 'idempotency-key': name });
     const unknown = await keyed('k');
     expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
     expect(messageOf(unknown)).toMatch("the team's plan allows 3 open bodies and 3 are in use. Whether an earlier try");
@@ -154,10 +181,13 @@ describe('open bodies', () => {
 
 describe('bytes of the log in a day', () => {
   const rowBytes = 150_000;
-  const refused = /^the team has (\d+) bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)$/;
+  const refused =
+    /^the team has (\d+) bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)$/;
   /** Adds a row that cannot be compressed. */
-  const add = (path: string): Promise<Answer> => team.client.post(path, [{ a: randomBytes(rowBytes).toString('base64') }]);
-  const notedOf = async (): Promise<number> => (await readLogBytes(operator().database.pool, dayOf(operator().log.now()), [team.id]))[0]!.used;
+  const add = (path: string): Promise<Answer> =>
+    team.client.post(path, [{ a: randomBytes(rowBytes).toString('base64') }]);
+  const notedOf = async (): Promise<number> =>
+    (await readLogBytes(operator().database.pool, dayOf(operator().log.now()), [team.id]))[0]!.used;
 
   /** Adds rows until all processes give this outcome; resolves to the last answer, and to how many rows were added. */
   async function addUntil(path: string, outcome: string): Promise<{ readonly answer: Answer; readonly added: number }> {
@@ -175,24 +205,37 @@ describe('bytes of the log in a day', () => {
 
   test('a team that has used up what the setting allows reads, but writes no more', async () => {
     const { path, rowIds } = await createTable(team.client, [{ a: 'x' }]);
-    const retried = (value: string): Promise<Answer> => team.client.send(`${path}/${rowIds[0]}`, {
-      method: 'PATCH', body: { a: value }, headers: { 'idempotency-key': 'patched before' },
-    });
+    const retried = (value: string): Promise<Answer> =>
+      team.client.send(`${path}/${rowIds[0]}`, {
+        method: 'PATCH',
+        body: { a: value },
+        headers: { 'idempotency-key': 'patched before' },
+      });
     const patched = await retried('p');
     expect(outcomeOf(patched)).toBe('200');
     const { answer, added } = await addUntil(path, '400 limit_exceeded');
     expect(await retried('p')).toMatchObject({ status: 200, json: patched.json });
     expect(outcomeOf(await retried('q'))).toBe('400 idempotency_key_reused');
-    const unknown = await team.client.send(`${path}/${rowIds[0]}`, { method: 'PATCH', body: { a: 'r' }, headers: { 'idempotency-key': 'of no outcome' } });
+    const unknown = await team.client.send(`${path}/${rowIds[0]}`, {
+      method: 'PATCH',
+      body: { a: 'r' },
+      headers: { 'idempotency-key': 'of no outcome' },
+    });
     expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
-    expect(messageOf(unknown)).toMatch(/^the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. Whether an earlier try/);
+    expect(messageOf(unknown)).toMatch(
+      /^the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. Whether an earlier try/,
+    );
     expect(unknown.headers.get('tablog-turned-away')).toBe('limit_exceeded');
     expect((await team.client.get(`/jobs/${unknown.headers.get('job-id')}`)).json.data.status).toBe('running');
     const [, used] = refused.exec(messageOf(answer))!;
     expect(Number(used)).toBeGreaterThanOrEqual(logBytesMax);
     await sleepUntil(async () => (await notedOf()) >= added * rowBytes, 'all is noted');
     expect(await notedOf()).toBeLessThan((added + 1) * rowBytes * 1.1);
-    const others = [await team.client.patch(`${path}/${rowIds[0]}`, { a: 'y' }), await team.client.delete(`${path}/${rowIds[0]}`), await team.client.post(path, large)];
+    const others = [
+      await team.client.patch(`${path}/${rowIds[0]}`, { a: 'y' }),
+      await team.client.delete(`${path}/${rowIds[0]}`),
+      await team.client.post(path, large),
+    ];
     expect(others.map(outcomeOf)).toEqual(others.map(() => '400 limit_exceeded'));
     expect(outcomeOf(await team.client.get(path))).toBe('200');
     team = await api().createTeam();
@@ -217,13 +260,25 @@ describe('bytes of the log in a day', () => {
   test('the counts of processes add up, and a new day begins with none', async () => {
     let now = Date.UTC(2001, 0, 1);
     const { pool } = operator().database;
-    const open = (): LogBytes => new LogBytes({ pool, now: () => now, settingMax: 100, lookAtDisks: null, logger: { warn: () => undefined }, interval: 20 });
+    const open = (): LogBytes =>
+      new LogBytes({
+        pool,
+        now: () => now,
+        settingMax: 100,
+        lookAtDisks: null,
+        logger: { warn: () => undefined },
+        interval: 20,
+      });
     const used = async (at: number): Promise<number> => (await readLogBytes(pool, dayOf(at), [team.id]))[0]!.used;
     const [one, two] = [open(), open()];
     try {
       one.add(team.id, { log: 60 });
       two.add(team.id, { log: 50 });
-      await sleepUntil(() => [one, two].every((each) => each.refusalOf(team.id)?.message.startsWith('the team has 110 bytes') === true), 'both know of both');
+      await sleepUntil(
+        () =>
+          [one, two].every((each) => each.refusalOf(team.id)?.message.startsWith('the team has 110 bytes') === true),
+        'both know of both',
+      );
       const before = now;
       // So much later that the counts of the first day are deleted. That shows that the new day has begun.
       now += 90 * 24 * 3_600_000;
@@ -241,10 +296,15 @@ describe('bytes of the log in a day', () => {
 describe('the share of a disk in a day', () => {
   const logger = { warn: () => undefined };
   const rooms = { left: 0 };
-  const open = (): LogBytes => new LogBytes({
-    pool: operator().database.pool, now: () => operator().log.now(), settingMax: undefined, logger, interval: 20,
-    lookAtDisks: async () => [{ hasTables: true, hasFiles: true, left: rooms.left }],
-  });
+  const open = (): LogBytes =>
+    new LogBytes({
+      pool: operator().database.pool,
+      now: () => operator().log.now(),
+      settingMax: undefined,
+      logger,
+      interval: 20,
+      lookAtDisks: async () => [{ hasTables: true, hasFiles: true, left: rooms.left }],
+    });
 
   test('a team takes no more than is left, whichever process it asks, also after a restart, and stops no other team', async () => {
     const other = await api().createTeam();
@@ -254,9 +314,11 @@ describe('the share of a disk in a day', () => {
       one.add(team.id, { tables: 700 });
       two.add(team.id, { files: 400 });
       one.add(other.id, { tables: 100 });
-      const words = "the team has taken about 1 MiB of the service's disk today, and 0 bytes are left for all teams: wait until the next day (UTC)";
+      const words =
+        "the team has taken about 1 MiB of the service's disk today, and 0 bytes are left for all teams: wait until the next day (UTC)";
       for (const each of [one, two]) {
-        for (const what of ['tables', 'files'] as const) await sleepUntil(() => each.refusalOfShare(team.id, what)?.message === words, `refused: ${what}`);
+        for (const what of ['tables', 'files'] as const)
+          await sleepUntil(() => each.refusalOfShare(team.id, what)?.message === words, `refused: ${what}`);
       }
       expect(one.refusalOfShare(other.id, 'tables')).toBeNull();
       expect(one.refusalOf(team.id)).toBeNull();
@@ -269,7 +331,10 @@ describe('the share of a disk in a day', () => {
       rooms.left = 1100;
       await sleepUntil(() => again.refusalOfShare(team.id, 'tables') === null, 'there is room again');
       rooms.left = 99;
-      await sleepUntil(() => again.refusalOfShare(other.id, 'tables') !== null, 'less is left than the other team took');
+      await sleepUntil(
+        () => again.refusalOfShare(other.id, 'tables') !== null,
+        'less is left than the other team took',
+      );
     } finally {
       await again.close();
     }
@@ -282,7 +347,10 @@ test('/metrics counts refusals, and what teams use', async () => {
     return texts.map(parseMetrics);
   };
   const refusals = async (): Promise<number> => {
-    return (await scrape()).reduce((sum, samples) => sum + sumOf(samples, 'tablog_quota_refusals_total', { quota: 'tables' })!, 0);
+    return (await scrape()).reduce(
+      (sum, samples) => sum + sumOf(samples, 'tablog_quota_refusals_total', { quota: 'tables' })!,
+      0,
+    );
   };
   await team.setPlan({ tablesMax: 1 });
   await team.client.post('/tables', { name: 'a', rows: [] });
@@ -293,6 +361,8 @@ test('/metrics counts refusals, and what teams use', async () => {
     const used = ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'tables', teams })!);
     expect(used[1]).toBeGreaterThan(0);
     expect(used[0]).toBeGreaterThanOrEqual(used[1]!);
-    expect(sumOf(samples, 'tablog_quota_used', { quota: 'log_bytes_per_day', teams: 'largest' })).toBeGreaterThanOrEqual(logBytesMax);
+    expect(
+      sumOf(samples, 'tablog_quota_used', { quota: 'log_bytes_per_day', teams: 'largest' }),
+    ).toBeGreaterThanOrEqual(logBytesMax);
   }
 });

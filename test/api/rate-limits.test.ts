@@ -28,7 +28,9 @@ function leftOf({ headers }: Answer): Record<string, unknown> {
 }
 
 async function refusedBy(url: string, limit: string): Promise<number> {
-  return sumOf(parseMetrics((await fetchChecked(url, '/metrics')).text), 'tablog_http_requests_rate_limited_total', { limit })!;
+  return sumOf(parseMetrics((await fetchChecked(url, '/metrics')).text), 'tablog_http_requests_rate_limited_total', {
+    limit,
+  })!;
 }
 
 describe('in a window that does not end', () => {
@@ -43,8 +45,12 @@ describe('in a window that does not end', () => {
     client = await newTeam(file);
     const answers = await Promise.all(Array.from({ length: 35 }, () => client.get('/tables')));
     const outcomes = answers.map(outcomeOf).toSorted();
-    expect(outcomes).toEqual([...Array.from({ length: 20 }, () => '200'), ...Array.from({ length: 15 }, () => limited)]);
-    for (const answer of answers) expect(answer.headers.get('ratelimit-policy')).toBe('"requests";q=20;w=86400, "rows";q=12000;qu="rows";w=86400');
+    expect(outcomes).toEqual([
+      ...Array.from({ length: 20 }, () => '200'),
+      ...Array.from({ length: 15 }, () => limited),
+    ]);
+    for (const answer of answers)
+      expect(answer.headers.get('ratelimit-policy')).toBe('"requests";q=20;w=86400, "rows";q=12000;qu="rows";w=86400');
     for (const { headers } of answers.filter(({ status }) => status === 429)) {
       const wait = Number(headers.get('retry-after'));
       expect(wait > 80_000 && wait <= 86_400).toBe(true);
@@ -57,8 +63,12 @@ describe('in a window that does not end', () => {
     await Promise.all(rows(20).map(() => client.get('/tables')));
     const path = `/tables/${unknownTableId}`;
     const answers = [
-      await client.head(`${path}/rows`), await client.patch(path, { name: 'x' }), await client.delete(`${path}/rows/x`),
-      await client.put('/stashes/s/1', rows(3000)), await client.post('/tables', 'no JSON'), await client.get('/tables?x=1'),
+      await client.head(`${path}/rows`),
+      await client.patch(path, { name: 'x' }),
+      await client.delete(`${path}/rows/x`),
+      await client.put('/stashes/s/1', rows(3000)),
+      await client.post('/tables', 'no JSON'),
+      await client.get('/tables?x=1'),
     ];
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 429));
     for (const path of ['/livez', '/readyz', '/openapi.json']) {
@@ -72,7 +82,11 @@ describe('in a window that does not end', () => {
 
   test('every answer says what is left, whatever it is', async () => {
     client = await newTeam(file);
-    const created = await client.post('/tables', { name: 'x', schema: { columns: [{ id: 'n', type: 'number' }] }, rows: rows(3) });
+    const created = await client.post('/tables', {
+      name: 'x',
+      schema: { columns: [{ id: 'n', type: 'number' }] },
+      rows: rows(3),
+    });
     const table = `/tables/${created.json.data.tableID}`;
     const row = `${table}/rows/${created.json.data.rowIDs[0]}`;
     const etag = created.headers.get('etag')!;
@@ -90,7 +104,9 @@ describe('in a window that does not end', () => {
       ['200', await client.delete(table), 11_993],
     ];
     expect(answers.map(([, answer]) => outcomeOf(answer))).toEqual(answers.map(([outcome]) => outcome));
-    expect(answers.map(([, answer]) => leftOf(answer))).toEqual(answers.map(([, , left], at) => ({ requests: 19 - at, rows: left })));
+    expect(answers.map(([, answer]) => leftOf(answer))).toEqual(
+      answers.map(([, , left], at) => ({ requests: 19 - at, rows: left })),
+    );
   });
 
   test('a write of more rows than are left is refused whole, and one that fits is not', async () => {
@@ -104,7 +120,9 @@ describe('in a window that does not end', () => {
     expect([outcomeOf(added), leftOf(added)['rows']]).toEqual(['201', 0]);
     const row = `${table.path}/${table.rowIds[0]}`;
     const refused = [
-      await client.post(table.path, rows(1)), await client.patch(row, { n: 1 }), await client.delete(row),
+      await client.post(table.path, rows(1)),
+      await client.patch(row, { n: 1 }),
+      await client.delete(row),
       await client.post('/tables', { name: 'x', rows: rows(1) }),
     ];
     expect(refused.map(outcomeOf)).toEqual(refused.map(() => limited));
@@ -118,7 +136,10 @@ describe('in a window that does not end', () => {
     client = await newTeam(file);
     const table = await createTable(client, [], { n: 'number' });
     const answers = await Promise.all(rows(10).map(() => client.post(table.path, rows(2500))));
-    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array.from({ length: 4 }, () => '201'), ...Array.from({ length: 6 }, () => limited)]);
+    expect(answers.map(outcomeOf).toSorted()).toEqual([
+      ...Array.from({ length: 4 }, () => '201'),
+      ...Array.from({ length: 6 }, () => limited),
+    ]);
     expect(await client.rows(table.id)).toHaveLength(10_000);
   });
 
@@ -154,7 +175,9 @@ describe('in a window that does not end', () => {
     expect(outcomeOf(await client.put(`/stashes/${stashId}/2`, rows(1)))).toBe(limited);
     const imported = await client.post('/tables', { name: 'imported', rows: { $stashID: stashId } });
     expect([outcomeOf(imported), leftOf(imported)['rows']]).toEqual(['201', 0]);
-    expect(outcomeOf(await client.post(`/tables/${imported.json.data.tableID}/rows`, { $stashID: stashId }))).toBe('201');
+    expect(outcomeOf(await client.post(`/tables/${imported.json.data.tableID}/rows`, { $stashID: stashId }))).toBe(
+      '201',
+    );
   });
 });
 
@@ -165,14 +188,20 @@ describe('when a window has ended', () => {
     const client = await newTeam(file);
     /** Until a write is refused, and until it is let in again. */
     for (const outcome of [limited, '201', limited, '201']) {
-      await sleepUntil(async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(4) })) === outcome, `a write is ${outcome}`);
+      await sleepUntil(
+        async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(4) })) === outcome,
+        `a write is ${outcome}`,
+      );
     }
   });
 
   test('a write that is larger than the limit waits for one of its own', async () => {
     const client = await newTeam(file);
     expect(outcomeOf(await client.post('/tables', { name: 'x', rows: rows(1) }))).toBe('201');
-    await sleepUntil(async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(12) })) === '201', 'it is let in');
+    await sleepUntil(
+      async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(12) })) === '201',
+      'it is let in',
+    );
   });
 });
 
@@ -186,7 +215,9 @@ describe('of bytes and imports', () => {
     const table = await createTable(client, [], { a: 'string' });
     const before = leftOf(await client.get(table.path))['bytes'] as number;
     const row = await client.post(table.path, bodyOf(1000));
-    expect(row.headers.get('ratelimit-policy')).toBe('"bytes";q=10000;qu="content-bytes";w=86400, "imports";q=2;qu="imports";w=86400');
+    expect(row.headers.get('ratelimit-policy')).toBe(
+      '"bytes";q=10000;qu="content-bytes";w=86400, "imports";q=2;qu="imports";w=86400',
+    );
     const packed = gzipSync(bodyOf(100_000));
     const answers: [Answer, outcome: string, bytes: number][] = [
       [row, '201', 1000],
@@ -207,7 +238,10 @@ describe('of bytes and imports', () => {
     const refusals = await refusedBy(client.url, 'bytes');
     expect(outcomeOf(await client.post(table.path, bodyOf(8000)))).toBe('201');
     const refused = await client.post(table.path, bodyOf(3000));
-    expect([outcomeOf(refused), refused.json.error.message]).toEqual([limited, expect.stringMatching(/^The limit of the team is 10000 bytes in 86400 s/)]);
+    expect([outcomeOf(refused), refused.json.error.message]).toEqual([
+      limited,
+      expect.stringMatching(/^The limit of the team is 10000 bytes in 86400 s/),
+    ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
     expect(await sendBytes(created, 'x'.repeat(3000))).toBe(limited);
     expect(await sendBytes(created, 'x'.repeat(1000))).toBe('200');
@@ -228,14 +262,19 @@ describe('of bytes and imports', () => {
   test('a body that has begun comes to its end, and takes what others would have had', async () => {
     const client = await newTeam(file);
     const created = await createUpload(client);
-    expect(await sendBytes(created, new ReadableStream({
-      async start(controller) {
-        controller.enqueue(Buffer.alloc(1000));
-        await sleepUntil(async () => (await receivedSizes()).includes(1000), 'the first bytes have arrived');
-        controller.enqueue(Buffer.alloc(1_000_000));
-        controller.close();
-      },
-    }))).toBe('200');
+    expect(
+      await sendBytes(
+        created,
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(Buffer.alloc(1000));
+            await sleepUntil(async () => (await receivedSizes()).includes(1000), 'the first bytes have arrived');
+            controller.enqueue(Buffer.alloc(1_000_000));
+            controller.close();
+          },
+        }),
+      ),
+    ).toBe('200');
     const refused = await client.post('/tables?name=x', bodyOf(1000));
     expect(outcomeOf(refused)).toBe(limited);
     // A hundred days' worth has arrived.
@@ -247,9 +286,12 @@ describe('of bytes and imports', () => {
     const stash = await stashOf(client, { 1: [{ a: 1 }], 2: [{ a: 2 }] });
     const rows = { rows: { $stashID: stash } };
     const outcomes = [
-      await client.post('/tables?name=a', rows), await client.post('/tables?name=b', { rows: { $stashID: 'none' } }),
-      await client.post('/tables?name=c', rows), await client.put(`/tables/${unknownTableId}`, rows),
-      await client.post(`/tables/${unknownTableId}/rows`, rows.rows), await client.put(`/stashes/${stash}/3`, [{ a: 3 }]),
+      await client.post('/tables?name=a', rows),
+      await client.post('/tables?name=b', { rows: { $stashID: 'none' } }),
+      await client.post('/tables?name=c', rows),
+      await client.put(`/tables/${unknownTableId}`, rows),
+      await client.post(`/tables/${unknownTableId}/rows`, rows.rows),
+      await client.put(`/stashes/${stash}/3`, [{ a: 3 }]),
     ];
     expect(outcomes.map(outcomeOf)).toEqual(['201', '400 stash_not_found', limited, limited, limited, '200']);
     expect(outcomes.map((answer) => leftOf(answer)['imports'])).toEqual([1, 0, 0, 0, 0, 0]);

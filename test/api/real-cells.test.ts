@@ -22,7 +22,10 @@ test.each<[file: string, mediaType: string, types: Record<string, string>]>([
 ])('%s, as it is published', async (file, mediaType, types) => {
   const bytes = await readFile(new URL(`../../node_modules/vega-datasets/data/${file}`, import.meta.url));
   const text = bytes.toString().replace(/^\ufeff/, '');
-  const { data, errors } = Papa.parse<string[]>(text, { skipEmptyLines: true, delimiter: mediaType === 'text/csv' ? ',' : '\t' });
+  const { data, errors } = Papa.parse<string[]>(text, {
+    skipEmptyLines: true,
+    delimiter: mediaType === 'text/csv' ? ',' : '\t',
+  });
   expect(errors).toEqual([]);
   const [header, ...rows] = data as [string[], ...string[][]];
   const inferred = header.map((_, at) => inferredType(rows.map((row) => row[at] ?? '')));
@@ -37,9 +40,12 @@ test.each<[file: string, mediaType: string, types: Record<string, string>]>([
   const cells = cellsOf(read);
   expect(cells).toHaveLength(rows.length);
   for (const [index, row] of rows.entries()) {
-    const wanted = Object.fromEntries(header.map((id, at) => [id, row[at] ?? '', inferred[at]!] as const)
-      .filter(([, cell]) => cell !== '')
-      .map(([id, cell, type]) => [id, presentedCell(cell, type)]));
+    const wanted = Object.fromEntries(
+      header
+        .map((id, at) => [id, row[at] ?? '', inferred[at]!] as const)
+        .filter(([, cell]) => cell !== '')
+        .map(([id, cell, type]) => [id, presentedCell(cell, type)]),
+    );
     // Row by row, so that a difference is shown as one row.
     if (JSON.stringify(wanted) !== JSON.stringify(cells[index])) expect([index, cells[index]]).toEqual([index, wanted]);
   }

@@ -40,9 +40,13 @@ function inferTypes(rows: readonly Row[]): Map<string, string> {
 
 function expected({ rows, tokenOf }: ReturnType<typeof parseRows>): Row[] {
   const types = inferTypes(rows);
-  return rows.map((row) => Object.fromEntries(Object.entries(row)
-    .filter(([, value]) => value !== null)
-    .map(([id, value]) => [id, presented(value, types.get(id)!, tokenOf)])));
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row)
+        .filter(([, value]) => value !== null)
+        .map(([id, value]) => [id, presented(value, types.get(id)!, tokenOf)]),
+    ),
+  );
 }
 
 async function expectLoaded(tableId: string, wanted: readonly Row[]): Promise<void> {
@@ -50,14 +54,15 @@ async function expectLoaded(tableId: string, wanted: readonly Row[]): Promise<vo
   expect(cells).toHaveLength(wanted.length);
   // Row by row, so that a difference is shown as one row.
   for (const [index, row] of wanted.entries()) {
-    if (JSON.stringify(sorted(row)) !== JSON.stringify(sorted(cells[index]!))) expect([index, cells[index]]).toEqual([index, row]);
+    if (JSON.stringify(sorted(row)) !== JSON.stringify(sorted(cells[index]!)))
+      expect([index, cells[index]]).toEqual([index, row]);
   }
 }
 
 const sorted = (row: object): unknown => Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 test.each([
-  ['movies.json', { Title: 'string', 'US Gross': 'number', 'Release Date': 'string', 'IMDB Rating': 'number' }],
+  ['movies.json', { 'Title': 'string', 'US Gross': 'number', 'Release Date': 'string', 'IMDB Rating': 'number' }],
   ['cars.json', { Name: 'string', Miles_per_Gallon: 'number', Year: 'date' }],
   ['flights-20k.json', { date: 'string', delay: 'number', origin: 'string' }],
 ])('%s, as it is published', async (file, types) => {
@@ -82,9 +87,16 @@ test('movies.json in small writes that widen the columns as they come', async ()
 });
 
 test('zipcodes.csv as JSON: codes stay texts, with their zeros', async () => {
-  const { data } = Papa.parse<Record<string, string>>(await read('zipcodes.csv'), { header: true, skipEmptyLines: true });
-  const text = `[${data.map(({ latitude, longitude, ...row }) =>
-    `${JSON.stringify(row).slice(0, -1)},"latitude":${latitude},"longitude":${longitude}}`).join(',\n')}]`;
+  const { data } = Papa.parse<Record<string, string>>(await read('zipcodes.csv'), {
+    header: true,
+    skipEmptyLines: true,
+  });
+  const text = `[${data
+    .map(
+      ({ latitude, longitude, ...row }) =>
+        `${JSON.stringify(row).slice(0, -1)},"latitude":${latitude},"longitude":${longitude}}`,
+    )
+    .join(',\n')}]`;
   const parsed = parseRows(text);
   expect(Object.fromEntries(inferTypes(parsed.rows))).toMatchObject({ zip_code: 'string', latitude: 'number' });
   const created = await client().post('/tables?name=zipcodes', text);

@@ -2,7 +2,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
-import { allTypes, arrayOf, boundOf, itemOf, naturalType, presented, typeInSchema, type Json } from '../support/column-types.ts';
+import {
+  allTypes,
+  arrayOf,
+  boundOf,
+  itemOf,
+  naturalType,
+  presented,
+  typeInSchema,
+  type Json,
+} from '../support/column-types.ts';
 import { cellsOf, createTable, leavingUnchanged, unknownTableId } from '../support/tables.ts';
 import { signatureOf, signatureOfType, takenBy, values } from '../support/type-samples.ts';
 
@@ -12,13 +21,27 @@ const malformed = '400 request_validation_error';
 
 describe('updateSchema widens every type to its least upper bound', () => {
   const arrivals: Json[] = [
-    true, 1.5, '2024-01-01', '2024-01-01T10:00:00Z', 'plain text', [true], [1.5], ['2024-01-01'], ['2024-01-01T10:00:00Z'], ['plain text'], [],
-    { a: 1 }, [[1]], [null],
+    true,
+    1.5,
+    '2024-01-01',
+    '2024-01-01T10:00:00Z',
+    'plain text',
+    [true],
+    [1.5],
+    ['2024-01-01'],
+    ['2024-01-01T10:00:00Z'],
+    ['plain text'],
+    [],
+    { a: 1 },
+    [[1]],
+    [null],
   ];
 
   test.each(allTypes)('%s', async (type) => {
     const item = itemOf(type);
-    const sample = values[item ?? type]!.fit.find((value) => value !== '' && !(Array.isArray(value)) && typeof value !== 'object')!;
+    const sample = values[item ?? type]!.fit.find(
+      (value) => value !== '' && !Array.isArray(value) && typeof value !== 'object',
+    )!;
     const old: Json = item === null ? sample : [sample];
     const first = await createTable(client(), [], { c: typeInSchema(type) });
     const taken = await takenBy(client(), first, arrivals, 'dropColumns');
@@ -36,10 +59,18 @@ describe('updateSchema widens every type to its least upper bound', () => {
       const added = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ c: value }]);
       expect([value, outcomeOf(added)]).toEqual([value, '201']);
       const read = (await client().rows(table.id)).map((row) => row['c']);
-      expect([value, wider, read]).toEqual([value, wider, [presented(presented(old, type), wider), presented(value, wider)]]);
+      expect([value, wider, read]).toEqual([
+        value,
+        wider,
+        [presented(presented(old, type), wider), presented(value, wider)],
+      ]);
       if (told.has(wider)) continue;
       told.add(wider);
-      expect([value, wider, await signatureOf(client(), table)]).toEqual([value, wider, await signatureOfType(client(), wider)]);
+      expect([value, wider, await signatureOf(client(), table)]).toEqual([
+        value,
+        wider,
+        await signatureOfType(client(), wider),
+      ]);
     }
   });
 
@@ -59,7 +90,10 @@ describe('updateSchema widens every type to its least upper bound', () => {
   });
 
   test('the same by patches, and in rows of large segments', async () => {
-    const table = await createTable(client(), Array.from({ length: 300 }, (_, c) => ({ c, d: c })));
+    const table = await createTable(
+      client(),
+      Array.from({ length: 300 }, (_, c) => ({ c, d: c })),
+    );
     const path = `${table.path}/${table.rowIds[7]}?onSchemaError=updateSchema`;
     await client().patch(path, { c: 'x' });
     const listed = await client().rows(table.id);
@@ -67,7 +101,11 @@ describe('updateSchema widens every type to its least upper bound', () => {
     await client().patch(path, { c: ['y'], d: { k: 1 } });
     const [first] = await client().rows(table.id, 1);
     expect(first).toEqual({ c: ['0'], d: 0, $rowID: table.rowIds[0] });
-    expect((await client().get(`${table.path}/${table.rowIds[7]}`)).json.data).toEqual({ c: ['y'], d: { k: 1 }, $rowID: table.rowIds[7] });
+    expect((await client().get(`${table.path}/${table.rowIds[7]}`)).json.data).toEqual({
+      c: ['y'],
+      d: { k: 1 },
+      $rowID: table.rowIds[7],
+    });
   });
 
   test('new columns are appended in order of appearance', async () => {
@@ -80,7 +118,10 @@ describe('updateSchema widens every type to its least upper bound', () => {
   test('of a mismatch by abort nothing remains, not even a wider column', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await leavingUnchanged(client(), table.path, async () => {
-      const answer = await client().post(`${table.path}?onSchemaError=updateSchema`, '[{"a":"x","n":1},{"$stashID":1}]');
+      const answer = await client().post(
+        `${table.path}?onSchemaError=updateSchema`,
+        '[{"a":"x","n":1},{"$stashID":1}]',
+      );
       expect(outcomeOf(answer)).toBe('422 column_id_reserved');
     });
     expect(outcomeOf(await client().post(table.path, [{ a: 'x' }]))).toBe(misfit);
@@ -107,7 +148,11 @@ describe('a number in a string column reads as its token as written', () => {
       await client().post(`${path}?onSchemaError=updateSchema`, '[{"c":"x"},{"c":8.80}]');
       const read = (await client().rows(created.json.data.tableID)).map((row) => row['c']);
       expect(read.slice(0, tokens.length)).toEqual(['7.70', ...tokens.slice(1)]);
-      expect(read.slice(-2 - tokens.length)).toEqual([...(count === 1 ? ['7.70', ...tokens.slice(1)] : tokens), 'x', '8.80']);
+      expect(read.slice(-2 - tokens.length)).toEqual([
+        ...(count === 1 ? ['7.70', ...tokens.slice(1)] : tokens),
+        'x',
+        '8.80',
+      ]);
     }
   });
 
@@ -122,18 +167,32 @@ describe('a number in a string column reads as its token as written', () => {
 
 describe('dropColumns drops the offending cells and keeps the rest', () => {
   test.each<[object, object]>([
-    [{ a: 'x', b: 'y' }, { b: 'y' }], [{ z: 1, a: 1 }, { a: 1 }], [{ z: null }, {}], [{ $stashID: 1, b: 'y' }, { b: 'y' }], [{ l: 5, b: 'y' }, { b: 'y' }],
-    [{ l: [1, 'x'] }, {}], [{ a: 1, b: 2, l: [3] }, { a: 1, b: '2', l: [3] }],
+    [{ a: 'x', b: 'y' }, { b: 'y' }],
+    [{ z: 1, a: 1 }, { a: 1 }],
+    [{ z: null }, {}],
+    [{ $stashID: 1, b: 'y' }, { b: 'y' }],
+    [{ l: 5, b: 'y' }, { b: 'y' }],
+    [{ l: [1, 'x'] }, {}],
+    [
+      { a: 1, b: 2, l: [3] },
+      { a: 1, b: '2', l: [3] },
+    ],
   ])('%j', async (row, cells) => {
     const table = await createTable(client(), [], { a: 'number', b: 'string', l: typeInSchema('array<number>') });
     await client().post(`${table.path}?onSchemaError=dropColumns`, [row]);
-    await client().post(`${table.path}?onSchemaError=dropColumns`, Array.from({ length: 200 }, () => row));
+    await client().post(
+      `${table.path}?onSchemaError=dropColumns`,
+      Array.from({ length: 200 }, () => row),
+    );
     expect(cellsOf(await client().rows(table.id))).toEqual(Array.from({ length: 201 }, () => cells));
   });
 
   test('for good: a later widening does not bring them back', async () => {
     const table = await createTable(client(), [], { a: 'number', b: 'number' });
-    await client().post(`${table.path}?onSchemaError=dropColumns`, Array.from({ length: 150 }, () => ({ a: 'x', b: 1, z: 5 })));
+    await client().post(
+      `${table.path}?onSchemaError=dropColumns`,
+      Array.from({ length: 150 }, () => ({ a: 'x', b: 1, z: 5 })),
+    );
     await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'y', z: 1 }]);
     const read = cellsOf(await client().rows(table.id));
     expect([read[0], read[149], read[150]]).toEqual([{ b: 1 }, { b: 1 }, { a: 'y', z: 1 }]);
@@ -156,7 +215,10 @@ describe('abort names the first offending cell', () => {
     const table = await createTable(client(), [], types);
     const answer = await client().post(table.path, body);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, expect.stringMatching(place)]);
-    const create = await client().post('/tables', `{"name":"n","schema":{"columns":[{"id":"a","type":"number"},{"id":"b","type":"boolean"}]},"rows":${body}}`);
+    const create = await client().post(
+      '/tables',
+      `{"name":"n","schema":{"columns":[{"id":"a","type":"number"},{"id":"b","type":"boolean"}]},"rows":${body}}`,
+    );
     expect([outcomeOf(create), create.json.error.message]).toEqual([outcome, expect.stringMatching(place)]);
   });
 });
@@ -179,7 +241,14 @@ test('refusals are tried in order', async () => {
     outcomeOf(await team.client.post(table.path, [{ a: 2 }])),
   ];
   const table404 = '404 table_not_found';
-  const rest = ['412 precondition_failed', '412 precondition_failed', '422 column_id_not_found', '422 column_id_reserved', '400 limit_exceeded', '402 payment_required'];
+  const rest = [
+    '412 precondition_failed',
+    '412 precondition_failed',
+    '422 column_id_not_found',
+    '422 column_id_reserved',
+    '400 limit_exceeded',
+    '402 payment_required',
+  ];
   expect(await outcomes()).toEqual([malformed, table404, ...rest]);
   await team.suspend();
   expect(await outcomes()).toEqual([malformed, table404, ...rest.map(() => '402 payment_required')]);

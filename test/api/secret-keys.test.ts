@@ -16,16 +16,24 @@ test('what a removed key signed is refused by every process, and what the next o
   const accepted = await client.post('/tables', { name: 'n', rows: [] }, { 'x-service-asynchronous': 'true' });
   const { jobID } = accepted.json.data;
   const created = new URL((await createUpload(client)).location);
-  const urls = api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => url);
-  const jobs = (): Promise<string[]> => Promise.all(urls.map(async (url) => outcomeOf(await new Client(url, token).get(`/jobs/${jobID}`))));
+  const urls = api()
+    .processes.filter(({ role }) => role !== 'projector')
+    .map(({ url }) => url);
+  const jobs = (): Promise<string[]> =>
+    Promise.all(urls.map(async (url) => outcomeOf(await new Client(url, token).get(`/jobs/${jobID}`))));
   const uploads = (): Promise<string[]> => {
-    return Promise.all(urls.map((url) => sendBytes({ location: `${url}${created.pathname}${created.search}` }, 'bytes')));
+    return Promise.all(
+      urls.map((url) => sendBytes({ location: `${url}${created.pathname}${created.search}` }, 'bytes')),
+    );
   };
   const all = (outcome: string): string[] => urls.map(() => outcome);
   expect([await jobs(), await uploads()]).toEqual([all('200'), all('200')]);
 
   const { pool } = operator().database;
-  expect([await rotateSecretKey(pool, 0), await removeSecretKey(pool, 1, 0)]).toEqual([{ id: 2, state: 'current' }, 'removed']);
+  expect([await rotateSecretKey(pool, 0), await removeSecretKey(pool, 1, 0)]).toEqual([
+    { id: 2, state: 'current' },
+    'removed',
+  ]);
   await sleepUntil(async () => (await uploads()).every((outcome) => outcome === '403 forbidden'), 'the URL is refused');
   expect([await uploads(), await jobs()]).toEqual([all('403 forbidden'), all('404 job_not_found')]);
 

@@ -14,7 +14,8 @@ beforeAll(async () => {
 
 const ask = (sql: string): Promise<Answer> => team.client.post('/query', { sql });
 
-const engineAnswers = (): Promise<void> => sleepUntil(async () => outcomeOf(await ask('SELECT 1')) === '200', 'the engine answers');
+const engineAnswers = (): Promise<void> =>
+  sleepUntil(async () => outcomeOf(await ask('SELECT 1')) === '200', 'the engine answers');
 
 test.each([
   'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n',
@@ -31,13 +32,16 @@ function nested(depth: number, inside: string): string {
 }
 
 // Far more work than a fast machine does between the limit and the engine's end: a query that ends in between is not stuck.
-test.each([
-  `SELECT ${nested(6, 'x1')}`,
-  `SELECT ${nested(5, 'len(list_intersect(range(100), range(50, 150)))')}`,
-])('%s cannot be interrupted: the engine ends itself, and the team has to wait', async (sql) => {
-  const { client } = await api().createTeam();
-  expect(outcomeOf(await client.post('/query', { sql }))).toBe('408 query_timeout');
-  await sleepUntil(async () => outcomeOf(await client.post('/query', { sql: 'SELECT 1' })) === '429 rate_limited', 'the team waits');
-  expect(Number((await client.post('/query', { sql: 'SELECT 1' })).headers.get('retry-after'))).toBeGreaterThan(500);
-  await engineAnswers();
-});
+test.each([`SELECT ${nested(6, 'x1')}`, `SELECT ${nested(5, 'len(list_intersect(range(100), range(50, 150)))')}`])(
+  '%s cannot be interrupted: the engine ends itself, and the team has to wait',
+  async (sql) => {
+    const { client } = await api().createTeam();
+    expect(outcomeOf(await client.post('/query', { sql }))).toBe('408 query_timeout');
+    await sleepUntil(
+      async () => outcomeOf(await client.post('/query', { sql: 'SELECT 1' })) === '429 rate_limited',
+      'the team waits',
+    );
+    expect(Number((await client.post('/query', { sql: 'SELECT 1' })).headers.get('retry-after'))).toBeGreaterThan(500);
+    await engineAnswers();
+  },
+);

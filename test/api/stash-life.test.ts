@@ -17,15 +17,26 @@ const hour = 3_600_000;
 const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
-const importOf = (stashId: string): Promise<Answer> => client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
+const importOf = (stashId: string): Promise<Answer> =>
+  client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
 
 /** Whether a stash is there is looked at before the schema, so that this never imports it. */
-const schema = { columns: [{ id: 'a', type: 'number' }, { id: 'a', type: 'number' }] };
+const schema = {
+  columns: [
+    { id: 'a', type: 'number' },
+    { id: 'a', type: 'number' },
+  ],
+};
 
 /** Waits until the stash cannot be imported any more, by the clock of the service and by that of the operator. */
 async function untilExpired(stashId: string, by = client()): Promise<void> {
-  const [stash] = await ask<{ expires: string }>('select max(expires_at) as expires from stashes where stash_id = $1', [stashId]);
-  await sleepUntil(async () => (await by.post('/tables', { name: 'n', rows: { $stashID: stashId }, schema })).status === 400, `stash ${stashId} has expired`);
+  const [stash] = await ask<{ expires: string }>('select max(expires_at) as expires from stashes where stash_id = $1', [
+    stashId,
+  ]);
+  await sleepUntil(
+    async () => (await by.post('/tables', { name: 'n', rows: { $stashID: stashId }, schema })).status === 400,
+    `stash ${stashId} has expired`,
+  );
   await sleepUntil(() => operator().log.now() > Number(stash!.expires), 'the operator says so too');
 }
 
@@ -42,10 +53,15 @@ test('a stash that has expired is not there, and what was imported is', async ()
   await untilExpired(stashId);
   await leavingUnchanged(client(), table.path, async () => {
     for (const answer of [
-      await importOf(stashId), await client().post('/tables', { name: 'n', rows: { $stashID: stashId }, schema: { columns: [] } }),
-      await client().post(table.path, { $stashID: stashId }), await client().put(`/tables/${table.id}`, { $stashID: stashId }),
+      await importOf(stashId),
+      await client().post('/tables', { name: 'n', rows: { $stashID: stashId }, schema: { columns: [] } }),
+      await client().post(table.path, { $stashID: stashId }),
+      await client().put(`/tables/${table.id}`, { $stashID: stashId }),
     ]) {
-      expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 stash_not_found', `stash ${stashId} has expired`]);
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+        '400 stash_not_found',
+        `stash ${stashId} has expired`,
+      ]);
     }
   });
   expectStored(await client().delete(`/stashes/${stashId}`));
@@ -64,14 +80,20 @@ test('its time begins with its first chunk, and one that comes later makes a new
   const again = await importOf(stashId);
   expect(cellsOf(await client().rows(again.json.data.tableID))).toEqual([{ n: 22 }]);
   const stashes = await ask<{ ended: boolean; chunks: number }>(
-    'select ended_at is not null as ended, chunks from stashes where stash_id = $1 order by created', [stashId],
+    'select ended_at is not null as ended, chunks from stashes where stash_id = $1 order by created',
+    [stashId],
   );
-  expect(stashes).toEqual([{ ended: true, chunks: 2 }, { ended: false, chunks: 1 }]);
+  expect(stashes).toEqual([
+    { ended: true, chunks: 2 },
+    { ended: false, chunks: 1 },
+  ]);
 });
 
 test('what is left of stashes that have expired is removed, and not what was imported of them', async () => {
   const { database, log } = operator();
-  const stashIds = await Promise.all(Array.from({ length: 3 }, (_, n) => stashOf(client(), { 1: [{ n }], 2: [{ n: n + 10 }] })));
+  const stashIds = await Promise.all(
+    Array.from({ length: 3 }, (_, n) => stashOf(client(), { 1: [{ n }], 2: [{ n: n + 10 }] })),
+  );
   const [first] = stashIds;
   const imported = await importOf(first!);
   expect(outcomeOf(imported)).toBe('201');
@@ -81,7 +103,10 @@ test('what is left of stashes that have expired is removed, and not what was imp
   for (const stashId of stashIds) await untilExpired(stashId);
   const young = await stashOf(client(), { 1: [{ n: 99 }] });
 
-  const ended = () => ask<{ count: string }>('select count(*) from stashes where stash_id = any($1) and ended_at = expires_at', [stashIds]);
+  const ended = () =>
+    ask<{ count: string }>('select count(*) from stashes where stash_id = any($1) and ended_at = expires_at', [
+      stashIds,
+    ]);
   // It may be said again, and by several at once.
   await Promise.all([expireStashes(database, log, 0), expireStashes(database, log, 0)]);
   expect(await expireStashes(database, log, 0)).toBe(false);
@@ -92,7 +117,9 @@ test('what is left of stashes that have expired is removed, and not what was imp
   while (await removeGarbage(models, database, 2 * hour));
   expect(await ask(`select segment ${heldBy}`, [stashIds])).toEqual([]);
   expect(await ended()).toEqual([{ count: '3' }]);
-  const segments = await ask<{ key: string }>('select key from segments where key = any($1::int8[]) order by key', [held.map(({ segment }) => segment)]);
+  const segments = await ask<{ key: string }>('select key from segments where key = any($1::int8[]) order by key', [
+    held.map(({ segment }) => segment),
+  ]);
   const shown = held.filter(({ stash }) => stash === first).map(({ segment }) => segment);
   expect(segments.map(({ key }) => key)).toEqual(shown.toSorted((a, b) => Number(BigInt(a) - BigInt(b))));
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
@@ -111,5 +138,7 @@ test('stashes that have expired are ended in several steps', async () => {
   let steps = 1;
   while (await expireStashes(database, log, 0)) steps += 1;
   expect(steps).toBeGreaterThan(1);
-  expect(await ask('select ended_at = expires_at as ended from stashes where team_id = $1', [id])).toEqual(stashIds.map(() => ({ ended: true })));
+  expect(await ask('select ended_at = expires_at as ended from stashes where team_id = $1', [id])).toEqual(
+    stashIds.map(() => ({ ended: true })),
+  );
 });

@@ -11,12 +11,18 @@ import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes
 import { cellsOf, createTable } from '../support/tables.ts';
 
 /** Maintenance is for the tests to do. */
-const { api, client } = useOwnApi({ STASH_CHUNKS_MAX: '40', STASH_ROWS_MAX: '9000', MAINTENANCE_INTERVAL_MS: '3600000' });
+const { api, client } = useOwnApi({
+  STASH_CHUNKS_MAX: '40',
+  STASH_ROWS_MAX: '9000',
+  MAINTENANCE_INTERVAL_MS: '3600000',
+});
 const operator = useOperator({ api });
 const exceeded = '400 limit_exceeded';
 
-const numbered = (from: number, count: number): { n: number }[] => Array.from({ length: count }, (_, at) => ({ n: from + at }));
-const put = (stashId: string, serial: number, rows: unknown): Promise<Answer> => client().put(`/stashes/${stashId}/${serial}`, rows);
+const numbered = (from: number, count: number): { n: number }[] =>
+  Array.from({ length: count }, (_, at) => ({ n: from + at }));
+const put = (stashId: string, serial: number, rows: unknown): Promise<Answer> =>
+  client().put(`/stashes/${stashId}/${serial}`, rows);
 
 async function numbersIn(stashId: string): Promise<unknown[]> {
   const { json } = await client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
@@ -27,7 +33,12 @@ describe('a stash', () => {
   test('has as many chunks as are allowed', async () => {
     const stashId = newStashId();
     const answers = await Promise.all(Array.from({ length: 43 }, (_, n) => put(stashId, n, [{ n }])));
-    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array.from({ length: 40 }, () => '200'), exceeded, exceeded, exceeded]);
+    expect(answers.map(outcomeOf).toSorted()).toEqual([
+      ...Array.from({ length: 40 }, () => '200'),
+      exceeded,
+      exceeded,
+      exceeded,
+    ]);
     const refused = answers.find(({ status }) => status === 400)!;
     expect(refused.json.error.message).toBe('the stash would have more than 40 chunks');
     const taken = answers.flatMap(({ status }, n) => (status === 200 ? [n] : []));
@@ -46,7 +57,10 @@ describe('a stash', () => {
     expectStored(await put(stashId, 1, numbered(0, 5000)));
     expectStored(await put(stashId, 2, numbered(5000, 4000)));
     const answer = await put(stashId, 3, numbered(9000, 1));
-    expect([outcomeOf(answer), answer.json.error.message]).toEqual([exceeded, 'the stash would have more than 9000 rows']);
+    expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+      exceeded,
+      'the stash would have more than 9000 rows',
+    ]);
     expectStored(await put(stashId, 3, []));
     expect(outcomeOf(await put(stashId, 2, numbered(5000, 4001)))).toBe(exceeded);
     expectStored(await put(stashId, 2, numbered(5000, 3999)));
@@ -67,14 +81,19 @@ describe('maintenance', () => {
   const of = (stashId: string): string => `stash in (select key from stashes where stash_id = '${stashId}')`;
 
   async function count(query: string): Promise<number> {
-    const { rows: [row] } = await operator().database.pool.query<{ count: string }>(`select count(*) from ${query}`);
+    const {
+      rows: [row],
+    } = await operator().database.pool.query<{ count: string }>(`select count(*) from ${query}`);
     return Number(row!.count);
   }
 
   test('puts the rows of small chunks together, and each table shows those that it had', async () => {
     const table = await createTable(client(), numbered(0, 30), { n: 'number' });
     const other = await createTable(client(), [], { n: 'string' });
-    const chunks = Array.from({ length: 30 }, (_, at) => [String(at), [{ n: at * 10, $rowID: table.rowIds[29 - at] }, { n: at * 10 + 1 }]] as const);
+    const chunks = Array.from(
+      { length: 30 },
+      (_, at) => [String(at), [{ n: at * 10, $rowID: table.rowIds[29 - at] }, { n: at * 10 + 1 }]] as const,
+    );
     const stashId = newStashId();
     await putChunks(client(), stashId, chunks);
     const { rowIDs } = (await client().put(`/tables/${table.id}`, { $stashID: stashId })).json.data;
@@ -83,13 +102,21 @@ describe('maintenance', () => {
     await client().patch(`${table.path}/${rowIDs[4]}`, { n: -1 });
     await client().delete(`${table.path}/${added[5]}`);
     const before = [await client().rows(table.id), await client().rows(other.id)];
-    expect(before[0]!.map(({ $rowID }) => $rowID)).toEqual([...rowIDs, ...added.filter((id: string) => id !== added[5])]);
+    expect(before[0]!.map(({ $rowID }) => $rowID)).toEqual([
+      ...rowIDs,
+      ...added.filter((id: string) => id !== added[5]),
+    ]);
     await doMaintenance();
     expect([await client().rows(table.id), await client().rows(other.id)]).toEqual(before);
     expect(await count('extents where merged')).toBeGreaterThan(80);
-    expect((await client().get(`${table.path}/${table.rowIds[29]}`)).json.data).toEqual({ $rowID: table.rowIds[29], n: 0 });
+    expect((await client().get(`${table.path}/${table.rowIds[29]}`)).json.data).toEqual({
+      $rowID: table.rowIds[29],
+      n: 0,
+    });
     expect(await client().put(`/tables/${table.id}`, { $stashID: stashId })).toMatchObject({ status: 200 });
-    expect((await client().rows(table.id)).map(({ n }) => n)).toEqual(chunks.flatMap(([, rows]) => rows.map(({ n }) => n)));
+    expect((await client().rows(table.id)).map(({ n }) => n)).toEqual(
+      chunks.flatMap(([, rows]) => rows.map(({ n }) => n)),
+    );
   });
 
   test('removes chunks that others took the place of, and those of a stash that was deleted; rows that were imported stay', async () => {
@@ -97,7 +124,10 @@ describe('maintenance', () => {
     const kept = await createTable(client(), [], { n: 'number' });
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('201');
     // The first has been imported, and the second replaces nothing that anybody shows.
-    await putChunks(client(), stashId, [['1', numbered(100, 7)], ['1', numbered(200, 8)]]);
+    await putChunks(client(), stashId, [
+      ['1', numbered(100, 7)],
+      ['1', numbered(200, 8)],
+    ]);
     await doMaintenance();
     expect(await count(`chunk_blocks where ${of(stashId)}`)).toBe(2);
     expect(await count('chunk_blocks where stash is null')).toBe(0);
@@ -105,13 +135,19 @@ describe('maintenance', () => {
 
     const segments = `segments where key in (select segment from chunk_blocks where ${of(stashId)})`;
     expect(await count(segments)).toBe(2);
-    const { rows: held } = await operator().database.pool.query<{ segment: string }>(`select segment from chunk_blocks where ${of(stashId)}`);
+    const { rows: held } = await operator().database.pool.query<{ segment: string }>(
+      `select segment from chunk_blocks where ${of(stashId)}`,
+    );
     expectStored(await client().delete(`/stashes/${stashId}`));
     await doMaintenance();
     expect(await count(`stashes where stash_id = '${stashId}'`)).toBe(0);
     // Both are shown by a table; the other one of it was by none.
     expect(await count(`segments where key in (${held.map(({ segment }) => segment).join(', ')})`)).toBe(2);
-    expect(await count('segment_rows where not exists (select from segments where key = segment) and not exists (select from extents where extents.segment = segment_rows.segment)')).toBe(0);
+    expect(
+      await count(
+        'segment_rows where not exists (select from segments where key = segment) and not exists (select from extents where extents.segment = segment_rows.segment)',
+      ),
+    ).toBe(0);
     expect(cellsOf(await client().rows(kept.id))).toEqual(numbered(0, 20));
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('400 stash_not_found');
   });

@@ -14,7 +14,6 @@ const { api, client } = useApi();
 const malformed = '400 request_validation_error';
 const noStash = '400 stash_not_found';
 
-
 /** The rows that a new table has which is made of a stash. */
 async function rowsIn(stashId: string): Promise<Record<string, unknown>[]> {
   const answer = await client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
@@ -37,7 +36,23 @@ describe('names and serials', () => {
   });
 
   test.each([
-    '_a', '-a', 'a.b', 'a%20', '%20', 'a%2Fb', '%2F', 'a%00', 'a:b', '%C3%A4', 'a%', '%ZZ', '*', '$stashID', 'a+b', `${longest}a`, 'a'.repeat(5000),
+    '_a',
+    '-a',
+    'a.b',
+    'a%20',
+    '%20',
+    'a%2Fb',
+    '%2F',
+    'a%00',
+    'a:b',
+    '%C3%A4',
+    'a%',
+    '%ZZ',
+    '*',
+    '$stashID',
+    'a+b',
+    `${longest}a`,
+    'a'.repeat(5000),
   ])('%.20s is none', async (name) => {
     expect(outcomeOf(await client().put(`/stashes/${name}/1`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().put(`/stashes/x/${name}`, [{ a: 1 }]))).toBe(malformed);
@@ -46,9 +61,13 @@ describe('names and serials', () => {
   });
 
   test.each([
-    ['GET', '/stashes/x/1', '405 method_not_allowed'], ['POST', '/stashes/x/1', '405 method_not_allowed'],
-    ['DELETE', '/stashes/x/1', '405 method_not_allowed'], ['PUT', '/stashes/x', '405 method_not_allowed'],
-    ['GET', '/stashes/x', '405 method_not_allowed'], ['GET', '/stashes', '404 not_found'], ['PUT', '/stashes/x/1/2', '404 not_found'],
+    ['GET', '/stashes/x/1', '405 method_not_allowed'],
+    ['POST', '/stashes/x/1', '405 method_not_allowed'],
+    ['DELETE', '/stashes/x/1', '405 method_not_allowed'],
+    ['PUT', '/stashes/x', '405 method_not_allowed'],
+    ['GET', '/stashes/x', '405 method_not_allowed'],
+    ['GET', '/stashes', '404 not_found'],
+    ['PUT', '/stashes/x/1/2', '404 not_found'],
   ])('%s %s is %s', async (method, path, outcome) => {
     const answer = await client().send(path, { method, ...(method === 'GET' ? {} : { body: [] }) });
     expect(outcomeOf(answer)).toBe(outcome);
@@ -97,7 +116,9 @@ describe('a chunk', () => {
   test('needs a media type, and takes no other query', async () => {
     const stashId = newStashId();
     const path = `/stashes/${stashId}/1`;
-    expect(outcomeOf(await client().send(path, { method: 'PUT', body: Buffer.from(text), bare: true }))).toBe(malformed);
+    expect(outcomeOf(await client().send(path, { method: 'PUT', body: Buffer.from(text), bare: true }))).toBe(
+      malformed,
+    );
     expect(outcomeOf(await client().put(`${path}?onSchemaError=updateSchema`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().put(`${path}?x=1`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().put(path, [{ a: 1 }], { 'idempotency-key': ' ' }))).toBe(malformed);
@@ -113,7 +134,12 @@ describe('a chunk', () => {
     ['TSV', 'a\tb\n1\tx', tsv, [{ a: 1, b: 'x' }]],
     ['CSV without a last newline, with a byte order mark', '\ufeffa\n1', csv, [{ a: 1 }]],
     ['a type in capitals, with a charset', text, { 'content-type': 'Application/JSON; charset=utf-8' }, [{ a: 1 }]],
-    ['odd columns', '[{"__proto__":1,"constructor":2,"10":3}]', {}, [JSON.parse('{"__proto__":1,"constructor":2,"10":3}')]],
+    [
+      'odd columns',
+      '[{"__proto__":1,"constructor":2,"10":3}]',
+      {},
+      [JSON.parse('{"__proto__":1,"constructor":2,"10":3}')],
+    ],
     ['gzip', gzipSync(text), { 'content-encoding': 'gzip' }, [{ a: 1 }]],
     ['br', brotliCompressSync(text), { 'content-encoding': 'br' }, [{ a: 1 }]],
     ['zstd', zstdCompressSync(text), { 'content-encoding': 'zstd' }, [{ a: 1 }]],
@@ -136,7 +162,10 @@ describe('a chunk', () => {
     const stashId = await stashOf(client(), { 1: [{ a: 1 }, { a: 2 }], 2: [{ a: 3 }] });
     await putChunks(client(), stashId, [['1', 'a\n9\n']]);
     expect(await rowsIn(stashId)).toEqual([{ a: 9 }, { a: 3 }]);
-    await putChunks(client(), stashId, [['1', []], ['2', [{ a: 4 }, { a: 5 }]]]);
+    await putChunks(client(), stashId, [
+      ['1', []],
+      ['2', [{ a: 4 }, { a: 5 }]],
+    ]);
     expect(await rowsIn(stashId)).toEqual([{ a: 4 }, { a: 5 }]);
   });
 
@@ -162,8 +191,17 @@ describe('a chunk', () => {
 
   test.each<[string, () => { readonly body: Uint8Array | string; readonly headers: Record<string, string> }]>([
     ['as it is', () => ({ body: `[{"a":"${'x'.repeat(100)}"}${' '.repeat(15_000_000)}]`, headers: {} })],
-    ['in rows', () => ({ body: JSON.stringify(Array.from({ length: 16_000 }, () => ({ a: 'x'.repeat(1000) }))), headers: {} })],
-    ['compressed', () => ({ body: gzipSync(`a\n${`${'x'.repeat(1000)}\n`.repeat(16_000)}`), headers: { ...csv, 'content-encoding': 'gzip' } })],
+    [
+      'in rows',
+      () => ({ body: JSON.stringify(Array.from({ length: 16_000 }, () => ({ a: 'x'.repeat(1000) }))), headers: {} }),
+    ],
+    [
+      'compressed',
+      () => ({
+        body: gzipSync(`a\n${`${'x'.repeat(1000)}\n`.repeat(16_000)}`),
+        headers: { ...csv, 'content-encoding': 'gzip' },
+      }),
+    ],
   ])('that is too large leaves nothing: %s', async (_name, made) => {
     const stashId = newStashId();
     const { body, headers } = made();
@@ -180,8 +218,10 @@ describe('a chunk', () => {
         const socket = connect(Number(port), hostname);
         socket.on('error', () => undefined);
         await once(socket, 'connect');
-        socket.write(`PUT /stashes/${stashId}/1 HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${client().token}\r\n`
-          + `content-type: application/json\r\n${framing}\r\n\r\n${framing.startsWith('t') ? `${body.length.toString(16)}\r\n` : ''}`);
+        socket.write(
+          `PUT /stashes/${stashId}/1 HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${client().token}\r\n` +
+            `content-type: application/json\r\n${framing}\r\n\r\n${framing.startsWith('t') ? `${body.length.toString(16)}\r\n` : ''}`,
+        );
         if (!socket.write(body.subarray(0, bytes))) await once(socket, 'drain');
         socket.destroy();
         await once(socket, 'close');
@@ -196,7 +236,11 @@ describe('a chunk', () => {
     const stashId = newStashId();
     const path = `/stashes/${stashId}/1`;
     const head = `PUT ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${client().token}\r\ncontent-type: application/json\r\n`;
-    const answer = await exchangeRaw(client().url, `${head}content-length: 900\r\n\r\n[{"a":1}]`, { end: true, method: 'PUT', path });
+    const answer = await exchangeRaw(client().url, `${head}content-length: 900\r\n\r\n[{"a":1}]`, {
+      end: true,
+      method: 'PUT',
+      path,
+    });
     expect(outcomeOf(answer)).toBe(malformed);
     await expectNone(stashId);
   });
@@ -208,7 +252,10 @@ describe('teams', () => {
     const stashId = newStashId();
     await putChunks(client(), stashId, [['1', [{ a: 'ours' }]]]);
     expect(outcomeOf(await other.post('/tables', { name: 'n', rows: { $stashID: stashId } }))).toBe(noStash);
-    await putChunks(other, stashId, [['1', [{ a: 'theirs' }]], ['2', [{ a: 'too' }]]]);
+    await putChunks(other, stashId, [
+      ['1', [{ a: 'theirs' }]],
+      ['2', [{ a: 'too' }]],
+    ]);
     expect(await rowsIn(stashId)).toEqual([{ a: 'ours' }]);
     expectStored(await other.delete(`/stashes/${stashId}`));
     expect(await rowsIn(stashId)).toEqual([{ a: 'ours' }]);
@@ -218,7 +265,11 @@ describe('teams', () => {
   test('need a token', async () => {
     const { Client } = await import('../support/client.ts');
     const nobody = new Client(client().url, 'none');
-    const answers: Answer[] = [await nobody.put('/stashes/a/1', [{ a: 1 }]), await nobody.delete('/stashes/a'), await nobody.put('/stashes/_/1', [])];
+    const answers: Answer[] = [
+      await nobody.put('/stashes/a/1', [{ a: 1 }]),
+      await nobody.delete('/stashes/a'),
+      await nobody.put('/stashes/_/1', []),
+    ];
     expect(answers.map(outcomeOf)).toEqual(answers.map(() => '404 request_error'));
   });
 
@@ -226,10 +277,11 @@ describe('teams', () => {
     const team = await api().createTeam();
     const table = await createTable(team.client, [{ a: 1 }, { a: 2 }]);
     const stashId = await stashOf(team.client, { 1: [{ a: 3 }], 2: [{ a: 4 }] });
-    const writes = (): Promise<Answer[]> => Promise.all([
-      team.client.post(table.path, { $stashID: stashId }),
-      team.client.post('/tables', { name: 'n', rows: { $stashID: stashId } }),
-    ]);
+    const writes = (): Promise<Answer[]> =>
+      Promise.all([
+        team.client.post(table.path, { $stashID: stashId }),
+        team.client.post('/tables', { name: 'n', rows: { $stashID: stashId } }),
+      ]);
     await team.setPlan({ rowsMax: 3 });
     await leavingUnchanged(team.client, table.path, async () => {
       expect((await writes()).map(outcomeOf)).toEqual(['402 payment_required', '402 payment_required']);
@@ -251,7 +303,9 @@ describe('a deletion', () => {
     for (let times = 0; times < 2; times += 1) expectStored(await client().delete(`/stashes/${stashId}`));
     await putChunks(client(), stashId, [['1', [{ a: 1 }]]]);
     for (let times = 0; times < 3; times += 1) expectStored(await client().delete(`/stashes/${stashId}`));
-    expectStored(await client().send(`/stashes/${stashId}`, { method: 'DELETE', headers: { 'content-type': 'application/json' } }));
+    expectStored(
+      await client().send(`/stashes/${stashId}`, { method: 'DELETE', headers: { 'content-type': 'application/json' } }),
+    );
     const answer = await client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([noStash, `stash ${stashId} was deleted`]);
   });
@@ -259,7 +313,10 @@ describe('a deletion', () => {
   test('is followed by a new stash, which has none of the old chunks', async () => {
     const stashId = await stashOf(client(), { 1: [{ a: 1 }], 2: [{ a: 2 }], w: [{ a: 3 }] });
     expectStored(await client().delete(`/stashes/${stashId}`));
-    await putChunks(client(), stashId, [['10', [{ a: 10 }]], ['2', [{ a: 22 }]]]);
+    await putChunks(client(), stashId, [
+      ['10', [{ a: 10 }]],
+      ['2', [{ a: 22 }]],
+    ]);
     expect(await rowsIn(stashId)).toEqual([{ a: 22 }, { a: 10 }]);
   });
 
@@ -274,9 +331,9 @@ describe('a deletion', () => {
 
   test('of many chunks while they are sent leaves those of the new stash only', async () => {
     const stashId = newStashId();
-    const sent = Array.from({ length: 40 }, (_, n) => (n === 20
-      ? client().delete(`/stashes/${stashId}`)
-      : client().put(`/stashes/${stashId}/${n}`, [{ n }])));
+    const sent = Array.from({ length: 40 }, (_, n) =>
+      n === 20 ? client().delete(`/stashes/${stashId}`) : client().put(`/stashes/${stashId}/${n}`, [{ n }]),
+    );
     for (const answer of await Promise.all(sent)) expectStored(answer);
     await putChunks(client(), stashId, [['99', [{ n: 99 }]]]);
     const numbers = (await rowsIn(stashId)).map(({ n }) => n as number);

@@ -13,13 +13,19 @@ interface TablesPage {
 }
 
 async function pageOf(client: Client, limit: number, continuation?: string): Promise<TablesPage> {
-  const answer = await client.get(`/tables?limit=${limit}${continuation === undefined ? '' : `&continuation=${continuation}`}`);
+  const answer = await client.get(
+    `/tables?limit=${limit}${continuation === undefined ? '' : `&continuation=${continuation}`}`,
+  );
   expect(outcomeOf(answer)).toBe('200');
   return answer.json;
 }
 
 /** The IDs of each page; between two pages, something may happen. */
-async function pagesOf(client: Client, limit: number, between: () => Promise<void> = async () => undefined): Promise<string[][]> {
+async function pagesOf(
+  client: Client,
+  limit: number,
+  between: () => Promise<void> = async () => undefined,
+): Promise<string[][]> {
   const pages: string[][] = [];
   for (let continuation: string | undefined, isFirst = true; isFirst || continuation !== undefined; isFirst = false) {
     if (!isFirst) await between();
@@ -40,7 +46,12 @@ describe('of five tables', () => {
   });
 
   test.each([
-    [1, [1, 1, 1, 1, 1]], [2, [2, 2, 1]], [3, [3, 2]], [5, [5]], [6, [5]], [1_000_000, [5]],
+    [1, [1, 1, 1, 1, 1]],
+    [2, [2, 2, 1]],
+    [3, [3, 2]],
+    [5, [5]],
+    [6, [5]],
+    [1_000_000, [5]],
   ])('with a limit of %d', async (limit, sizes) => {
     const pages = await pagesOf(team.client, limit);
     expect(pages.map(({ length }) => length)).toEqual(sizes);
@@ -59,7 +70,8 @@ describe('of five tables', () => {
   });
 
   test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2', 'continuation=x', `continuation=${'A'.repeat(40)}`])(
-    '?%s is refused', async (query) => {
+    '?%s is refused',
+    async (query) => {
       expect(outcomeOf(await team.client.get(`/tables?${query}`))).toBe('400 request_validation_error');
     },
   );
@@ -80,7 +92,12 @@ describe('of five tables', () => {
 test('a list that is longer than one part of what the database gives is whole', async () => {
   const { client } = await api().createTeam();
   const name = 'é'.repeat(500);
-  const made = await Promise.all(Array.from({ length: 80 }, async () => (await client.post('/tables', { name, rows: [] })).json.data.tableID as string));
+  const made = await Promise.all(
+    Array.from(
+      { length: 80 },
+      async () => (await client.post('/tables', { name, rows: [] })).json.data.tableID as string,
+    ),
+  );
   const { data } = (await client.get('/tables')).json as TablesPage;
   expect(data.map((table) => table.name)).toEqual(made.map(() => name));
   expect(data.map(({ id }) => id).toSorted()).toEqual(made.toSorted());

@@ -4,7 +4,15 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
-import { arrayOf, cellsOf, createTable, leavingUnchanged, schemaOf, unknownTableId, type MadeTable } from '../support/tables.ts';
+import {
+  arrayOf,
+  cellsOf,
+  createTable,
+  leavingUnchanged,
+  schemaOf,
+  unknownTableId,
+  type MadeTable,
+} from '../support/tables.ts';
 
 const { client } = useApi();
 const malformed = '400 request_validation_error';
@@ -17,7 +25,9 @@ async function look({ id }: Pick<MadeTable, 'id'>): Promise<Record<string, unkno
 describe('a table', () => {
   test('shows what it was created with', async () => {
     const columns = [
-      { id: 'b', displayName: 'Bé "1"', type: 'number' }, { id: '10', type: arrayOf('date') }, { id: 'a', type: 'json' },
+      { id: 'b', displayName: 'Bé "1"', type: 'number' },
+      { id: '10', type: arrayOf('date') },
+      { id: 'a', type: 'json' },
       { id: '__proto__', type: 'emailAddress' },
     ];
     const body = { name: 'ä 😀', schema: { columns }, rows: [{ b: 1 }, {}], appsToLink: ['z', 'ä', 'b', 'z'] };
@@ -25,7 +35,12 @@ describe('a table', () => {
     const answer = await client().get(`/tables/${made.json.data.tableID}`);
     const { created, ...rest } = answer.json.data;
     expect(rest).toEqual({
-      id: made.json.data.tableID, name: 'ä 😀', version: String(made.version), rows: 2, schema: { columns }, appIDs: ['b', 'z', 'ä'],
+      id: made.json.data.tableID,
+      name: 'ä 😀',
+      version: String(made.version),
+      rows: 2,
+      schema: { columns },
+      appIDs: ['b', 'z', 'ä'],
     });
     expect(answer.version).toBe(made.version);
     // The time of a log never falls.
@@ -46,7 +61,13 @@ describe('a table', () => {
     const { created } = await look(table);
     const { version } = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x', n: 1 }]);
     expect(await look(table)).toEqual({
-      id: table.id, name: 'test', version: String(version), created, rows: 3, schema: schemaOf({ a: 'string', n: 'number' }), appIDs: [],
+      id: table.id,
+      name: 'test',
+      version: String(version),
+      created,
+      rows: 3,
+      schema: schemaOf({ a: 'string', n: 'number' }),
+      appIDs: [],
     });
     const deleted = await client().delete(`${table.path}/${table.rowIds[0]}`);
     expect(await look(table)).toMatchObject({ version: String(deleted.version), created, rows: 2 });
@@ -58,7 +79,10 @@ describe('a table', () => {
   });
 
   test('that is empty has its columns', async () => {
-    expect(await look(await createTable(client(), [], { a: 'uri' }))).toMatchObject({ rows: 0, schema: schemaOf({ a: 'uri' }) });
+    expect(await look(await createTable(client(), [], { a: 'uri' }))).toMatchObject({
+      rows: 0,
+      schema: schemaOf({ a: 'uri' }),
+    });
     expect(await look(await createTable(client(), []))).toMatchObject({ rows: 0, schema: { columns: [] } });
   });
 
@@ -70,9 +94,14 @@ describe('a table', () => {
   });
 
   test.each<[string, string]>([
-    [`/tables/${unknownTableId}`, noTable], ['/tables/x', noTable], ['/tables/', noTable], [`/tables/${'x'.repeat(5_000)}`, noTable],
-    ['/tables/%00', noTable], [`/tables/${unknownTableId.toUpperCase()}`, noTable],
-    [`/tables/${unknownTableId}?a=1`, malformed], ['/tables/x?limit=1', malformed],
+    [`/tables/${unknownTableId}`, noTable],
+    ['/tables/x', noTable],
+    ['/tables/', noTable],
+    [`/tables/${'x'.repeat(5_000)}`, noTable],
+    ['/tables/%00', noTable],
+    [`/tables/${unknownTableId.toUpperCase()}`, noTable],
+    [`/tables/${unknownTableId}?a=1`, malformed],
+    ['/tables/x?limit=1', malformed],
   ])('GET %s is %s', async (path, outcome) => expect(outcomeOf(await client().get(path))).toBe(outcome));
 });
 
@@ -95,10 +124,21 @@ describe('a patch of a table', () => {
       expect(outcomeOf(await client().patch(path, { columns }))).toBe('200');
       return ((await look(table))['schema'] as { columns: unknown }).columns;
     };
-    const [a, b] = [{ id: 'a', type: 'number' }, { id: 'b', type: 'string' }];
+    const [a, b] = [
+      { id: 'a', type: 'number' },
+      { id: 'b', type: 'string' },
+    ];
     expect(await columnsAfter([{ id: 'b', displayName: 'Beta' }])).toEqual([a, { ...b, displayName: 'Beta' }]);
-    expect(await columnsAfter([{ id: 'a', displayName: 'Beta' }])).toEqual([{ ...a, displayName: 'Beta' }, { ...b, displayName: 'Beta' }]);
-    expect(await columnsAfter([{ id: 'b', displayName: null }, { id: 'a', displayName: 'A' }])).toEqual([{ ...a, displayName: 'A' }, b]);
+    expect(await columnsAfter([{ id: 'a', displayName: 'Beta' }])).toEqual([
+      { ...a, displayName: 'Beta' },
+      { ...b, displayName: 'Beta' },
+    ]);
+    expect(
+      await columnsAfter([
+        { id: 'b', displayName: null },
+        { id: 'a', displayName: 'A' },
+      ]),
+    ).toEqual([{ ...a, displayName: 'A' }, b]);
     expect(await columnsAfter([{ id: 'a', displayName: null }])).toEqual([a, b]);
   });
 
@@ -113,14 +153,24 @@ describe('a patch of a table', () => {
     await client().post(table.path, [{ a: 3 }]);
     await client().patch(`${table.path}/${table.rowIds[1]}`, { b: 'y' });
     await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'wide' }]);
-    expect(cellsOf(await client().rows(table.id))).toEqual([{ a: '1', b: 'x' }, { a: '2', b: 'y' }, { a: '3' }, { a: 'wide' }]);
+    expect(cellsOf(await client().rows(table.id))).toEqual([
+      { a: '1', b: 'x' },
+      { a: '2', b: 'y' },
+      { a: '3' },
+      { a: 'wide' },
+    ]);
     expect((await look(table))['schema']).toEqual({
-      columns: [{ id: 'a', displayName: 'Alpha', type: 'string' }, { id: 'b', type: 'string' }],
+      columns: [
+        { id: 'a', displayName: 'Alpha', type: 'string' },
+        { id: 'b', type: 'string' },
+      ],
     });
   });
 
   test.each<[string, unknown]>([
-    ['nothing', {}], ['no columns', { columns: [] }], ['the same name', { name: 'test' }],
+    ['nothing', {}],
+    ['no columns', { columns: [] }],
+    ['the same name', { name: 'test' }],
     ['no display name where there is none', { columns: [{ id: 'a', displayName: null }] }],
   ])('to %s moves no version', async (_, body) => {
     const table = await createTable(client(), [{ a: 1 }]);
@@ -129,18 +179,39 @@ describe('a patch of a table', () => {
   });
 
   test.each<[string, string | Uint8Array]>([
-    ['no body', ''], ['no JSON', '{'], ['a list', '[]'], ['rows', '[{"a":1}]'], ['a text', '"a"'], ['null', 'null'],
-    ['an unknown property', '{"name":"n","x":1}'], ['__proto__', '{"__proto__":{"name":"n"}}'], ['rows in it', '{"rows":[]}'],
-    ['an ID', `{"id":"${unknownTableId}"}`], ['a schema', '{"schema":{"columns":[]}}'], ['a key twice', '{"name":"n","name":"m"}'],
-    ['no text for a name', '{"name":1}'], ['no name', '{"name":null}'], ['an empty name', '{"name":""}'],
-    ['too long a name', `{"name":"${'x'.repeat(1025)}"}`], ['U+0000', '{"name":"a\\u0000"}'], ['half a character', '{"name":"\\ud800"}'],
+    ['no body', ''],
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['rows', '[{"a":1}]'],
+    ['a text', '"a"'],
+    ['null', 'null'],
+    ['an unknown property', '{"name":"n","x":1}'],
+    ['__proto__', '{"__proto__":{"name":"n"}}'],
+    ['rows in it', '{"rows":[]}'],
+    ['an ID', `{"id":"${unknownTableId}"}`],
+    ['a schema', '{"schema":{"columns":[]}}'],
+    ['a key twice', '{"name":"n","name":"m"}'],
+    ['no text for a name', '{"name":1}'],
+    ['no name', '{"name":null}'],
+    ['an empty name', '{"name":""}'],
+    ['too long a name', `{"name":"${'x'.repeat(1025)}"}`],
+    ['U+0000', '{"name":"a\\u0000"}'],
+    ['half a character', '{"name":"\\ud800"}'],
     ['no UTF-8', Buffer.from([0x7b, 0x22, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
-    ['no list of columns', '{"columns":{}}'], ['columns by ID', '{"columns":{"a":"A"}}'], ['null for columns', '{"columns":null}'],
-    ['a column that is no object', '{"columns":["a"]}'], ['a column without an ID', '{"columns":[{"displayName":"A"}]}'],
-    ['a column without a name', '{"columns":[{"id":"a"}]}'], ['an empty display name', '{"columns":[{"id":"a","displayName":""}]}'],
+    ['no list of columns', '{"columns":{}}'],
+    ['columns by ID', '{"columns":{"a":"A"}}'],
+    ['null for columns', '{"columns":null}'],
+    ['a column that is no object', '{"columns":["a"]}'],
+    ['a column without an ID', '{"columns":[{"displayName":"A"}]}'],
+    ['a column without a name', '{"columns":[{"id":"a"}]}'],
+    ['an empty display name', '{"columns":[{"id":"a","displayName":""}]}'],
     ['a display name that is no text', '{"columns":[{"id":"a","displayName":5}]}'],
-    ['a type', '{"columns":[{"id":"a","displayName":"A","type":"string"}]}'], ['an ID that is no text', '{"columns":[{"id":1,"displayName":"A"}]}'],
-    ['too many columns', JSON.stringify({ columns: Array.from({ length: 1001 }, (_, n) => ({ id: `c${n}`, displayName: 'x' })) })],
+    ['a type', '{"columns":[{"id":"a","displayName":"A","type":"string"}]}'],
+    ['an ID that is no text', '{"columns":[{"id":1,"displayName":"A"}]}'],
+    [
+      'too many columns',
+      JSON.stringify({ columns: Array.from({ length: 1001 }, (_, n) => ({ id: `c${n}`, displayName: 'x' })) }),
+    ],
     ['something behind it', '{"name":"n"} x'],
   ])('is refused when it is malformed: %s', async (_, body) => {
     const table = await createTable(client(), [{ a: 1 }]);
@@ -157,16 +228,32 @@ describe('a patch of a table', () => {
     await leavingUnchanged(client(), table.path, async () => {
       expect(outcomeOf(await client().patch(path, '{}', { 'content-type': 'text/plain' }))).toBe(malformed);
       expect(outcomeOf(await client().patch(`${path}?onSchemaError=abort`, {}))).toBe(malformed);
-      expect(outcomeOf(await client().patch(path, { name: 'n' }, { 'if-match': `"${table.version}", "${table.version}"` }))).toBe(malformed);
-      expect(outcomeOf(await client().delete(path, { 'if-match': `"${table.version}", "${table.version}"` }))).toBe(malformed);
+      expect(
+        outcomeOf(await client().patch(path, { name: 'n' }, { 'if-match': `"${table.version}", "${table.version}"` })),
+      ).toBe(malformed);
+      expect(outcomeOf(await client().delete(path, { 'if-match': `"${table.version}", "${table.version}"` }))).toBe(
+        malformed,
+      );
       expect(outcomeOf(await client().delete(`${path}?force=true`))).toBe(malformed);
     });
   });
 
   test.each<[string, unknown, string, string]>([
-    ['an unknown column', { name: 'n', columns: [{ id: 'z', displayName: 'Z' }] }, '422 column_id_not_found', 'columns[0].id: the table has no column "z"'],
     [
-      'a column twice', { columns: [{ id: 'a', displayName: 'A' }, { id: 'a', displayName: 'B' }] }, '422 column_id_not_unique',
+      'an unknown column',
+      { name: 'n', columns: [{ id: 'z', displayName: 'Z' }] },
+      '422 column_id_not_found',
+      'columns[0].id: the table has no column "z"',
+    ],
+    [
+      'a column twice',
+      {
+        columns: [
+          { id: 'a', displayName: 'A' },
+          { id: 'a', displayName: 'B' },
+        ],
+      },
+      '422 column_id_not_unique',
       'columns[1].id: the column ID "a" occurs twice',
     ],
   ])('is refused whole: %s', async (_, body, outcome, message) => {
@@ -181,11 +268,19 @@ describe('a patch of a table', () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const path = `/tables/${table.id}`;
     // As many columns as there may be, with IDs and names as long as they may be.
-    const columns = Array.from({ length: 1000 }, () => ({ id: randomBytes(128).toString('hex'), displayName: randomBytes(512).toString('hex') }));
+    const columns = Array.from({ length: 1000 }, () => ({
+      id: randomBytes(128).toString('hex'),
+      displayName: randomBytes(512).toString('hex'),
+    }));
     await leavingUnchanged(client(), table.path, async () => {
       const answer = await client().patch(path, { columns });
-      expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 limit_exceeded', 'everything but the rows must not be longer than 1048576 bytes']);
-      expect(outcomeOf(await client().patch(path, `{"name":"n"}${' '.repeat(15_000_000)}`))).toBe('413 payload_too_large');
+      expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+        '400 limit_exceeded',
+        'everything but the rows must not be longer than 1048576 bytes',
+      ]);
+      expect(outcomeOf(await client().patch(path, `{"name":"n"}${' '.repeat(15_000_000)}`))).toBe(
+        '413 payload_too_large',
+      );
     });
   });
 
@@ -199,7 +294,9 @@ describe('a patch of a table', () => {
   test('loses against another that was faster, when it says what it saw', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const headers = { 'if-match': `"${table.version}"` };
-    const answers = await Promise.all(['x', 'y', 'z'].map((name) => client().patch(`/tables/${table.id}`, { name }, headers)));
+    const answers = await Promise.all(
+      ['x', 'y', 'z'].map((name) => client().patch(`/tables/${table.id}`, { name }, headers)),
+    );
     expect(answers.map(outcomeOf).toSorted()).toEqual(['200', '412 precondition_failed', '412 precondition_failed']);
   });
 

@@ -7,7 +7,13 @@ import { putChunks } from '../support/stashes.ts';
 import { createTable } from '../support/tables.ts';
 import { createUpload } from '../support/uploads.ts';
 
-const { api } = useApi({ RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_ROWS: '50', RATE_LIMIT_WINDOW_MS: '60000', LOG_BYTES_PER_DAY: '1000000', TABLES_MAX: '20' });
+const { api } = useApi({
+  RATE_LIMIT_REQUESTS: '1000',
+  RATE_LIMIT_ROWS: '50',
+  RATE_LIMIT_WINDOW_MS: '60000',
+  LOG_BYTES_PER_DAY: '1000000',
+  TABLES_MAX: '20',
+});
 
 test('a token says whose it is, and what it may do', async () => {
   const team = await api().createTeam();
@@ -17,7 +23,10 @@ test('a token says whose it is, and what it may do', async () => {
   expect([told.status, told.headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(told.json.data).toEqual({ ...whole, id: expect.any(String) });
   for (const [limits, changed] of [
-    [{}, {}], [{ readOnly: true }, { readOnly: true }], [{ appId: 'shop' }, { appID: 'shop' }], [{ expiresAt }, { expires: new Date(expiresAt).toISOString() }],
+    [{}, {}],
+    [{ readOnly: true }, { readOnly: true }],
+    [{ appId: 'shop' }, { appID: 'shop' }],
+    [{ expiresAt }, { expires: new Date(expiresAt).toISOString() }],
   ] as const) {
     const token = await team.createToken(limits);
     expect((await token.client.get('/token')).json.data).toEqual({ ...whole, id: token.id, ...changed });
@@ -32,13 +41,21 @@ test('a team learns what it uses of its quotas, and who has set them', async () 
   const first = await client.get('/usage');
   expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(first.json.data).toEqual({
-    team: { id: team.id, name: 'test' }, suspended: false,
+    team: { id: team.id, name: 'test' },
+    suspended: false,
     quotas: {
-      rows: none, tables: byService(0, 20), stashes: byService(0, 10_000), openBodies: byService(0, 1000), openUploads: byService(0, 1000),
-      openUploadBytes: byService(0, 100 * 2 ** 30), uploadBytes: none, logBytesPerDay: byService(0, 1_000_000),
+      rows: none,
+      tables: byService(0, 20),
+      stashes: byService(0, 10_000),
+      openBodies: byService(0, 1000),
+      openUploads: byService(0, 1000),
+      openUploadBytes: byService(0, 100 * 2 ** 30),
+      uploadBytes: none,
+      logBytesPerDay: byService(0, 1_000_000),
     },
     rateLimits: [
-      { name: 'requests', max: 1000, windowSeconds: 60, left: 999, resetSeconds: expect.any(Number) }, { name: 'rows', max: 50, windowSeconds: 60, left: 50, resetSeconds: 60 },
+      { name: 'requests', max: 1000, windowSeconds: 60, left: 999, resetSeconds: expect.any(Number) },
+      { name: 'rows', max: 50, windowSeconds: 60, left: 50, resetSeconds: 60 },
     ],
   });
 
@@ -53,7 +70,11 @@ test('a team learns what it uses of its quotas, and who has set them', async () 
   const reader = await team.createToken({ readOnly: true });
   const { quotas, rateLimits } = (await reader.client.get('/usage')).json.data;
   expect(quotas).toMatchObject({
-    rows: { used: 3, max: 10, setBy: 'plan' }, tables: { used: 1, max: 30, setBy: 'plan' }, stashes: { used: 1 }, openUploads: { used: 1 }, openUploadBytes: { used: 100 * 2 ** 20 },
+    rows: { used: 3, max: 10, setBy: 'plan' },
+    tables: { used: 1, max: 30, setBy: 'plan' },
+    stashes: { used: 1 },
+    openUploads: { used: 1 },
+    openUploadBytes: { used: 100 * 2 ** 20 },
   });
   expect(rateLimits).toMatchObject([{ name: 'requests' }, { name: 'rows', left: 46 }]);
   await team.suspend();
@@ -73,13 +94,21 @@ test('a team learns what it has done of late, through the process that it asks',
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
   const { since, minutes, log } = answer.json.data;
   expect(Date.parse(since)).toBeLessThan(Date.now());
-  const sumOf = (read: (minute: typeof minutes[0]) => number): number => minutes.reduce((sum: number, minute: typeof minutes[0]) => sum + read(minute), 0);
-  expect(['2xx', '3xx', '4xx', '5xx', 'cutOff'].map((name) => sumOf(({ requests }) => requests[name]))).toEqual([4, 1, 1, 0, 0]);
+  const sumOf = (read: (minute: (typeof minutes)[0]) => number): number =>
+    minutes.reduce((sum: number, minute: (typeof minutes)[0]) => sum + read(minute), 0);
+  expect(['2xx', '3xx', '4xx', '5xx', 'cutOff'].map((name) => sumOf(({ requests }) => requests[name]))).toEqual([
+    4, 1, 1, 0, 0,
+  ]);
   expect([sumOf(({ rowsWritten }) => rowsWritten), sumOf(({ rowsRead }) => rowsRead)]).toEqual([4, 3]);
   expect(sumOf(({ bytesReceived }) => bytesReceived)).toBeGreaterThan(6 * 100);
   expect(sumOf(({ bytesSent }) => bytesSent)).toBeGreaterThan(6 * 100);
   expect(minutes.length).toBeLessThanOrEqual(60);
-  expect(log).toEqual({ version: expect.any(String), eventsBehind: expect.any(Number), halted: null, quarantinedSince: null });
+  expect(log).toEqual({
+    version: expect.any(String),
+    eventsBehind: expect.any(Number),
+    halted: null,
+    quarantinedSince: null,
+  });
   expect(BigInt(log.version)).toBeGreaterThanOrEqual(row.version!);
 });
 

@@ -26,7 +26,9 @@ const unknownToken = '{"error":{"type":"request_error","message":"The bearer tok
 
 /** The same client at each process that answers requests. */
 function everywhere({ client }: Token): Client[] {
-  return api().processes.filter(({ role }) => role !== 'projector').map(({ url }) => new Client(url, client.token));
+  return api()
+    .processes.filter(({ role }) => role !== 'projector')
+    .map(({ url }) => new Client(url, client.token));
 }
 
 async function isRefusedEverywhere(token: Token): Promise<boolean> {
@@ -44,7 +46,10 @@ describe('a token that expires', () => {
     const token = await team.createToken({ expiresAt: operator().log.now() + 3_600_000 });
     expect(await isRefusedNowhere(token)).toBe(true);
     // It expires now.
-    await operator().database.pool.query('update tokens set expires_at = $2 where id = $1', [token.id, operator().log.now()]);
+    await operator().database.pool.query('update tokens set expires_at = $2 where id = $1', [
+      token.id,
+      operator().log.now(),
+    ]);
     await sleepUntil(() => isRefusedEverywhere(token), 'the token has expired');
     expect(await isRefusedNowhere(await team.createToken({ expiresAt: operator().log.now() + 3_600_000 }))).toBe(true);
   });
@@ -63,7 +68,8 @@ describe('a token that is revoked', () => {
     const { rows } = await operator().database.pool.query('select revoked from tokens where id = $1', [id]);
     return rows[0].revoked;
   };
-  const untilRefused = (token: Token): Promise<void> => sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect');
+  const untilRefused = (token: Token): Promise<void> =>
+    sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect');
 
   /** Whether a read model that is built from the log, in a schema of its own, lets the token in. */
   async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
@@ -123,7 +129,9 @@ describe('when a token was last used', () => {
   const silent = pino({ level: 'silent' });
 
   test('is written in the background, and what is left at the end', async () => {
-    const { database: { pool } } = operator();
+    const {
+      database: { pool },
+    } = operator();
     const [first, second] = await Promise.all([team.createToken({}), team.createToken({})]);
     expect(await usedAt(first.id)).toBeNull();
     const uses = new TokenUses({ pool, logger: silent, interval: 10 });
@@ -140,10 +148,14 @@ describe('when a token was last used', () => {
   });
 
   test('is written later when it cannot be written now', async () => {
-    const { database: { pool } } = operator();
+    const {
+      database: { pool },
+    } = operator();
     const { id } = await team.createToken({});
     let isAway = true;
-    const flaky = { query: (...args: [string, unknown[]]) => (isAway ? Promise.reject(new Error('away')) : pool.query(...args)) };
+    const flaky = {
+      query: (...args: [string, unknown[]]) => (isAway ? Promise.reject(new Error('away')) : pool.query(...args)),
+    };
     const warnings: unknown[] = [];
     const logger = { warn: (warning: unknown) => void warnings.push(warning) } as Pick<Logger, 'warn'>;
     const uses = new TokenUses({ pool: flaky as unknown as typeof pool, logger, interval: 10 });

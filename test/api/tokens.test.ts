@@ -24,7 +24,14 @@ const writes: [string, (client: Client, table: MadeTable) => Promise<Answer>][] 
   ['rename', (client, { id }) => client.patch(`/tables/${id}`, { name: 'x' })],
   ['delete a table', (client, { id }) => client.delete(`/tables/${id}`)],
   ['add rows', (client, { path }) => client.post(path, [{ a: 3 }])],
-  ['add very many rows', (client, { path }) => client.post(path, Array.from({ length: 20_000 }, () => ({ a: 1, b: 'x'.repeat(200) })))],
+  [
+    'add very many rows',
+    (client, { path }) =>
+      client.post(
+        path,
+        Array.from({ length: 20_000 }, () => ({ a: 1, b: 'x'.repeat(200) })),
+      ),
+  ],
   ['patch a row', (client, { path, rowIds }) => client.patch(`${path}/${rowIds[0]}`, { a: 3 })],
   ['delete a row', (client, { path, rowIds }) => client.delete(`${path}/${rowIds[0]}`)],
   ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }])],
@@ -43,7 +50,11 @@ describe('a token for reading only', () => {
   test.each(writes)('may not %s', async (_, write) => {
     await leavingUnchanged(team.client, table.path, async () => {
       expect(outcomeOf(await write(reading.client, table))).toBe('403 forbidden');
-      expect(outcomeOf(await write(reading.client, { ...table, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }))).toBe('403 forbidden');
+      expect(
+        outcomeOf(
+          await write(reading.client, { ...table, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }),
+        ),
+      ).toBe('403 forbidden');
     });
   });
 
@@ -94,12 +105,15 @@ describe('a token of an app', () => {
     ofA = (await mine.createToken({ appId: 'a' })).client;
     ofB = (await mine.createToken({ appId: 'b' })).client;
     tables = {
-      a: await create(ofA, {}), b: await create(ofB, { appsToLink: ['b'] }), both: await create(mine.client, { appsToLink: ['a', 'b'] }),
+      a: await create(ofA, {}),
+      b: await create(ofB, { appsToLink: ['b'] }),
+      both: await create(mine.client, { appsToLink: ['a', 'b'] }),
       none: await create(mine.client, {}),
     };
   });
 
-  const idsOf = async (client: Client): Promise<string[]> => (await client.get('/tables')).json.data.map(({ id }: { id: string }) => id);
+  const idsOf = async (client: Client): Promise<string[]> =>
+    (await client.get('/tables')).json.data.map(({ id }: { id: string }) => id);
 
   test('links what it creates, and sees its tables alone', async () => {
     expect(await idsOf(ofA)).toEqual([tables.a, tables.both]);
@@ -114,9 +128,11 @@ describe('a token of an app', () => {
 
   test('links nothing to others', async () => {
     for (const send of [
-      () => ofA.post('/tables?name=n&appsToLink=b', []), () => ofA.post('/tables', { name: 'n', rows: [], appsToLink: ['a', 'b'] }),
+      () => ofA.post('/tables?name=n&appsToLink=b', []),
+      () => ofA.post('/tables', { name: 'n', rows: [], appsToLink: ['a', 'b'] }),
       () => ofA.post('/tables?appsToLink=a', { name: 'n', rows: [], appsToLink: ['c'] }),
-    ]) expect(outcomeOf(await send())).toBe('403 forbidden');
+    ])
+      expect(outcomeOf(await send())).toBe('403 forbidden');
     expect(outcomeOf(await ofA.post('/tables?appsToLink=b', []))).toBe('400 request_validation_error');
     expect(await idsOf(mine.client)).toHaveLength(4);
   });
@@ -140,11 +156,17 @@ describe('a token of an app', () => {
     const schema = { columns: [{ id: 'n', type: 'string' }] };
     for (const reader of readers) {
       const missing = await reader.post('/tables', { name: 'n', rows: { $stashID: stashId } });
-      expect([outcomeOf(missing), missing.json.error.message]).toEqual(['400 stash_not_found', `there is no stash ${stashId}`]);
+      expect([outcomeOf(missing), missing.json.error.message]).toEqual([
+        '400 stash_not_found',
+        `there is no stash ${stashId}`,
+      ]);
       // With a schema, a stash that never was counts as no rows.
       const id = await create(reader, { rows: { $stashID: stashId }, schema });
       expect((await reader.get(`/tables/${id}/rows`)).json.data).toEqual([]);
-      for (const answer of [await reader.post(`/tables/${id}/rows`, { $stashID: stashId }), await reader.put(`/tables/${id}`, { $stashID: stashId })]) {
+      for (const answer of [
+        await reader.post(`/tables/${id}/rows`, { $stashID: stashId }),
+        await reader.put(`/tables/${id}`, { $stashID: stashId }),
+      ]) {
         expect(outcomeOf(answer)).toBe('400 stash_not_found');
       }
       expect(outcomeOf(await reader.delete(`/stashes/${stashId}`))).toBe('200');
@@ -152,25 +174,35 @@ describe('a token of an app', () => {
     }
     // Each has a stash of this name now.
     await putChunks(ofB, stashId, [['1', [{ n: 'of b' }]]]);
-    await putChunks(mine.client, stashId, [['1', [{ n: 'of the team' }]], ['2', [{ n: 'too' }]]]);
+    await putChunks(mine.client, stashId, [
+      ['1', [{ n: 'of the team' }]],
+      ['2', [{ n: 'too' }]],
+    ]);
     const found = [['of a'], ['of b'], ['of the team', 'too']];
     for (const [at, client] of clients.entries()) {
       const id = await create(client, { rows: { $stashID: stashId } });
       await client.post(`/tables/${id}/rows`, { $stashID: stashId });
-      expect((await client.get(`/tables/${id}/rows`)).json.data.map(({ n }: { n: string }) => n)).toEqual([...found[at]!, ...found[at]!]);
+      expect((await client.get(`/tables/${id}/rows`)).json.data.map(({ n }: { n: string }) => n)).toEqual([
+        ...found[at]!,
+        ...found[at]!,
+      ]);
       await client.put(`/tables/${id}`, { $stashID: stashId });
       expect((await client.get(`/tables/${id}/rows`)).json.data.map(({ n }: { n: string }) => n)).toEqual(found[at]);
       await client.delete(`/tables/${id}`);
       await client.delete(`/stashes/${stashId}`);
       const gone = await client.post('/tables', { name: 'n', rows: { $stashID: stashId } });
-      expect([outcomeOf(gone), gone.json.error.message]).toEqual(['400 stash_not_found', `stash ${stashId} was deleted`]);
+      expect([outcomeOf(gone), gone.json.error.message]).toEqual([
+        '400 stash_not_found',
+        `stash ${stashId} was deleted`,
+      ]);
     }
   });
 
   test('of a name with any characters has stashes of its own', async () => {
     const stashId = newStashId();
     const apps = ['a b', 'a/b', 'a', '\u{1F600}"\n\\'];
-    for (const [at, appId] of apps.entries()) await putChunks((await mine.createToken({ appId })).client, stashId, [['1', [{ at }]]]);
+    for (const [at, appId] of apps.entries())
+      await putChunks((await mine.createToken({ appId })).client, stashId, [['1', [{ at }]]]);
     for (const [at, appId] of apps.entries()) {
       const { client } = await mine.createToken({ appId });
       const id = await create(client, { rows: { $stashID: stashId } });
@@ -186,16 +218,26 @@ describe('a token of an app', () => {
     const stashId = newStashId();
     await putChunks(ofA, stashId, [['1', [{ a: 7 }]]]);
     const outcomes = [
-      await ofA.patch(`${path}/${row.$rowID}`, { a: 2 }), await ofA.post(path, [{ a: 3 }]), await ofA.post(path, { $stashID: stashId }),
-      await ofA.put(`/tables/${id}`, [{ a: 1 }]), await ofA.head(path), await ofA.patch(`/tables/${id}`, { name: 'x' }),
-      await ofA.delete(`/tables/${id}`), await ofA.get(path), await ofA.delete(`/tables/${id}`),
+      await ofA.patch(`${path}/${row.$rowID}`, { a: 2 }),
+      await ofA.post(path, [{ a: 3 }]),
+      await ofA.post(path, { $stashID: stashId }),
+      await ofA.put(`/tables/${id}`, [{ a: 1 }]),
+      await ofA.head(path),
+      await ofA.patch(`/tables/${id}`, { name: 'x' }),
+      await ofA.delete(`/tables/${id}`),
+      await ofA.get(path),
+      await ofA.delete(`/tables/${id}`),
     ].map(outcomeOf);
     expect(outcomes).toEqual(['200', '201', '201', '200', '200', '200', '200', '404 table_not_found', '200']);
   });
 
   test('has keys of its own', async () => {
     const key = { 'idempotency-key': 'the same' };
-    const [first, second, third] = [await create(ofA, {}, key), await create(ofB, {}, key), await create(mine.client, {}, key)];
+    const [first, second, third] = [
+      await create(ofA, {}, key),
+      await create(ofB, {}, key),
+      await create(mine.client, {}, key),
+    ];
     expect(new Set([first, second, third]).size).toBe(3);
     expect(await create(ofA, {}, key)).toBe(first);
   });

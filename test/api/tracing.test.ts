@@ -11,14 +11,21 @@ beforeAll(async () => {
   collector = await startCollector();
 });
 afterAll(() => collector.close());
-const { client } = useOwnApi(() => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'tables of ours' }));
+const { client } = useOwnApi(() => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  OTEL_SERVICE_NAME: 'tables of ours',
+}));
 
 const newTrace = () => ({ traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') });
 const spansOf = (traceId: string): CollectedSpan[] => collector.spans.filter((span) => span.traceId === traceId);
 
 test('a request, its append and its projection are one trace, which goes on from that of the client', async () => {
   const { traceId, spanId } = newTrace();
-  const created = await client().post('/tables', { name: 'traced', rows: [{ a: 1 }] }, { traceparent: `00-${traceId}-${spanId}-01` });
+  const created = await client().post(
+    '/tables',
+    { name: 'traced', rows: [{ a: 1 }] },
+    { traceparent: `00-${traceId}-${spanId}-01` },
+  );
   expect(created.status).toBe(201);
   await sleepUntil(() => Promise.resolve(spansOf(traceId).length >= 3), 'the collector has the spans');
   const named = (name: string): CollectedSpan => {
@@ -28,8 +35,16 @@ test('a request, its append and its projection are one trace, which goes on from
   };
   const [request, append, project] = [named('POST /tables'), named('append'), named('project')];
   expect(spansOf(traceId)).toHaveLength(3);
-  expect([request.parentSpanId, append.parentSpanId, project.parentSpanId]).toEqual([spanId, request.spanId, append.spanId]);
-  expect(request.attributes).toMatchObject({ 'http.request.method': 'POST', 'http.route': '/tables', 'http.response.status_code': 201 });
+  expect([request.parentSpanId, append.parentSpanId, project.parentSpanId]).toEqual([
+    spanId,
+    request.spanId,
+    append.spanId,
+  ]);
+  expect(request.attributes).toMatchObject({
+    'http.request.method': 'POST',
+    'http.route': '/tables',
+    'http.response.status_code': 201,
+  });
   expect(append.attributes).toMatchObject({ 'tablog.event': 'TableCreateRequested' });
   expect(project.attributes['tablog.partition']).toBe(append.attributes['tablog.partition']);
   for (const span of [request, append, project]) {
@@ -38,7 +53,9 @@ test('a request, its append and its projection are one trace, which goes on from
     expect(BigInt(span.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(span.startTimeUnixNano));
   }
   const split = deploymentKind === 'kafka-split';
-  expect([request, append, project].map(({ process }) => process['tablog.role'])).toEqual(split ? ['api', 'api', 'projector'] : ['all', 'all', 'all']);
+  expect([request, append, project].map(({ process }) => process['tablog.role'])).toEqual(
+    split ? ['api', 'api', 'projector'] : ['all', 'all', 'all'],
+  );
 });
 
 test('a client that does not sample its trace decides for the service too', async () => {
@@ -46,8 +63,15 @@ test('a client that does not sample its trace decides for the service too', asyn
   await client().post('/tables', { name: 'untraced', rows: [] }, { traceparent: `00-${traceId}-${spanId}-00` });
   const after = newTrace();
   await client().get('/tables', { traceparent: `00-${after.traceId}-${after.spanId}-01` });
-  await client().post('/tables', { name: 'traced again', rows: [] }, { traceparent: `00-${after.traceId}-${after.spanId}-01` });
-  await sleepUntil(() => Promise.resolve(spansOf(after.traceId).length >= 4), 'the collector has the spans of later requests');
+  await client().post(
+    '/tables',
+    { name: 'traced again', rows: [] },
+    { traceparent: `00-${after.traceId}-${after.spanId}-01` },
+  );
+  await sleepUntil(
+    () => Promise.resolve(spansOf(after.traceId).length >= 4),
+    'the collector has the spans of later requests',
+  );
   expect(spansOf(traceId)).toEqual([]);
 });
 
@@ -57,7 +81,10 @@ test('a header that is no trace context, or none, begins a trace', async () => {
   expect((await client().get('/nothing')).status).toBe(404);
   await sleepUntil(() => Promise.resolve(collector.spans.length >= before + 2), 'the collector has the spans');
   const roots = collector.spans.slice(before);
-  expect(roots.map(({ name, parentSpanId }) => [name, parentSpanId ?? '']).toSorted()).toEqual([['GET /tables', ''], ['GET', '']]);
+  expect(roots.map(({ name, parentSpanId }) => [name, parentSpanId ?? '']).toSorted()).toEqual([
+    ['GET /tables', ''],
+    ['GET', ''],
+  ]);
 });
 
 test('a collector that hangs holds up nothing, not even the end of the process', async () => {

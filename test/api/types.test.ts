@@ -2,7 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
-import { arrayOf, boundOf, naturalType, presented, scalarKinds, typeInSchema, type Json } from '../support/column-types.ts';
+import {
+  arrayOf,
+  boundOf,
+  naturalType,
+  presented,
+  scalarKinds,
+  typeInSchema,
+  type Json,
+} from '../support/column-types.ts';
 import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 import { signatureOf, signatureOfType, takenBy, values } from '../support/type-samples.ts';
 
@@ -31,14 +39,21 @@ describe('what fits', () => {
     const scalars = fit.filter((value) => value !== null);
     const arrays: Json[] = [[], scalars, ...scalars.slice(0, 3).map((value) => [value])];
     const table = await createTable(client(), [], { c: typeInSchema(arrayOf(kind)) });
-    expect(await takenBy(client(), table, arrays, 'abort')).toEqual(arrays.map((value) => presented(value, arrayOf(kind))));
+    expect(await takenBy(client(), table, arrays, 'abort')).toEqual(
+      arrays.map((value) => presented(value, arrayOf(kind))),
+    );
     const isArray = (value: Json): boolean => Array.isArray(value);
     const wrong: Json[] = [
-      ...fit.filter((value) => !isArray(value)), ...no.map((value) => [scalars[0]!, value]), [null], [scalars[0]!, null],
+      ...fit.filter((value) => !isArray(value)),
+      ...no.map((value) => [scalars[0]!, value]),
+      [null],
+      [scalars[0]!, null],
       ...(kind === 'json' ? [] : [[[]], [{}], {}]),
     ];
     await leavingUnchanged(client(), table.path, async () => {
-      for (const value of wrong.filter((each) => kind !== 'json' || !(isArray(each) && (each as Json[]).includes(null)))) {
+      for (const value of wrong.filter(
+        (each) => kind !== 'json' || !(isArray(each) && (each as Json[]).includes(null)),
+      )) {
         const answer = await client().post(table.path, [{ c: value }]);
         expect([value, outcomeOf(answer)]).toEqual([value, misfit]);
       }
@@ -50,19 +65,56 @@ describe('inference', () => {
   const day = '2024-01-01';
   const moment = '2024-01-01T10:00:00Z';
   test.each<[Json[], string]>([
-    [[null], 'string'], [[true, false], 'boolean'], [[1, 2.5], 'number'], [[day], 'date'], [[moment], 'dateTime'], [['x'], 'string'],
-    [[day, moment], 'dateTime'], [[moment, day, null], 'dateTime'], [[day, 'x'], 'string'], [['2023-02-29'], 'string'],
-    [[1, true], 'string'], [[1, 'x'], 'string'], [[1, day], 'string'], [[null, 1, null], 'number'], [['1'], 'string'], [['12:30'], 'string'],
-    [['https://example.com'], 'string'], [['a@b.c'], 'string'], [['😀'], 'string'], [['P1D'], 'string'],
-    [[[]], 'array<string>'], [[[], [1]], 'array<string>'], [[[1], [2, 3]], 'array<number>'], [[[true]], 'array<boolean>'], [[[day]], 'array<date>'],
-    [[[day], [moment]], 'array<dateTime>'], [[['x'], [1]], 'array<string>'], [[[1, 'x']], 'array<string>'], [[[1], 2], 'array<number>'],
-    [[2, [1]], 'array<number>'], [['x', [1]], 'array<string>'], [[day, [moment]], 'array<dateTime>'], [[1, []], 'array<string>'],
-    [[{}], 'json'], [[{ a: 1 }, 1], 'json'], [[1, { a: 1 }], 'json'], [[[1], {}], 'json'], [[[[1]]], 'json'], [[[null]], 'json'], [[[1, null], [1]], 'json'],
-    [[[{}]], 'json'], [['x', [1], {}], 'json'], [[[[]]], 'json'],
+    [[null], 'string'],
+    [[true, false], 'boolean'],
+    [[1, 2.5], 'number'],
+    [[day], 'date'],
+    [[moment], 'dateTime'],
+    [['x'], 'string'],
+    [[day, moment], 'dateTime'],
+    [[moment, day, null], 'dateTime'],
+    [[day, 'x'], 'string'],
+    [['2023-02-29'], 'string'],
+    [[1, true], 'string'],
+    [[1, 'x'], 'string'],
+    [[1, day], 'string'],
+    [[null, 1, null], 'number'],
+    [['1'], 'string'],
+    [['12:30'], 'string'],
+    [['https://example.com'], 'string'],
+    [['a@b.c'], 'string'],
+    [['😀'], 'string'],
+    [['P1D'], 'string'],
+    [[[]], 'array<string>'],
+    [[[], [1]], 'array<string>'],
+    [[[1], [2, 3]], 'array<number>'],
+    [[[true]], 'array<boolean>'],
+    [[[day]], 'array<date>'],
+    [[[day], [moment]], 'array<dateTime>'],
+    [[['x'], [1]], 'array<string>'],
+    [[[1, 'x']], 'array<string>'],
+    [[[1], 2], 'array<number>'],
+    [[2, [1]], 'array<number>'],
+    [['x', [1]], 'array<string>'],
+    [[day, [moment]], 'array<dateTime>'],
+    [[1, []], 'array<string>'],
+    [[{}], 'json'],
+    [[{ a: 1 }, 1], 'json'],
+    [[1, { a: 1 }], 'json'],
+    [[[1], {}], 'json'],
+    [[[[1]]], 'json'],
+    [[[null]], 'json'],
+    [[[1, null], [1]], 'json'],
+    [[[{}]], 'json'],
+    [['x', [1], {}], 'json'],
+    [[[[]]], 'json'],
   ])('of %j is %s', async (column, type) => {
     const naturals = column.map(naturalType).filter((natural) => natural !== null);
     expect(naturals.length === 0 ? 'string' : naturals.reduce(boundOf)).toBe(type);
-    const table = await createTable(client(), column.map((c) => (c === null ? { c: null, other: 1 } : { c, other: 1 })));
+    const table = await createTable(
+      client(),
+      column.map((c) => (c === null ? { c: null, other: 1 } : { c, other: 1 })),
+    );
     const read = (await client().rows(table.id)).map((row) => row['c']);
     expect(read).toEqual(column.map((value) => (value === null ? undefined : presented(value, type))));
     expect(await signatureOf(client(), table)).toBe(await signatureOfType(client(), type));

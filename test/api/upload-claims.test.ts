@@ -15,7 +15,11 @@ const operator = useOperator({ api });
 let life: UploadLife;
 
 beforeAll(async () => {
-  life = new UploadLife(api(), operator(), await LocalFileStore.open({ folder: api().filesFolder, keys: operator().keys, publicUrl: null }));
+  life = new UploadLife(
+    api(),
+    operator(),
+    await LocalFileStore.open({ folder: api().filesFolder, keys: operator().keys, publicUrl: null }),
+  );
 });
 
 afterAll(async () => {
@@ -35,7 +39,8 @@ const claims: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'a row of a table without a schema': (url) => createTable(client(), [{ anything: url }]),
   'a column of URIs': (url) => createTable(client(), [{ n: url }], { n: 'uri' }),
   'a column of images': (url) => createTable(client(), [{ n: url }], { n: 'imageURI' }),
-  'an element of a list': (url) => createTable(client(), [{ n: ['https://example.org/a', url] }], { n: { kind: 'array', items: { kind: 'uri' } } }),
+  'an element of a list': (url) =>
+    createTable(client(), [{ n: ['https://example.org/a', url] }], { n: { kind: 'array', items: { kind: 'uri' } } }),
   'JSON in a cell': (url) => createTable(client(), [{ n: { deep: [{ in: url }] } }], { n: 'json' }),
   'a text around it': (url) => createTable(client(), [{ n: `see ${url}?x=1#y for more` }], { n: 'markdown' }),
   'a row that was added': async (url) => {

@@ -35,15 +35,20 @@ afterAll(async () => {
   await s3?.remove();
 });
 
-describeUploadLife({
-  api, client, operator,
-  life: () => life,
-  leave: async (store, uploadId, bytes) => {
-    const location = await store.locate(newUpload({ uploadId, contentType: picture.contentType }), api().url);
-    expect(await sendBytes({ location }, bytes)).toBe('200');
+describeUploadLife(
+  {
+    api,
+    client,
+    operator,
+    life: () => life,
+    leave: async (store, uploadId, bytes) => {
+      const location = await store.locate(newUpload({ uploadId, contentType: picture.contentType }), api().url);
+      expect(await sendBytes({ location }, bytes)).toBe('200');
+    },
+    openOther: () => {
+      others += 1;
+      return open({ FILES_S3_PREFIX: `other-${others}/` });
+    },
   },
-  openOther: () => {
-    others += 1;
-    return open({ FILES_S3_PREFIX: `other-${others}/` });
-  },
-}, { late: '403' });
+  { late: '403' },
+);

@@ -25,15 +25,25 @@ afterAll(async () => {
   await life?.close();
 });
 
-describeUploadLife({
-  api, client, operator,
-  life: () => life,
-  leave: (store, uploadId, bytes) => (store as LocalFileStore).receive(uploadId, (async function* () {
-    yield bytes;
-  })(), bytes.length),
-  // Beside the files of the service, and removed with them.
-  openOther: async () => openIn(await mkdtemp(join(api().filesFolder, 'other-'))),
-}, { late: '403 forbidden' });
+describeUploadLife(
+  {
+    api,
+    client,
+    operator,
+    life: () => life,
+    leave: (store, uploadId, bytes) =>
+      (store as LocalFileStore).receive(
+        uploadId,
+        (async function* () {
+          yield bytes;
+        })(),
+        bytes.length,
+      ),
+    // Beside the files of the service, and removed with them.
+    openOther: async () => openIn(await mkdtemp(join(api().filesFolder, 'other-'))),
+  },
+  { late: '403 forbidden' },
+);
 
 test('what a cut write left is removed when it is old', async () => {
   const temporary = randomUUID();

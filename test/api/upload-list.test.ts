@@ -14,8 +14,10 @@ interface ListedUpload {
   readonly status: string;
 }
 
-const uploadsOf = async (client: Client, query = ''): Promise<ListedUpload[]> => (await client.get(`/uploads${query}`)).json.data;
-const idsOf = async (client: Client, query = ''): Promise<string[]> => (await uploadsOf(client, query)).map(({ id }) => id);
+const uploadsOf = async (client: Client, query = ''): Promise<ListedUpload[]> =>
+  (await client.get(`/uploads${query}`)).json.data;
+const idsOf = async (client: Client, query = ''): Promise<string[]> =>
+  (await uploadsOf(client, query)).map(({ id }) => id);
 
 let team: Team;
 beforeAll(async () => {
@@ -36,11 +38,24 @@ test('an upload says what it is, and what has become of it', async () => {
   await operator().database.pool.query('update uploads set expires_at = created_at where id = $1', [expired.id]);
   const completed = await upload(client, 'Hello.', { contentType: 'text/plain', fileName: name });
   const open = await createUpload(client, picture, 'store');
-  const common = { contentType: picture.contentType, fileName: picture.fileName, created: expect.any(String), appID: 'shop' };
+  const common = {
+    contentType: picture.contentType,
+    fileName: picture.fileName,
+    created: expect.any(String),
+    appID: 'shop',
+  };
   const listed = await uploadsOf(client);
   expect(listed).toEqual([
     { ...common, id: open.id, status: 'open', appID: 'store', expires: expect.any(String) },
-    { ...common, id: completed.id, status: 'complete', contentType: 'text/plain', fileName: name, size: 6, url: expect.stringContaining('/files/') },
+    {
+      ...common,
+      id: completed.id,
+      status: 'complete',
+      contentType: 'text/plain',
+      fileName: name,
+      size: 6,
+      url: expect.stringContaining('/files/'),
+    },
     { ...common, id: expired.id, status: 'withdrawn' },
     { ...common, id: withdrawn.id, status: 'withdrawn' },
   ]);
@@ -58,7 +73,10 @@ test('one whose completion was refused is withdrawn, and rows that name a file c
   const tooMuch = await createUpload(client);
   await sendBytes(tooMuch, 'more');
   expect(outcomeOf(await complete(client, tooMuch))).toBe('402 payment_required');
-  expect((await uploadsOf(client)).map((one) => [one.id, one.status])).toEqual([[tooMuch.id, 'withdrawn'], [id, 'complete']]);
+  expect((await uploadsOf(client)).map((one) => [one.id, one.status])).toEqual([
+    [tooMuch.id, 'withdrawn'],
+    [id, 'complete'],
+  ]);
 });
 
 test('pages follow each other, newest first, whatever is created and withdrawn meanwhile', async () => {
@@ -82,7 +100,10 @@ test('pages follow each other, newest first, whatever is created and withdrawn m
 
 test('nobody sees those of another team, and the token of an app only its own', async () => {
   const other = await api().createTeam();
-  const [reader, ofStore] = await Promise.all([other.createToken({ readOnly: true }), other.createToken({ appId: 'store' })]);
+  const [reader, ofStore] = await Promise.all([
+    other.createToken({ readOnly: true }),
+    other.createToken({ appId: 'store' }),
+  ]);
   const shop = await createUpload(other.client);
   const stores: string[] = [];
   for (let n = 0; n < 3; n += 1) stores.unshift((await createUpload(other.client, picture, 'store')).id);
@@ -91,7 +112,9 @@ test('nobody sees those of another team, and the token of an app only its own', 
   const { continuation } = (await ofStore.client.get('/uploads?limit=2')).json;
   expect(await idsOf(ofStore.client, `?continuation=${continuation}`)).toEqual(stores.slice(2));
   expect(await idsOf(team.client)).toEqual([]);
-  expect(outcomeOf(await team.client.get(`/uploads?continuation=${continuation}`))).toBe('400 request_validation_error');
+  expect(outcomeOf(await team.client.get(`/uploads?continuation=${continuation}`))).toBe(
+    '400 request_validation_error',
+  );
 });
 
 test.each(['limit=0', 'limit=x', 'continuation=x', 'status=open'])('?%s is refused', async (query) => {

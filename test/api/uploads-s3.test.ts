@@ -17,17 +17,27 @@ beforeAll(async () => {
   s3 = await startS3();
 });
 
-const { api, client } = useOwnApi(() => ({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax), MAINTENANCE_INTERVAL_MS: '3600000', ...s3.settings }));
+const { api, client } = useOwnApi(() => ({
+  UPLOAD_SIZE_MAX_BYTES: String(sizeMax),
+  MAINTENANCE_INTERVAL_MS: '3600000',
+  ...s3.settings,
+}));
 const operator = useOperator({ api });
 
 afterAll(async () => {
   await s3?.remove();
 });
 
-describeUploads({ api, client }, {
-  // What it takes in then is nobody's, and is swept.
-  completed: '200', ended: '200', otherType: '403', changed: '403',
-});
+describeUploads(
+  { api, client },
+  {
+    // What it takes in then is nobody's, and is swept.
+    completed: '200',
+    ended: '200',
+    otherType: '403',
+    changed: '403',
+  },
+);
 
 /** The names of all that was sealed. */
 async function filesInBucket(): Promise<string[]> {
@@ -40,7 +50,7 @@ async function filesInBucket(): Promise<string[]> {
   }
 }
 
-test('bytes go to the S3, by a URL that is the upload\'s', async () => {
+test("bytes go to the S3, by a URL that is the upload's", async () => {
   const created = await createUpload(client());
   expect(created.location).toContain(`${s3.endpoint}/${s3.bucket}/arrived/${created.id}?`);
 });

@@ -9,9 +9,15 @@ import { complete, createUpload, picture, sendBytes, upload } from '../support/u
 const sizeMax = 1_000_000;
 const { api, client } = useOwnApi({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax) });
 
-describeUploads({ api, client }, {
-  completed: '409 upload_completed', ended: '404 upload_not_found', otherType: '400 request_validation_error', changed: '403 forbidden',
-});
+describeUploads(
+  { api, client },
+  {
+    completed: '409 upload_completed',
+    ended: '404 upload_not_found',
+    otherType: '400 request_validation_error',
+    changed: '403 forbidden',
+  },
+);
 
 test('bytes arrive at the address at which the service was asked', async () => {
   const created = await createUpload(client());
@@ -31,11 +37,16 @@ test('as many bytes as an upload may have, and one more', async () => {
 
 test('a creation under one Idempotency-Key makes one upload', async () => {
   const key = { 'idempotency-key': 'one' };
-  const [first, again] = [await client().post('/apps/shop/uploads', picture, key), await client().post('/apps/shop/uploads', picture, key)];
+  const [first, again] = [
+    await client().post('/apps/shop/uploads', picture, key),
+    await client().post('/apps/shop/uploads', picture, key),
+  ];
   // Where it goes stands in the answer as the process is called that was asked.
   const withoutHost = ({ text }: Answer): string => text.replaceAll(/http:\/\/[^/]*/g, '');
   expect(withoutHost(again)).toBe(withoutHost(first));
-  expect(outcomeOf(await client().post('/apps/shop/uploads', { ...picture, fileName: 'other.png' }, key))).toBe('400 idempotency_key_reused');
+  expect(outcomeOf(await client().post('/apps/shop/uploads', { ...picture, fileName: 'other.png' }, key))).toBe(
+    '400 idempotency_key_reused',
+  );
 });
 
 describe('a creation', () => {
@@ -58,13 +69,38 @@ describe('a creation', () => {
     ['a line feed in a name', { ...picture, fileName: 'a\nb' }, '400 request_validation_error', 'fileName'],
     ['a control character', { ...picture, fileName: 'a\u0085b' }, '400 request_validation_error', 'fileName'],
     ['a long name', { ...picture, fileName: 'a'.repeat(256) }, '400 request_validation_error', 'fileName'],
-    ['a media type without a subtype', { ...picture, contentType: 'image' }, '400 request_validation_error', 'contentType'],
-    ['a media type with a header behind it', { ...picture, contentType: 'image/png\r\nx: y' }, '400 request_validation_error', 'contentType'],
-    ['a media type of another script', { ...picture, contentType: 'bild/ü' }, '400 request_validation_error', 'contentType'],
-    ['a long media type', { ...picture, contentType: `a/${'b'.repeat(254)}` }, '400 request_validation_error', 'contentType'],
+    [
+      'a media type without a subtype',
+      { ...picture, contentType: 'image' },
+      '400 request_validation_error',
+      'contentType',
+    ],
+    [
+      'a media type with a header behind it',
+      { ...picture, contentType: 'image/png\r\nx: y' },
+      '400 request_validation_error',
+      'contentType',
+    ],
+    [
+      'a media type of another script',
+      { ...picture, contentType: 'bild/ü' },
+      '400 request_validation_error',
+      'contentType',
+    ],
+    [
+      'a long media type',
+      { ...picture, contentType: `a/${'b'.repeat(254)}` },
+      '400 request_validation_error',
+      'contentType',
+    ],
     ['an array', [], '400 request_validation_error', 'the body'],
     ['a text that is no JSON', '{', '400 request_validation_error', ''],
-    ['too many bytes announced', { ...picture, contentLength: sizeMax + 1 }, '413 payload_too_large', `${sizeMax} bytes`],
+    [
+      'too many bytes announced',
+      { ...picture, contentLength: sizeMax + 1 },
+      '413 payload_too_large',
+      `${sizeMax} bytes`,
+    ],
   ])('with %s is refused', async (_what, body, outcome, message) => {
     const answer = await client().post('/apps/shop/uploads', body);
     expect(outcomeOf(answer)).toBe(outcome);
@@ -72,17 +108,34 @@ describe('a creation', () => {
   });
 
   test('for an app whose ID is too long is refused', async () => {
-    expect(outcomeOf(await client().post(`/apps/${'a'.repeat(257)}/uploads`, picture))).toBe('400 request_validation_error');
+    expect(outcomeOf(await client().post(`/apps/${'a'.repeat(257)}/uploads`, picture))).toBe(
+      '400 request_validation_error',
+    );
   });
 });
 
 describe('bytes', () => {
   test.each<[what: string, headers: Readonly<Record<string, string>>, outcome: string, contentType: string]>([
     ['of the type in another spelling', { 'content-type': 'IMAGE/PNG' }, '200', 'image/png'],
-    ['of a charset in another spelling', { 'content-type': 'text/plain; b="1"; charset=utf-8' }, '200', 'text/plain;charset=UTF-8;b=1'],
+    [
+      'of a charset in another spelling',
+      { 'content-type': 'text/plain; b="1"; charset=utf-8' },
+      '200',
+      'text/plain;charset=UTF-8;b=1',
+    ],
     ['with another parameter', { 'content-type': 'text/plain;b=X' }, '400 request_validation_error', 'text/plain;b=x'],
-    ['that are a part', { 'content-type': 'image/png', 'content-range': 'bytes 2-4/5' }, '400 request_validation_error', 'image/png'],
-    ['that are compressed', { 'content-type': 'image/png', 'content-encoding': 'gzip' }, '400 request_validation_error', 'image/png'],
+    [
+      'that are a part',
+      { 'content-type': 'image/png', 'content-range': 'bytes 2-4/5' },
+      '400 request_validation_error',
+      'image/png',
+    ],
+    [
+      'that are compressed',
+      { 'content-type': 'image/png', 'content-encoding': 'gzip' },
+      '400 request_validation_error',
+      'image/png',
+    ],
   ])('%s', async (_what, headers, outcome, contentType) => {
     expect(await sendBytes(await createUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
   });
@@ -101,8 +154,12 @@ describe('bytes', () => {
       changed((url) => url.searchParams.set('expiresAt', String(Date.now() + 10 ** 10))),
       changed((url) => url.searchParams.set('x', '1')),
       changed((url) => url.searchParams.delete('signature')),
-      changed((url) => { url.pathname = `/uploads/${other.id}`; }),
-      changed((url) => { url.search = ''; }),
+      changed((url) => {
+        url.pathname = `/uploads/${other.id}`;
+      }),
+      changed((url) => {
+        url.search = '';
+      }),
     ]) {
       expect([url, await sendBytes({ location: url }, 'bytes')]).toEqual([url, '403 forbidden']);
     }

@@ -2,7 +2,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { arrayOf, createTable, leavingUnchanged, unknownRowId, unknownTableId, type MadeTable } from '../support/tables.ts';
+import {
+  arrayOf,
+  createTable,
+  leavingUnchanged,
+  unknownRowId,
+  unknownTableId,
+  type MadeTable,
+} from '../support/tables.ts';
 
 const { client } = useApi();
 const malformed = '400 request_validation_error';
@@ -32,7 +39,7 @@ describe('one clock', () => {
     expect((await client().get(`${second.path}/${added.json.data.rowIDs[0]}`)).version).toBe(added.version);
   });
 
-  test('a write to one row or table leaves the others\' versions', async () => {
+  test("a write to one row or table leaves the others' versions", async () => {
     const first = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const second = await createTable(client(), [{ a: 1 }]);
     await client().patch(`${first.path}/${first.rowIds[0]}`, { a: 5 });
@@ -64,11 +71,33 @@ describe('If-Match', () => {
     () => `"${'9'.repeat(200)}"`,
   ];
   const stale: ((version: bigint) => string)[] = [
-    (version) => `"${version - 1n}"`, (version) => `W/"${version - 1n}"`, () => '"0"', () => '"1"', () => '"00000000000000000000"',
+    (version) => `"${version - 1n}"`,
+    (version) => `W/"${version - 1n}"`,
+    () => '"0"',
+    () => '"1"',
+    () => '"00000000000000000000"',
   ];
   const refused = [
-    '1', 'W/1', '*', '""', 'W/""', '"-1"', '"1', '1"', '"1", "2"', '"1","1"', 'w/"1"', '"1.0"', '"1e3"', '"0x1"', '"a"', '" 1"', '"1 "',
-    'W/ "1"', '\'1\'', '"٣"',
+    '1',
+    'W/1',
+    '*',
+    '""',
+    'W/""',
+    '"-1"',
+    '"1',
+    '1"',
+    '"1", "2"',
+    '"1","1"',
+    'w/"1"',
+    '"1.0"',
+    '"1e3"',
+    '"0x1"',
+    '"a"',
+    '" 1"',
+    '"1 "',
+    'W/ "1"',
+    "'1'",
+    '"٣"',
   ];
   const requests: [string, (table: MadeTable, tag: string) => Promise<Answer>][] = [
     ['PATCH row', ({ path, rowIds }, tag) => client().patch(`${path}/${rowIds[0]}`, { a: 2 }, { 'if-match': tag })],
@@ -95,7 +124,7 @@ describe('If-Match', () => {
     },
   );
 
-  test('a table\'s version is good for its rows: not updated since then', async () => {
+  test("a table's version is good for its rows: not updated since then", async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
     const [first, second, third] = table.rowIds.map((id) => `${table.path}/${id}`) as [string, string, string];
     await client().patch(first, { a: 10 });
@@ -111,7 +140,11 @@ describe('If-Match', () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const widened = await client().patch(`${table.path}/${table.rowIds[0]}?onSchemaError=updateSchema`, { a: 'x' });
     expect(await rowVersion(table, 1)).toBe(widened.version);
-    const answer = await client().patch(`${table.path}/${table.rowIds[1]}`, { a: 3 }, { 'if-match': `"${table.version}"` });
+    const answer = await client().patch(
+      `${table.path}/${table.rowIds[1]}`,
+      { a: 3 },
+      { 'if-match': `"${table.version}"` },
+    );
     expect(outcomeOf(answer)).toBe('200');
   });
 
@@ -145,28 +178,29 @@ describe('If-None-Match', () => {
     [() => '"x"', 200],
   ];
 
-  test.each(paths.flatMap(([name, method, path]) =>
-    tags.map(([tag, status]) => [name, tag(1000n), status, method, path, tag] as const)))(
-    '%s with %s (of 1000) is %i',
-    async (_name, _tag, status, method, path, tag) => {
-      const table = await createTable(client(), [{ a: 1 }]);
-      const answer = await client().send(path(table), { method, headers: { 'if-none-match': tag(table.version) } });
-      expect([answer.status, answer.version]).toEqual([status, table.version]);
-    },
-  );
+  test.each(
+    paths.flatMap(([name, method, path]) =>
+      tags.map(([tag, status]) => [name, tag(1000n), status, method, path, tag] as const),
+    ),
+  )('%s with %s (of 1000) is %i', async (_name, _tag, status, method, path, tag) => {
+    const table = await createTable(client(), [{ a: 1 }]);
+    const answer = await client().send(path(table), { method, headers: { 'if-none-match': tag(table.version) } });
+    expect([answer.status, answer.version]).toEqual([status, table.version]);
+  });
 
-  test.each(paths.flatMap(([name, method, path]) => ['1', '"1', '* , "1"', '"1" "2"'].map((tags) => [name, tags, method, path] as const)))(
-    '%s with %s is refused, whatever it asks for',
-    async (_name, tags, method, path) => {
-      const there = await createTable(client(), [{ a: 1 }]);
-      const noRow = { ...there, rowIds: [unknownRowId] };
-      for (const table of [there, noRow, { ...noRow, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }]) {
-        const answer = await client().send(path(table), { method, headers: { 'if-none-match': tags } });
-        expect([path(table), answer.status]).toEqual([path(table), 400]);
-        if (method === 'GET') expect(outcomeOf(answer)).toBe(malformed);
-      }
-    },
-  );
+  test.each(
+    paths.flatMap(([name, method, path]) =>
+      ['1', '"1', '* , "1"', '"1" "2"'].map((tags) => [name, tags, method, path] as const),
+    ),
+  )('%s with %s is refused, whatever it asks for', async (_name, tags, method, path) => {
+    const there = await createTable(client(), [{ a: 1 }]);
+    const noRow = { ...there, rowIds: [unknownRowId] };
+    for (const table of [there, noRow, { ...noRow, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }]) {
+      const answer = await client().send(path(table), { method, headers: { 'if-none-match': tags } });
+      expect([path(table), answer.status]).toEqual([path(table), 400]);
+      if (method === 'GET') expect(outcomeOf(answer)).toBe(malformed);
+    }
+  });
 
   test.each(paths)('%s: after a change it is 200 with the new version', async (_name, method, path) => {
     const table = await createTable(client(), [{ a: 1 }]);
@@ -180,8 +214,14 @@ describe('a widening', () => {
   const widenings: [string, (table: MadeTable) => Promise<Answer>][] = [
     ['by a patch', ({ path, rowIds }) => client().patch(`${path}/${rowIds[1]}?onSchemaError=updateSchema`, { a: 'x' })],
     ['by rows', ({ path }) => client().post(`${path}?onSchemaError=updateSchema`, [{ a: 'x' }])],
-    ['by many rows', ({ path }) =>
-      client().post(`${path}?onSchemaError=updateSchema`, Array.from({ length: 500 }, () => ({ a: 'x' })))],
+    [
+      'by many rows',
+      ({ path }) =>
+        client().post(
+          `${path}?onSchemaError=updateSchema`,
+          Array.from({ length: 500 }, () => ({ a: 'x' })),
+        ),
+    ],
     ['to an array', ({ path }) => client().post(`${path}?onSchemaError=updateSchema`, [{ a: [1] }])],
   ];
 
@@ -205,7 +245,7 @@ describe('a widening', () => {
     expect([await rowVersion(table, 0), await rowVersion(table, 1)]).toEqual([patched.version, widened.version]);
   });
 
-  test('a patch to the same values after a widening moves nothing, and answers with the row\'s ETag', async () => {
+  test("a patch to the same values after a widening moves nothing, and answers with the row's ETag", async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const widened = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x' }]);
     const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: '1' });

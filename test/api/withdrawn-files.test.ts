@@ -30,14 +30,17 @@ test('bytes for an upload that was given up are refused', async () => {
 
 test('of withdrawals at once one finds the file', async () => {
   const file = await upload(team.client, 'bytes');
-  const outcomes = await Promise.all(Array.from({ length: 6 }, async () => outcomeOf(await withdraw(team.client, file))));
+  const outcomes = await Promise.all(
+    Array.from({ length: 6 }, async () => outcomeOf(await withdraw(team.client, file))),
+  );
   expect(outcomes.toSorted()).toEqual(['200', ...Array(5).fill(notFound)]);
 });
 
 test('the completion of a file under a key has its answer again, though the file is withdrawn', async () => {
   const file = await createUpload(team.client);
   await sendBytes(file, 'bytes');
-  const complete = (key: string): Promise<Answer> => team.client.post(`/apps/shop/uploads/${file.id}/complete`, undefined, { 'idempotency-key': key });
+  const complete = (key: string): Promise<Answer> =>
+    team.client.post(`/apps/shop/uploads/${file.id}/complete`, undefined, { 'idempotency-key': key });
   const first = await complete('first');
   expect(first.status).toBe(200);
   await withdraw(team.client, file);
@@ -70,7 +73,9 @@ describe('a file is not withdrawn', () => {
   test('with a token for reading only, or for another app', async () => {
     const file = await upload(team.client, 'bytes');
     const [reading, ofOther, ofShop] = await Promise.all([
-      team.createToken({ readOnly: true }), team.createToken({ appId: 'other' }), team.createToken({ appId: 'shop' }),
+      team.createToken({ readOnly: true }),
+      team.createToken({ appId: 'other' }),
+      team.createToken({ appId: 'shop' }),
     ]);
     expect(outcomeOf(await withdraw(reading.client, file))).toBe('403 forbidden');
     expect(outcomeOf(await withdraw(ofOther.client, file))).toBe('403 forbidden');

@@ -12,9 +12,15 @@ import { filesToRepeat, judge, type FileResult, type Run } from './verdict.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 /** Commands without results of Jest: what they prove, their files, and what npm runs. */
-const commands: Readonly<Record<string, { readonly proves: string; readonly file: string; readonly npm: readonly string[] }>> = {
+const commands: Readonly<
+  Record<string, { readonly proves: string; readonly file: string; readonly npm: readonly string[] }>
+> = {
   'smoke': { proves: 'the deployment in containers', file: 'test/compose/smoke.ts', npm: ['run', 'smoke'] },
-  'fuzz:document': { proves: 'a public fuzzer finds the service as its document says', file: 'test/document-fuzz/main.ts', npm: ['run', 'fuzz:document', '--', '--examples', '3', '--seed', '1'] },
+  'fuzz:document': {
+    proves: 'a public fuzzer finds the service as its document says',
+    file: 'test/document-fuzz/main.ts',
+    npm: ['run', 'fuzz:document', '--', '--examples', '3', '--seed', '1'],
+  },
 };
 /** More failed files than this are not repeated. */
 const repeatedMax = 10;
@@ -24,7 +30,9 @@ const repeatingMax = 480;
 const folder = process.argv[2];
 if (folder === undefined) throw new Error('the folder of the results is missing');
 
-const runs = readdirSync(folder).filter((file) => file.endsWith('.exit')).map((file) => readRun(basename(file, '.exit')));
+const runs = readdirSync(folder)
+  .filter((file) => file.endsWith('.exit'))
+  .map((file) => readRun(basename(file, '.exit')));
 const toRepeat = filesToRepeat(runs, repeatedMax);
 const endsAt = performance.now() + repeatingMax * 1000;
 const repeated = new Map<FileResult, FileResult>();
@@ -39,7 +47,8 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 function readRun(name: string): Run {
   const exitCode = Number(readFileSync(join(folder!, `${name}.exit`), 'utf8'));
-  if (!(name in commands)) return { name: `TEST_ON=${name}`, exitCode, files: readResults(join(folder!, `${name}.json`)) };
+  if (!(name in commands))
+    return { name: `TEST_ON=${name}`, exitCode, files: readResults(join(folder!, `${name}.json`)) };
   return { name, exitCode, files: [resultOf(name, exitCode, readFileSync(join(folder!, `${name}.out`), 'utf8'))] };
 }
 
@@ -72,11 +81,29 @@ function repeat({ name }: Run, file: FileResult): FileResult | null {
   // Ends everything that the command started.
   const timed = ['--kill-after=20', String(secondsLeft)];
   if (name in commands) {
-    const { status, stdout } = spawnSync('timeout', [...timed, 'sh', '-c', 'npm "$@" 2>&1', 'npm', ...commands[name]!.npm], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+    const { status, stdout } = spawnSync(
+      'timeout',
+      [...timed, 'sh', '-c', 'npm "$@" 2>&1', 'npm', ...commands[name]!.npm],
+      { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     return resultOf(name, status ?? 1, stdout);
   }
   const results = join(folder!, `repeated-${repeated.size}.json`);
-  const jest = ['run', 'jest', '--', '--ci', '--maxWorkers=1', '--json', `--outputFile=${results}`, '--runTestsByPath', file.name];
-  spawnSync('timeout', [...timed, 'npm', ...jest], { cwd: root, env: { ...process.env, TEST_ON: name.replace('TEST_ON=', '') }, stdio: ['ignore', 2, 2] });
+  const jest = [
+    'run',
+    'jest',
+    '--',
+    '--ci',
+    '--maxWorkers=1',
+    '--json',
+    `--outputFile=${results}`,
+    '--runTestsByPath',
+    file.name,
+  ];
+  spawnSync('timeout', [...timed, 'npm', ...jest], {
+    cwd: root,
+    env: { ...process.env, TEST_ON: name.replace('TEST_ON=', '') },
+    stdio: ['ignore', 2, 2],
+  });
   return readResults(results)?.[0] ?? null;
 }

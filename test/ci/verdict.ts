@@ -37,7 +37,10 @@ export interface Verdict {
 const shownOfMessage = 1500;
 
 /** The files to repeat. None if more than `filesMax` failed: then something is broken that a repetition cannot excuse. */
-export function filesToRepeat(runs: readonly Run[], filesMax: number): { readonly run: Run; readonly file: FileResult }[] {
+export function filesToRepeat(
+  runs: readonly Run[],
+  filesMax: number,
+): { readonly run: Run; readonly file: FileResult }[] {
   const failed = runs.flatMap((run) => (run.files ?? []).filter(hasFailed).map((file) => ({ run, file })));
   return failed.length > filesMax ? [] : failed;
 }
@@ -47,7 +50,8 @@ export function judge(runs: readonly Run[], repeated: ReadonlyMap<FileResult, Fi
   const tally = new Tally();
   for (const { name, exitCode, files } of runs) {
     if (files === null) tally.fail(name, `It ended with ${exitCode} and without results.`);
-    else if (exitCode !== 0 && !files.some(hasFailed)) tally.fail(name, `It ended with ${exitCode}, although no test failed.`);
+    else if (exitCode !== 0 && !files.some(hasFailed))
+      tally.fail(name, `It ended with ${exitCode}, although no test failed.`);
     for (const file of files ?? []) count(file, repeated.get(file) ?? null, tally);
   }
   const { passed, failed, skipped, report } = tally;
@@ -83,7 +87,10 @@ function count(first: FileResult, again: FileResult | null, tally: Tally): void 
     const what = `${first.name}: ${test.fullName}`;
     const failure = [test, ...(again === null ? [] : sameIn(again, test))].find(({ status }) => status === 'failed');
     const message = failure?.failureMessages.join('\n');
-    if (test.status === 'passed' || (test.status === 'failed' && isOfTests && again !== null && passesIn(again, test))) {
+    if (
+      test.status === 'passed' ||
+      (test.status === 'failed' && isOfTests && again !== null && passesIn(again, test))
+    ) {
       tally.passed += 1;
       if (message !== undefined) tally.noteFlaky(what, message);
     } else if (message !== undefined) tally.fail(what, message);

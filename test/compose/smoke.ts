@@ -19,8 +19,12 @@ const project = `tablog-smoke-${process.pid}`;
 const ports = [await freePort(), await freePort()] as const;
 const urls = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string];
 const environment = {
-  ...process.env, COMPOSE_PROJECT_NAME: project, COMPOSE_PROGRESS: 'plain', TABLOG_IMAGE: project,
-  TABLOG_PORT: String(ports[0]), TABLOG_PORT_2: String(ports[1]),
+  ...process.env,
+  COMPOSE_PROJECT_NAME: project,
+  COMPOSE_PROGRESS: 'plain',
+  TABLOG_IMAGE: project,
+  TABLOG_PORT: String(ports[0]),
+  TABLOG_PORT_2: String(ports[1]),
 };
 const services = ['api-1', 'api-2', 'projector-1', 'projector-2'];
 
@@ -34,7 +38,11 @@ onStopSignal((signal) => interrupted.abort(new Error(`${signal} told it to stop`
 async function docker(args: readonly string[], signal?: AbortSignal): Promise<string> {
   // In a group of its own, so that Ctrl-C reaches it only through this process.
   const child = spawn('docker', args, {
-    cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'], detached: true, ...(signal && { signal }),
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+    ...(signal && { signal }),
   });
   const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
   if (code !== 0) throw new Error(`docker ${args.join(' ')}: exit code ${code}\n${stdout}`);
@@ -52,10 +60,17 @@ function tablog(...args: readonly string[]): Promise<string> {
 
 async function untilReady(): Promise<void> {
   for (const url of urls) {
-    await sleepUntil(async () => {
-      interrupted.signal.throwIfAborted();
-      return fetch(`${url}/readyz`).then(({ status }) => status === 200, () => false);
-    }, `${url}/readyz answers 200`, readyWithinMs);
+    await sleepUntil(
+      async () => {
+        interrupted.signal.throwIfAborted();
+        return fetch(`${url}/readyz`).then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      },
+      `${url}/readyz answers 200`,
+      readyWithinMs,
+    );
   }
 }
 
@@ -71,13 +86,28 @@ async function smoke(): Promise<void> {
   say('a table is made through one API and read through the other');
   const token = (await compose('exec', '-T', 'api-1', 'cat', '/data/token')).trim();
   const first = new Client(urls[0], token);
-  const made = await first.post('/tables', { name: 'smoke', rows: [{ city: 'Oslo', visits: 1 }, { city: 'Rome', visits: 2 }] });
+  const made = await first.post('/tables', {
+    name: 'smoke',
+    rows: [
+      { city: 'Oslo', visits: 1 },
+      { city: 'Rome', visits: 2 },
+    ],
+  });
   assert.equal(made.status, 201, made.text);
-  const { tableID, rowIDs: [oslo] } = made.json.data;
+  const {
+    tableID,
+    rowIDs: [oslo],
+  } = made.json.data;
   const rows = `/tables/${tableID}/rows`;
   const second = new Client(urls[1], token);
   const read = await second.get(rows);
-  assert.deepEqual(read.json.data.map(({ city, visits }: Record<string, unknown>) => [city, visits]), [['Oslo', 1], ['Rome', 2]]);
+  assert.deepEqual(
+    read.json.data.map(({ city, visits }: Record<string, unknown>) => [city, visits]),
+    [
+      ['Oslo', 1],
+      ['Rome', 2],
+    ],
+  );
   assert.equal(read.version, made.version);
 
   say('every container is restarted');
@@ -85,15 +115,28 @@ async function smoke(): Promise<void> {
   await untilReady();
 
   say('the table is read and patched');
-  const filtered = await first.get(`${rows}?filter=${encodeURIComponent('{"column":"visits","op":"gt","value":1}')}&fields=city&count=exact`);
+  const filtered = await first.get(
+    `${rows}?filter=${encodeURIComponent('{"column":"visits","op":"gt","value":1}')}&fields=city&count=exact`,
+  );
   assert.equal(filtered.status, 200, filtered.text);
-  assert.deepEqual(filtered.json.data.map(({ city }: { city: string }) => city), ['Rome']);
+  assert.deepEqual(
+    filtered.json.data.map(({ city }: { city: string }) => city),
+    ['Rome'],
+  );
   const largest = await first.get(`${rows}?sort=-visits&limit=1`);
   const next = await second.get(`${rows}?continuation=${largest.json.continuation}`);
-  assert.deepEqual([largest, next].map(({ json }) => json.data.map(({ city }: { city: string }) => city)), [['Rome'], ['Oslo']]);
+  assert.deepEqual(
+    [largest, next].map(({ json }) => json.data.map(({ city }: { city: string }) => city)),
+    [['Rome'], ['Oslo']],
+  );
   const again = await second.get(rows);
   assert.deepEqual([again.text, again.version], [read.text, read.version]);
-  const patch = (): ReturnType<Client['patch']> => first.patch(`${rows}/${oslo}`, { visits: 3 }, { 'if-match': `"${read.version}"`, 'idempotency-key': 'after the restart' });
+  const patch = (): ReturnType<Client['patch']> =>
+    first.patch(
+      `${rows}/${oslo}`,
+      { visits: 3 },
+      { 'if-match': `"${read.version}"`, 'idempotency-key': 'after the restart' },
+    );
   let patched = await patch();
   // Until Kafka has given the partition to a projector.
   for (let times = 0; patched.status === 503 && times < 5; times += 1) patched = await patch();
@@ -111,7 +154,11 @@ async function smoke(): Promise<void> {
   await compose('stop', ...services);
   for (const service of services) {
     const id = (await compose('ps', '--all', '--quiet', service)).trim();
-    assert.equal((await docker(['inspect', '--format', '{{.State.ExitCode}}', id])).trim(), '0', `exit code of ${service}`);
+    assert.equal(
+      (await docker(['inspect', '--format', '{{.State.ExitCode}}', id])).trim(),
+      '0',
+      `exit code of ${service}`,
+    );
   }
 }
 

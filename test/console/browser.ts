@@ -42,14 +42,19 @@ export function useBrowser(): Open {
   });
   afterAll(() => browser?.close());
   return async (options = {}) => {
-    const context = await browser!.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    const context = await browser!.newContext({
+      viewport: { width: 1280, height: 800 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(limitMs(90_000));
     pages.push(page);
     page.on('pageerror', ({ message, stack }) => problems.push(stack ?? message));
     page.on('console', (message) => {
       // What the service refuses is an answer; the page shows it.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        problems.push(message.text());
     });
     await page.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, target }) => {
       console.error('The policy forbids ' + violatedDirective + ': ' + target.outerHTML);
@@ -63,7 +68,8 @@ export function useConsole(): Console {
   const file = useOwnApi();
   const open = useBrowser();
   return {
-    ...file, open,
+    ...file,
+    open,
     tablog: () => new Tablog({ url: file.api().url, token: file.client().token }),
     signedIn: async (team, options) => {
       const page = await open(options);
@@ -85,7 +91,15 @@ export async function picture(page: Page, name: string): Promise<void> {
 export async function look(page: Page, name: string): Promise<void> {
   await picture(page, name);
   const { violations } = await new AxeBuilder({ page }).withTags(wcag).analyze();
-  expect(violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`).slice(0, 3).join('\n')}`)).toEqual([]);
+  expect(
+    violations.map(
+      ({ id, nodes }) =>
+        `${name}: ${id}: ${nodes
+          .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`)
+          .slice(0, 3)
+          .join('\n')}`,
+    ),
+  ).toEqual([]);
 }
 
 /** The cell of a row, counted from 0, and a column, once it is loaded. */

@@ -10,7 +10,8 @@ async function openTable(page: Page, name: string): Promise<void> {
   await page.locator('.ag-row:not(.loading) .ag-cell').first().waitFor();
 }
 
-const head = (page: Page, column: string): ReturnType<Page['locator']> => page.locator(`.ag-header-cell[col-id="${column}"]`);
+const head = (page: Page, column: string): ReturnType<Page['locator']> =>
+  page.locator(`.ag-header-cell[col-id="${column}"]`);
 
 async function filter(page: Page, column: string, text: string): Promise<void> {
   await head(page, column).locator('.ag-header-cell-filter-button').click();
@@ -18,7 +19,10 @@ async function filter(page: Page, column: string, text: string): Promise<void> {
 }
 
 test('a filter says what its column needs, and an export how many rows it holds', async () => {
-  const rows = Array.from({ length: 30 }, (_, n) => ({ Horsepower: 1000 + n, day: `2024-03-${String(n + 1).padStart(2, '0')}` }));
+  const rows = Array.from({ length: 30 }, (_, n) => ({
+    Horsepower: 1000 + n,
+    day: `2024-03-${String(n + 1).padStart(2, '0')}`,
+  }));
   await tablog().createTable({ name: 'cars', rows });
   const page = await signedIn(null);
   await openTable(page, 'cars');
@@ -73,12 +77,18 @@ test('Home and End go to the first and the last column, with Ctrl also to the fi
   await tablog().createTable({ name: 'wide', rows: Array.from({ length: 800 }, () => wide) });
   const page = await signedIn(null);
   await openTable(page, 'wide');
-  const focused = async (): Promise<unknown> => page.evaluate(`(() => {
+  const focused = async (): Promise<unknown> =>
+    page.evaluate(`(() => {
     const cell = document.activeElement?.closest('.ag-cell');
     return [cell?.getAttribute('col-id'), cell?.closest('.ag-row')?.getAttribute('row-index')];
   })()`);
   await cell(page, 1, 'c3').click();
-  for (const [keys, place] of [['End', ['c29', '1']], ['Home', ['c0', '1']], ['Control+End', ['c29', '799']], ['Control+Home', ['c0', '0']]] as const) {
+  for (const [keys, place] of [
+    ['End', ['c29', '1']],
+    ['Home', ['c0', '1']],
+    ['Control+End', ['c29', '799']],
+    ['Control+Home', ['c0', '0']],
+  ] as const) {
     await page.keyboard.press(keys);
     await until(async () => expect(await focused()).toEqual(place));
   }
@@ -88,11 +98,22 @@ test('Home and End go to the first and the last column, with Ctrl also to the fi
 });
 
 test('the order of the columns and the sort survive a reload, until somebody signs out', async () => {
-  await tablog().createTable({ name: 'arranged', rows: [{ a: 1, b: 'x', c: true }, { a: 2, b: 'y', c: false }] });
+  await tablog().createTable({
+    name: 'arranged',
+    rows: [
+      { a: 1, b: 'x', c: true },
+      { a: 2, b: 'y', c: false },
+    ],
+  });
   const page = await signedIn(null);
   await openTable(page, 'arranged');
-  const order = (): Promise<string[]> => page.locator('.ag-header-cell .ag-header-cell-text').evaluateAll((heads) => heads
-    .map((each) => each.closest('.ag-header-cell')!).toSorted((one, other) => one.getBoundingClientRect().x - other.getBoundingClientRect().x).map((each) => each.getAttribute('col-id')!));
+  const order = (): Promise<string[]> =>
+    page.locator('.ag-header-cell .ag-header-cell-text').evaluateAll((heads) =>
+      heads
+        .map((each) => each.closest('.ag-header-cell')!)
+        .toSorted((one, other) => one.getBoundingClientRect().x - other.getBoundingClientRect().x)
+        .map((each) => each.getAttribute('col-id')!),
+    );
   const columns = async (): Promise<string[]> => (await order()).filter((id) => /^[abcd]$/.test(id));
   expect(await columns()).toEqual(['a', 'b', 'c']);
   await head(page, 'a').locator('.ag-header-cell-text').click();
@@ -116,5 +137,9 @@ test('the order of the columns and the sort survive a reload, until somebody sig
   await look(page, 'arranged');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('Access token').waitFor();
-  expect(await page.evaluate('Object.keys(sessionStorage).concat(Object.keys(localStorage)).filter((name) => name.includes("layout"))')).toEqual([]);
+  expect(
+    await page.evaluate(
+      'Object.keys(sessionStorage).concat(Object.keys(localStorage)).filter((name) => name.includes("layout"))',
+    ),
+  ).toEqual([]);
 });

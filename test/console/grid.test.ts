@@ -15,18 +15,27 @@ async function openTable(page: Page, name: string): Promise<void> {
 const hostile = '<img src=x onerror=alert(1)>"\'&{{1+1}}';
 
 test('a table of 10,000 rows scrolls to its end, is sorted and filtered', async () => {
-  await tablog().createTable({ name: 'numbers', rows: Array.from({ length: 10_000 }, (_, n) => ({ n, name: `row ${n}`, even: n % 2 === 0, day: '2024-03-01' })) });
+  await tablog().createTable({
+    name: 'numbers',
+    rows: Array.from({ length: 10_000 }, (_, n) => ({ n, name: `row ${n}`, even: n % 2 === 0, day: '2024-03-01' })),
+  });
   const page = await signedIn(null);
   await openTable(page, 'numbers');
-  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
-    element.scrollTop = element.scrollHeight;
-  });
+  await page
+    .locator('.ag-grid-viewport, .ag-body-viewport')
+    .first()
+    .evaluate((element) => {
+      element.scrollTop = element.scrollHeight;
+    });
   await cell(page, 9999, 'name').getByText('row 9999').waitFor();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-text').click();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-text').click();
-  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
-    element.scrollTop = 0;
-  });
+  await page
+    .locator('.ag-grid-viewport, .ag-body-viewport')
+    .first()
+    .evaluate((element) => {
+      element.scrollTop = 0;
+    });
   await cell(page, 0, 'n').getByText('9999').waitFor();
   await page.locator('.ag-header-cell[col-id=name] .ag-header-cell-filter-button').click();
   await page.locator('.ag-filter input[type=text]').first().fill('ROW 12');
@@ -41,7 +50,16 @@ test('a table of 10,000 rows scrolls to its end, is sorted and filtered', async 
 });
 
 test('a cell is edited; where somebody else has changed it meanwhile, one chooses', async () => {
-  const { table, rowIDs: [, rowID] } = await tablog().createTable({ name: 'edited', rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }] });
+  const {
+    table,
+    rowIDs: [, rowID],
+  } = await tablog().createTable({
+    name: 'edited',
+    rows: [
+      { name: 'a', n: 1 },
+      { name: 'b', n: 2 },
+    ],
+  });
   const now = async (): Promise<unknown> => (await table.row(rowID!)).data;
   const page = await signedIn(null);
   await openTable(page, 'edited');
@@ -52,7 +70,8 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
 
   // Another cell of the row is no conflict.
   // The editor reads the row; the answer to the write before may come late.
-  const isRead = (response: Response): boolean => response.request().method() === 'GET' && response.url().endsWith(rowID!);
+  const isRead = (response: Response): boolean =>
+    response.request().method() === 'GET' && response.url().endsWith(rowID!);
   const begin = (): Promise<unknown> => Promise.all([page.waitForResponse(isRead), edit(page, 1, 'name')]);
   await begin();
   await table.patch(rowID!, { n: 3 });
@@ -61,7 +80,10 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await page.keyboard.press('Enter');
   await until(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
 
-  for (const [button, kept] of [['Keep what is there now', 'theirs'], ['Replace with mine', 'mine again']] as const) {
+  for (const [button, kept] of [
+    ['Keep what is there now', 'theirs'],
+    ['Replace with mine', 'mine again'],
+  ] as const) {
     await cell(page, 1, 'name').getByText('mine', { exact: true }).waitFor();
     await begin();
     await table.patch(rowID!, { name: 'theirs' });
@@ -105,7 +127,9 @@ test('a space that is typed shows no cell in full, however soon Enter follows', 
   await edit(page, 0, 'name');
   const editor = page.locator('.ag-cell-inline-editing input');
   // Both in one turn of the page, as where somebody types faster than the page keeps up.
-  await page.evaluate(`for (const key of [' ', 'Enter']) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))`);
+  await page.evaluate(
+    `for (const key of [' ', 'Enter']) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))`,
+  );
   await editor.waitFor({ state: 'detached' });
   // Until the grid has told of the keys.
   await sleep(500);
@@ -130,9 +154,18 @@ test('a value that does not fit its column can widen it', async () => {
 
 test('JSON, lists and texts of several lines are edited as what they are', async () => {
   const row = { object: { a: [1, { b: 'c' }] }, list: ['x', 'y'], text: 'one\ntwo', flag: true };
-  const { table, rowIDs: [rowID] } = await tablog().createTable({
-    name: 'edited in full', rows: [row],
-    columns: [{ id: 'object', type: 'json' }, { id: 'list', type: { kind: 'array', items: { kind: 'string' } } }, { id: 'text', type: 'string' }, { id: 'flag', type: 'boolean' }],
+  const {
+    table,
+    rowIDs: [rowID],
+  } = await tablog().createTable({
+    name: 'edited in full',
+    rows: [row],
+    columns: [
+      { id: 'object', type: 'json' },
+      { id: 'list', type: { kind: 'array', items: { kind: 'string' } } },
+      { id: 'text', type: 'string' },
+      { id: 'flag', type: 'boolean' },
+    ],
   });
   const page = await signedIn(null);
   await openTable(page, 'edited in full');
@@ -155,7 +188,10 @@ test('JSON, lists and texts of several lines are edited as what they are', async
 test('a cell is read in full, also where nothing can be edited', async () => {
   const team = await api().createTeam();
   const words = 'word '.repeat(500);
-  await new Tablog({ url: api().url, token: team.client.token }).createTable({ name: 'read', rows: [{ words, object: { a: [1] } }] });
+  await new Tablog({ url: api().url, token: team.client.token }).createTable({
+    name: 'read',
+    rows: [{ words, object: { a: [1] } }],
+  });
   const page = await signedIn(team);
   await openTable(page, 'read');
   await cell(page, 0, 'object').click();
@@ -191,21 +227,34 @@ test('while the service cannot be reached nothing is shown as written; rows that
   await openTable(page, 'down');
   await page.route('**/tables/**', (route) => route.abort());
   await type(page, 0, 'name', 'not written');
-  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
-    element.scrollTop = element.scrollHeight;
-  });
+  await page
+    .locator('.ag-grid-viewport, .ag-body-viewport')
+    .first()
+    .evaluate((element) => {
+      element.scrollTop = element.scrollHeight;
+    });
   await page.locator('.status-line').getByText('Trying again').waitFor();
   await page.locator('.notice').getByText('The service cannot be reached.').waitFor();
   await page.unroute('**/tables/**');
   await cell(page, 4999, 'name').getByText('row 4999').waitFor();
-  await page.locator('.ag-grid-viewport, .ag-body-viewport').first().evaluate((element) => {
-    element.scrollTop = 0;
-  });
+  await page
+    .locator('.ag-grid-viewport, .ag-body-viewport')
+    .first()
+    .evaluate((element) => {
+      element.scrollTop = 0;
+    });
   await cell(page, 0, 'name').getByText('row 0').waitFor();
 });
 
 test('a block of cells is copied, and pasted over others and below them; rows are deleted', async () => {
-  const { table } = await tablog().createTable({ name: 'pasted', rows: [{ name: 'a\tb', n: 1 }, { name: '"c"', n: 2 }, { name: 'd', n: 3 }] });
+  const { table } = await tablog().createTable({
+    name: 'pasted',
+    rows: [
+      { name: 'a\tb', n: 1 },
+      { name: '"c"', n: 2 },
+      { name: 'd', n: 3 },
+    ],
+  });
   const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
   const page = await signedIn(null);
   await openTable(page, 'pasted');
@@ -217,20 +266,34 @@ test('a block of cells is copied, and pasted over others and below them; rows ar
   await cell(page, 2, 'name').click();
   await page.keyboard.press('Control+V');
   await page.getByText('1 row changed, 1 row added.').waitFor();
-  expect(await rows()).toEqual([['a\tb', 1], ['"c"', 2], ['a\tb', 1], ['"c"', 2]]);
+  expect(await rows()).toEqual([
+    ['a\tb', 1],
+    ['"c"', 2],
+    ['a\tb', 1],
+    ['"c"', 2],
+  ]);
   await cell(page, 3, 'name').waitFor();
   await page.locator('.ag-row[row-index="1"] .ag-checkbox-input').check();
   await page.locator('.ag-row[row-index="3"] .ag-checkbox-input').check();
   await page.getByRole('button', { name: 'Delete 2 rows' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('2 rows deleted.').waitFor();
-  expect(await rows()).toEqual([['a\tb', 1], ['a\tb', 1]]);
+  expect(await rows()).toEqual([
+    ['a\tb', 1],
+    ['a\tb', 1],
+  ]);
 });
 
 test('a paste is checked whole before anything changes, and numbers that cannot be exact are refused', async () => {
-  const rows = Array.from({ length: 4 }, (_, n) => ({ name: `name ${n}`, other: `other ${n}`, day: '2024-01-01', n: 1 }));
+  const rows = Array.from({ length: 4 }, (_, n) => ({
+    name: `name ${n}`,
+    other: `other ${n}`,
+    day: '2024-01-01',
+    n: 1,
+  }));
   const { table } = await tablog().createTable({ name: 'checked', rows });
-  const now = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, other, day, n }) => ({ name, other, day, n }));
+  const now = async (): Promise<unknown> =>
+    (await table.rows().toArray()).map(({ name, other, day, n }) => ({ name, other, day, n }));
   const page = await signedIn(null);
   await openTable(page, 'checked');
   const paste = async (row: number, column: string, text: string): Promise<void> => {
@@ -239,18 +302,29 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
     await page.keyboard.press('Control+V');
   };
   await paste(0, 'day', '2024-02-01\n01.02.2024\n2024-02-03\n');
-  await page.locator('.notice').getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.').waitFor();
+  await page
+    .locator('.notice')
+    .getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.')
+    .waitFor();
   await paste(2, 'day', '2024-02-01\t1\n2024-02-02\t9007199254740993\n');
   await page.locator('.notice').getByText('Line 2, column n: 9007199254740993 is not kept exactly').waitFor();
   expect(await now()).toEqual(rows);
 
   await paste(1, 'name', '"quoted start\tx\nsecond\ty\n');
   await page.getByText('2 rows changed, 0 rows added.').waitFor();
-  const pasted = [rows[0]!, { ...rows[1]!, name: '"quoted start', other: 'x' }, { ...rows[2]!, name: 'second', other: 'y' }, rows[3]!];
+  const pasted = [
+    rows[0]!,
+    { ...rows[1]!, name: '"quoted start', other: 'x' },
+    { ...rows[2]!, name: 'second', other: 'y' },
+    rows[3]!,
+  ];
   expect(await now()).toEqual(pasted);
 
   await type(page, 0, 'n', '9007199254740993');
-  await page.getByRole('dialog').getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.').waitFor();
+  await page
+    .getByRole('dialog')
+    .getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.')
+    .waitFor();
   await page.getByRole('button', { name: 'Keep number' }).click();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-filter-button').click();
   await page.locator('.ag-filter input[type=text]').first().fill('9007199254740993');
@@ -259,7 +333,16 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
 });
 
 test('what somebody else has written is not pasted over, cleared or deleted', async () => {
-  const { table, rowIDs } = await tablog().createTable({ name: 'guarded', rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }, { name: 'c', n: 3 }, { name: 'd', n: 4 }, { name: 'e', n: 5 }] });
+  const { table, rowIDs } = await tablog().createTable({
+    name: 'guarded',
+    rows: [
+      { name: 'a', n: 1 },
+      { name: 'b', n: 2 },
+      { name: 'c', n: 3 },
+      { name: 'd', n: 4 },
+      { name: 'e', n: 5 },
+    ],
+  });
   const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
   const page = await signedIn(null);
   await openTable(page, 'guarded');
@@ -276,7 +359,10 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   const goOn = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Show the rows as they are now' }).click();
     await page.unroute('**/tables/*/rows');
-    await page.locator('.status-line').getByText(`Version ${(await table.version()).slice(1, -1)}`).waitFor();
+    await page
+      .locator('.status-line')
+      .getByText(`Version ${(await table.version()).slice(1, -1)}`)
+      .waitFor();
   };
   const lines = (): Promise<string[]> => page.getByRole('dialog').locator('tbody tr').allInnerTexts();
 
@@ -292,7 +378,12 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await page.getByRole('dialog', { name: '2 rows were not changed' }).waitFor();
   expect(await lines()).toEqual(['2\tname\tb\ttheirs\tw', '5\tname\te\tThe row is deleted\tz']);
   await look(page, 'row-conflicts');
-  expect(await rows()).toEqual([['v', 1], ['theirs', 2], ['x', 30], ['y', 4]]);
+  expect(await rows()).toEqual([
+    ['v', 1],
+    ['theirs', 2],
+    ['x', 30],
+    ['y', 4],
+  ]);
   await goOn();
   await cell(page, 1, 'name').getByText('theirs').waitFor();
 
@@ -309,7 +400,12 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await page.getByText('Cells of 1 row cleared.').waitFor();
   await page.getByRole('dialog', { name: '1 row was not changed' }).waitFor();
   expect(await lines()).toEqual(['1\tname\tv\tv\t(empty)', '1\tn\t1\t10\t(empty)']);
-  expect(await rows()).toEqual([['v', 10], [undefined, undefined], ['x', 30], ['y', 4]]);
+  expect(await rows()).toEqual([
+    ['v', 10],
+    [undefined, undefined],
+    ['x', 30],
+    ['y', 4],
+  ]);
   await goOn();
   await cell(page, 0, 'n').getByText('10').waitFor();
 
@@ -321,13 +417,22 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await page.getByText('1 row deleted.').waitFor();
   await page.getByRole('dialog', { name: '1 row was not deleted' }).waitFor();
   expect(await lines()).toEqual(['4\tname\ty\ttheirs']);
-  expect(await rows()).toEqual([['v', 10], [undefined, undefined], ['theirs', 4]]);
+  expect(await rows()).toEqual([
+    ['v', 10],
+    [undefined, undefined],
+    ['theirs', 4],
+  ]);
   await goOn();
   // What was not deleted stays selected, and can be deleted as it is now.
   await cell(page, 2, 'name').getByText('theirs').waitFor();
   await page.getByRole('button', { name: 'Delete 1 row' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await until(async () => expect(await rows()).toEqual([['v', 10], [undefined, undefined]]));
+  await until(async () =>
+    expect(await rows()).toEqual([
+      ['v', 10],
+      [undefined, undefined],
+    ]),
+  );
   await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
 });
 
@@ -343,7 +448,10 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await page.getByRole('heading', { name: 'theirs' }).waitFor();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Rename' }).waitFor({ state: 'detached' });
-  expect(await table.describe()).toMatchObject({ name: 'theirs', schema: { columns: [{ id: 'n', displayName: 'mine' }] } });
+  expect(await table.describe()).toMatchObject({
+    name: 'theirs',
+    schema: { columns: [{ id: 'n', displayName: 'mine' }] },
+  });
 
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
@@ -384,16 +492,22 @@ test('a row that is added under a filter is told of', async () => {
 
 test('what is hostile is shown as text, and links lead where they can do no harm', async () => {
   await tablog().createTable({
-    name: hostile, rows: [{ [hostile]: hostile, link: 'https://example.org/a', list: [hostile], object: { [hostile]: hostile } }],
+    name: hostile,
+    rows: [{ [hostile]: hostile, link: 'https://example.org/a', list: [hostile], object: { [hostile]: hostile } }],
     columns: [
-      { id: hostile, displayName: hostile, type: 'string' }, { id: 'link', type: 'uri' }, { id: 'list', type: { kind: 'array', items: { kind: 'string' } } }, { id: 'object', type: 'json' },
+      { id: hostile, displayName: hostile, type: 'string' },
+      { id: 'link', type: 'uri' },
+      { id: 'list', type: { kind: 'array', items: { kind: 'string' } } },
+      { id: 'object', type: 'json' },
       { id: 'script', type: 'uri' },
     ],
   });
   const page = await signedIn(null);
   await openTable(page, hostile);
   await page.getByRole('heading', { name: hostile }).waitFor();
-  expect(await page.locator('.ag-row[row-index="0"] .ag-cell').allInnerTexts()).toEqual(expect.arrayContaining([hostile]));
+  expect(await page.locator('.ag-row[row-index="0"] .ag-cell').allInnerTexts()).toEqual(
+    expect.arrayContaining([hostile]),
+  );
   expect(await page.getByRole('link', { name: 'https://example.org/a' }).getAttribute('rel')).toBe('noreferrer');
   expect(await page.locator('main img, main a[href^="javascript"]').count()).toBe(0);
 });
@@ -449,5 +563,11 @@ test('a table, or what is shown of it, is saved as a file', async () => {
   expect(download.suggestedFilename()).toBe('saved.ndjson');
   const pieces: Buffer[] = [];
   for await (const piece of await download.createReadStream()) pieces.push(piece as Buffer);
-  expect(Buffer.concat(pieces).toString().trim().split('\n').map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([1, 2]);
+  expect(
+    Buffer.concat(pieces)
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { n: number }).n),
+  ).toEqual([1, 2]);
 });

@@ -28,7 +28,8 @@ async function choose(page: Page, name: string, content: string | Buffer): Promi
 }
 
 const start = (page: Page): Promise<void> => page.getByRole('button', { name: 'Import', exact: true }).click();
-const firstRow = (page: Page, text: string): Promise<void> => page.getByRole('cell', { name: text, exact: true }).first().waitFor();
+const firstRow = (page: Page, text: string): Promise<void> =>
+  page.getByRole('cell', { name: text, exact: true }).first().waitFor();
 const imported = (page: Page, text: string): Promise<void> => page.getByRole('dialog').getByText(text).waitFor();
 
 async function rowsOf(name: string): Promise<object[]> {
@@ -58,7 +59,10 @@ test('a file is shown as it is read, and becomes a table', async () => {
   expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('as recognised: semicolons');
   await look(page, 'import-preview');
   await page.getByLabel('Separator').selectOption('vertical bars');
-  await page.getByRole('alert').getByText('Line 3: ["Land;Betrag"]: "\\"Schw;eiz\\";" has something behind its closing quote').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText('Line 3: ["Land;Betrag"]: "\\"Schw;eiz\\";" has something behind its closing quote')
+    .waitFor();
   await page.getByLabel('Separator').selectOption('semicolons');
   await firstRow(page, 'Schw;eiz');
   expect(await page.getByLabel('Name of the table').inputValue()).toBe('umsatz');
@@ -68,18 +72,29 @@ test('a file is shown as it is read, and becomes a table', async () => {
   await look(page, 'import-result');
   await page.getByRole('link', { name: 'Show the table' }).click();
   await page.getByRole('heading', { name: 'Umsätze' }).waitFor();
-  expect(await rowsOf('Umsätze')).toEqual([{ Land: 'Österreich', Betrag: 12 }, { Land: 'Schw;eiz', Betrag: 7 }]);
+  expect(await rowsOf('Umsätze')).toEqual([
+    { Land: 'Österreich', Betrag: 12 },
+    { Land: 'Schw;eiz', Betrag: 7 },
+  ]);
 });
 
 test('the preview says which cells make a column text, offers what would help, and shows the effect of each choice', async () => {
   const page = await signedIn(null);
   const dialog = page.getByRole('dialog');
-  const columns = (): Promise<(string | null)[]> => dialog.getByRole('columnheader').evaluateAll((heads) => heads.map((head) => head.getAttribute('aria-label')));
-  const shows = (expected: readonly string[]): Promise<void> => until(async () => expect(await columns()).toEqual(expected));
-  await choose(page, 'said.csv', 'Betrag;Tag;Alter;Ort\n1.234,50;31.12.2024;36;4001\n7,25;01.02.2025;NA;4002\n3;03.03.2025;4;4003\n');
+  const columns = (): Promise<(string | null)[]> =>
+    dialog.getByRole('columnheader').evaluateAll((heads) => heads.map((head) => head.getAttribute('aria-label')));
+  const shows = (expected: readonly string[]): Promise<void> =>
+    until(async () => expect(await columns()).toEqual(expected));
+  await choose(
+    page,
+    'said.csv',
+    'Betrag;Tag;Alter;Ort\n1.234,50;31.12.2024;36;4001\n7,25;01.02.2025;NA;4002\n3;03.03.2025;4;4003\n',
+  );
   await shows(['Betrag string', 'Tag string', 'Alter string', 'Ort number']);
   const list = page.getByRole('list', { name: 'Columns that are text because of some cells' });
-  expect(await list.getByRole('listitem').first().innerText()).toBe('Betrag is text: 2 of 3 cells are not numbers: 1.234,50 in line 2, 7,25 in line 3. Read 1.234,50 as 1234.50');
+  expect(await list.getByRole('listitem').first().innerText()).toBe(
+    'Betrag is text: 2 of 3 cells are not numbers: 1.234,50 in line 2, 7,25 in line 3. Read 1.234,50 as 1234.50',
+  );
   await look(page, 'import-text-columns');
   await dialog.getByRole('button', { name: 'Read NA as empty' }).click();
   await shows(['Betrag string', 'Tag string', 'Alter number', 'Ort number']);
@@ -89,10 +104,17 @@ test('the preview says which cells make a column text, offers what would help, a
   await shows(['Betrag number', 'Tag date', 'Alter number', 'Ort number']);
   expect(await list.count()).toBe(0);
   await page.getByText('More options (2 in use)').click();
-  expect([await page.getByLabel('Numbers').inputValue(), await page.getByLabel('Dates').inputValue(), await page.getByLabel('Texts that mean empty').inputValue()]).toEqual([',', 'd.m.y', 'NA']);
+  expect([
+    await page.getByLabel('Numbers').inputValue(),
+    await page.getByLabel('Dates').inputValue(),
+    await page.getByLabel('Texts that mean empty').inputValue(),
+  ]).toEqual([',', 'd.m.y', 'NA']);
   // What does not fit a type that was chosen is said, and the choice can be taken back.
   await page.getByLabel('Type of Ort').selectOption('date');
-  await page.getByRole('alert').getByText(/^Line 2: /).waitFor();
+  await page
+    .getByRole('alert')
+    .getByText(/^Line 2: /)
+    .waitFor();
   expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
   await page.getByLabel('Type of Ort').selectOption('text');
   await shows(['Betrag number', 'Tag date', 'Alter number', 'Ort string']);
@@ -100,12 +122,16 @@ test('the preview says which cells make a column text, offers what would help, a
   await look(page, 'import-forms');
   await start(page);
   await imported(page, '3 rows imported into said');
-  expect(await rowsOf('said')).toEqual([{ Betrag: 1234.5, Tag: '2024-12-31', Alter: 36, Ort: '4001' }, { Betrag: 7.25, Tag: '2025-02-01', Ort: '4002' }, { Betrag: 3, Tag: '2025-03-03', Alter: 4, Ort: '4003' }]);
+  expect(await rowsOf('said')).toEqual([
+    { Betrag: 1234.5, Tag: '2024-12-31', Alter: 36, Ort: '4001' },
+    { Betrag: 7.25, Tag: '2025-02-01', Ort: '4002' },
+    { Betrag: 3, Tag: '2025-03-03', Alter: 4, Ort: '4003' },
+  ]);
 });
 
 test('every form of a file can be said, and where its columns go', async () => {
   const page = await signedIn(null);
-  await choose(page, 'forms.csv', 'made by a machine\n\n# name, size\n\'it\\\'s; here\';6"\n# and so on\nb;7\n');
+  await choose(page, 'forms.csv', "made by a machine\n\n# name, size\n'it\\'s; here';6\"\n# and so on\nb;7\n");
   await page.getByText('More options').click();
   await page.getByLabel('Lines before the header').fill('x');
   await page.getByRole('alert').getByText('Lines before the header: x is not a number.').waitFor();
@@ -120,7 +146,10 @@ test('every form of a file can be said, and where its columns go', async () => {
   await firstRow(page, '6"');
   await start(page);
   await imported(page, '2 rows imported into forms');
-  expect(await rowsOf('forms')).toEqual([{ column_1: "it's; here", column_2: '6"' }, { column_1: 'b', column_2: '7' }]);
+  expect(await rowsOf('forms')).toEqual([
+    { column_1: "it's; here", column_2: '6"' },
+    { column_1: 'b', column_2: '7' },
+  ]);
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
 
   await choose(page, 'inches.csv', 'a,a\n6" x 5",1\n');
@@ -135,7 +164,13 @@ test('every form of a file can be said, and where its columns go', async () => {
   expect(await rowsOf('inches')).toEqual([{ a: '6" x 5"', a_2: 1 }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
 
-  await tablog().createTable({ name: 'target', columns: [{ id: 'name', displayName: 'Full name', type: 'string' }, { id: 'n', type: 'number' }] });
+  await tablog().createTable({
+    name: 'target',
+    columns: [
+      { id: 'name', displayName: 'Full name', type: 'string' },
+      { id: 'n', type: 'number' },
+    ],
+  });
   await choose(page, 'more.csv', 'Full name,Zahl\nAnn,1\n');
   await page.getByLabel('What to do with the rows').selectOption('Add to an existing table');
   await page.getByRole('combobox', { name: 'Table', exact: true }).selectOption('target');
@@ -176,7 +211,9 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await start(page);
   await imported(page, '1 value did not fit and was left out.');
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
-  await until(async () => expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }, { name: 'Bo', age: 4 }, { name: 'Cy' }]));
+  await until(async () =>
+    expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }, { name: 'Bo', age: 4 }, { name: 'Cy' }]),
+  );
 
   await open('all.json', '[{"name":"Di","age":1},\n {"name":x}]');
   await page.getByRole('alert').getByText('Line 2: name: broken JSON, unexpected "x"').waitFor();
@@ -239,7 +276,11 @@ test('a lost connection is waited for, and who cancels leaves nothing', async ()
 test('an import ends with its session', async () => {
   const other = await api().createTeam();
   const page = await signedIn(null);
-  await choose(page, 'left.csv', `n;text\n${Array.from({ length: 300_000 }, (_, row) => `${row};some text of row ${row}\n`).join('')}`);
+  await choose(
+    page,
+    'left.csv',
+    `n;text\n${Array.from({ length: 300_000 }, (_, row) => `${row};some text of row ${row}\n`).join('')}`,
+  );
   await firstRow(page, '19');
   const put = page.waitForRequest((request) => request.method() === 'PUT');
   const removed = page.waitForResponse((response) => response.request().method() === 'DELETE');
@@ -273,7 +314,10 @@ test('rows that somebody else has written since they were shown are replaced at 
   await look(page, 'import-replace');
   await table.add([{ n: 3 }]);
   await start(page);
-  await page.getByRole('alert').getByText('Somebody else has changed the table since it was shown here. Nothing was imported.').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText('Somebody else has changed the table since it was shown here. Nothing was imported.')
+    .waitFor();
   await page.getByText('All 3 rows of replaced will be replaced.').waitFor();
   expect(await rowsOf('replaced')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   await look(page, 'import-replace-changed');
@@ -285,18 +329,32 @@ test('rows that somebody else has written since they were shown are replaced at 
 test('columns that later rows made text are named, with the first cell that did not fit and its line', async () => {
   const days = Array.from({ length: 1_500 }, (_, row) => `${row};2024-03-01;x;${row === 0 ? 'NA' : row}\n`).join('');
   const page = await signedIn(null);
-  await choose(page, 'turned.csv', `Betrag;Tag;Text;Alter\n${days}n/a;2024-03-02;y;1\n7;soon;1;2\n"about 8";2024-03-03;z;3\n`);
+  await choose(
+    page,
+    'turned.csv',
+    `Betrag;Tag;Text;Alter\n${days}n/a;2024-03-02;y;1\n7;soon;1;2\n"about 8";2024-03-03;z;3\n`,
+  );
   await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
   await page.getByRole('columnheader', { name: 'Tag date' }).waitFor();
-  await page.getByText('Types are guessed from the first 1,000 rows. A later value that does not fit turns the column into text.').waitFor();
+  await page
+    .getByText(
+      'Types are guessed from the first 1,000 rows. A later value that does not fit turns the column into text.',
+    )
+    .waitFor();
   await start(page);
   await imported(page, '1,503 rows imported into turned');
-  const changes = (): Promise<string[]> => page.getByRole('list', { name: 'Columns with another type' }).getByRole('listitem').allInnerTexts();
+  const changes = (): Promise<string[]> =>
+    page.getByRole('list', { name: 'Columns with another type' }).getByRole('listitem').allInnerTexts();
   expect(await changes()).toEqual([
     'Betrag became text, not number: 2 cells do not fit number. The first is n/a, in line 1,502. Then about 8 in line 1,504.',
     'Tag became text, not date: 1 cell does not fit date. The first is soon, in line 1,503. To change that, import the file again and choose Read soon as empty.',
   ]);
-  expect(await page.getByRole('list', { name: 'Columns that are text because of some cells' }).getByRole('listitem').allInnerTexts()).toEqual([
+  expect(
+    await page
+      .getByRole('list', { name: 'Columns that are text because of some cells' })
+      .getByRole('listitem')
+      .allInnerTexts(),
+  ).toEqual([
     'Alter is text: 1 of 1,503 cells is not a number: NA in line 2. To change that, import the file again and choose Read NA as empty.',
   ]);
   await look(page, 'import-turned');
@@ -310,7 +368,9 @@ test('columns that later rows made text are named, with the first cell that did 
   await page.getByLabel('Values that do not fit').selectOption('give their columns wider types');
   await start(page);
   await imported(page, '2 rows imported into widened by a file');
-  expect(await changes()).toEqual(['n became text, not number: 1 cell does not fit number. The first is many, in line 3.']);
+  expect(await changes()).toEqual([
+    'n became text, not number: 1 cell does not fit number. The first is many, in line 3.',
+  ]);
 });
 
 /** Drops a file on the page. */

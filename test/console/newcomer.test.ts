@@ -14,7 +14,7 @@ let server: TestServer | undefined;
 
 afterAll(() => server?.stop());
 
-test('the command that the first start prints makes a link, which leads to a file of one\'s own in three clicks', async () => {
+test("the command that the first start prints makes a link, which leads to a file of one's own in three clicks", async () => {
   const began = performance.now();
   const seconds = (): string => ((performance.now() - began) / 1000).toFixed(1);
   server = await startServer();
@@ -39,5 +39,7 @@ test('the command that the first start prints makes a link, which leads to a fil
   await click('link', 'Show the table');
   await cell(page, 0, 'Name').getByText('chevrolet chevelle malibu').waitFor();
   expect(clicks).toBe(3);
-  process.stderr.write(`From the first start to the rows of a file: ${clicks} clicks, ${seconds()} s, of which the start took ${started}.\n`);
+  process.stderr.write(
+    `From the first start to the rows of a file: ${clicks} clicks, ${seconds()} s, of which the start took ${started}.\n`,
+  );
 });

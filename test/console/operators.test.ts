@@ -52,7 +52,10 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await look(page, 'unnamed-tokens');
   const second = await unnamed.last().innerText();
   await page.getByRole('button', { name: `Revoke ${second}` }).click();
-  await page.getByRole('dialog', { name: `Revoke ${second}?` }).getByRole('button', { name: 'Revoke' }).click();
+  await page
+    .getByRole('dialog', { name: `Revoke ${second}?` })
+    .getByRole('button', { name: 'Revoke' })
+    .click();
   await page.getByRole('row', { name: `${second} revoked` }).waitFor();
   await page.getByRole('button', { name: 'Revoke shop' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();

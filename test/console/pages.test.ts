@@ -5,7 +5,14 @@ import { look, picture, useConsole } from './browser.ts';
 const { tablog, signedIn } = useConsole();
 
 test('SQL is completed, answered as a table and as a chart, and kept in the address', async () => {
-  await tablog().createTable({ name: 'sales', rows: [{ region: 'north', amount: 1 }, { region: 'north', amount: 2 }, { region: 'south', amount: 5 }] });
+  await tablog().createTable({
+    name: 'sales',
+    rows: [
+      { region: 'north', amount: 1 },
+      { region: 'north', amount: 2 },
+      { region: 'south', amount: 5 },
+    ],
+  });
   const page = await signedIn(null);
   await page.getByRole('link', { name: 'sales' }).waitFor();
   await page.getByRole('link', { name: 'Query' }).click();
@@ -14,7 +21,9 @@ test('SQL is completed, answered as a table and as a chart, and kept in the addr
   await page.getByRole('option', { name: 'amount' }).waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+A');
-  await page.keyboard.type("SELECT region, sum(amount) AS total FROM sales WHERE region <> '100%/' GROUP BY region ORDER BY total");
+  await page.keyboard.type(
+    "SELECT region, sum(amount) AS total FROM sales WHERE region <> '100%/' GROUP BY region ORDER BY total",
+  );
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+Enter');
   await page.getByRole('gridcell', { name: 'south' }).waitFor();
@@ -91,20 +100,35 @@ test('what the service does is shown', async () => {
   await look(page, 'activity');
 });
 
-const looks = [['light', 1280], ['dark', 360], ['dark', 1280], ['light', 360]] as const;
+const looks = [
+  ['light', 1280],
+  ['dark', 360],
+  ['dark', 1280],
+  ['light', 360],
+] as const;
 
-test.each(isFull ? looks : looks.slice(0, 2))('%s, %i pixels wide: every page fits, and can be read', async (colorScheme, width) => {
-  const page = await signedIn(null, { colorScheme, viewport: { width, height: 740 } });
-  const [first] = await tablog().tables().toArray();
-  for (const [name, path] of [['tables', '/'], ['table', `/tables/${first!.id}`], ['query', '/query/SELECT%201%20AS%20one'], ['activity', '/activity']] as const) {
-    await page.evaluate(`location.hash = ${JSON.stringify(path)}`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.title()).toContain(' – Tablog');
-    await page.waitForTimeout(500);
-    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
-    await look(page, `${name}-${colorScheme}-${width}`);
-  }
-});
+test.each(isFull ? looks : looks.slice(0, 2))(
+  '%s, %i pixels wide: every page fits, and can be read',
+  async (colorScheme, width) => {
+    const page = await signedIn(null, { colorScheme, viewport: { width, height: 740 } });
+    const [first] = await tablog().tables().toArray();
+    for (const [name, path] of [
+      ['tables', '/'],
+      ['table', `/tables/${first!.id}`],
+      ['query', '/query/SELECT%201%20AS%20one'],
+      ['activity', '/activity'],
+    ] as const) {
+      await page.evaluate(`location.hash = ${JSON.stringify(path)}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(await page.title()).toContain(' – Tablog');
+      await page.waitForTimeout(500);
+      expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
+        0,
+      );
+      await look(page, `${name}-${colorScheme}-${width}`);
+    }
+  },
+);
 
 test('the way back to the tables leads to what was searched for', async () => {
   const page = await signedIn(null);
@@ -126,7 +150,13 @@ test('all can be reached by the keyboard', async () => {
   const reached = new Set<string>();
   for (let step = 0; step < 20; step += 1) {
     await page.keyboard.press('Tab');
-    reached.add(await page.evaluate<string>("document.activeElement.innerText || document.activeElement.getAttribute('aria-label') || ''"));
+    reached.add(
+      await page.evaluate<string>(
+        "document.activeElement.innerText || document.activeElement.getAttribute('aria-label') || ''",
+      ),
+    );
   }
-  expect([...reached]).toEqual(expect.arrayContaining(['Search tables', 'New table', 'sales', 'Query', 'Activity', 'Sign out']));
+  expect([...reached]).toEqual(
+    expect.arrayContaining(['Search tables', 'New table', 'sales', 'Query', 'Activity', 'Sign out']),
+  );
 });

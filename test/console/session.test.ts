@@ -65,7 +65,10 @@ test('who signs out of one team stays signed in to another one in another tab', 
 
 test('a link that is followed in an open console signs in too, after a question, and leaves no token in the history', async () => {
   const other = await api().createTeam();
-  await new Tablog({ url: api().url, token: other.client.token }).createTable({ name: 'of the other', rows: [{ n: 1 }] });
+  await new Tablog({ url: api().url, token: other.client.token }).createTable({
+    name: 'of the other',
+    rows: [{ n: 1 }],
+  });
   const page = await open();
   await page.goto(`${api().url}/#token=${client().token}`);
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();

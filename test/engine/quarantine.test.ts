@@ -17,22 +17,32 @@ import { plantFault } from './planted-fault.ts';
 const { newReadModel, differencesBetween } = useReadModels();
 
 describe('an event that cannot be projected', () => {
-  test.each([[[6]], [[1]], [[2, 3, 1]]])('holds its team from there on, and nobody else; in batches of %j', async (sizes) => {
-    const database = await newReadModel();
-    const records = recordsOf(steps);
-    await project(database, records.slice(0, 2), sizes);
-    await plantFault(database, teams[0]!);
-    const decided = await project(database, records.slice(2), sizes);
-    expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
-    expect(decided.reduce((sum, { held }) => sum + held.size, 0)).toBe(2);
-    expect(decided.reduce((sum, { outcomes }) => sum + outcomes.size, 0)).toBe(2);
-    expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({
-      teamId: teams[0], partition, failedOffset: 2n, next: 2n, since: 1000, reason: expect.stringContaining('planted'),
-    })]);
-    const { next, held } = await readProgressOf(database.pool, partition);
-    expect(next).toBe(6n);
-    expect([...held.since]).toEqual([[teams[0], 1000]]);
-  });
+  test.each([[[6]], [[1]], [[2, 3, 1]]])(
+    'holds its team from there on, and nobody else; in batches of %j',
+    async (sizes) => {
+      const database = await newReadModel();
+      const records = recordsOf(steps);
+      await project(database, records.slice(0, 2), sizes);
+      await plantFault(database, teams[0]!);
+      const decided = await project(database, records.slice(2), sizes);
+      expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
+      expect(decided.reduce((sum, { held }) => sum + held.size, 0)).toBe(2);
+      expect(decided.reduce((sum, { outcomes }) => sum + outcomes.size, 0)).toBe(2);
+      expect(await readQuarantines(database.pool)).toEqual([
+        expect.objectContaining({
+          teamId: teams[0],
+          partition,
+          failedOffset: 2n,
+          next: 2n,
+          since: 1000,
+          reason: expect.stringContaining('planted'),
+        }),
+      ]);
+      const { next, held } = await readProgressOf(database.pool, partition);
+      expect(next).toBe(6n);
+      expect([...held.since]).toEqual([[teams[0], 1000]]);
+    },
+  );
 
   test('that another process has met is told to one that remembers the partition from before: it stores nothing, and knows then', async () => {
     const database = await newReadModel();
@@ -66,16 +76,30 @@ describe('an event that cannot be projected', () => {
 
   test('that takes too long in a batch that was decided ahead is tried alone, too; the log is in Kafka', async () => {
     const database = await newReadModel(2000);
-    const records = recordsOf([...steps.slice(0, 2), ['TeamSuspended', 1], ['TeamSuspended', 0], ['TeamSuspended', 1], ['TeamSuspended', 0]]);
+    const records = recordsOf([
+      ...steps.slice(0, 2),
+      ['TeamSuspended', 1],
+      ['TeamSuspended', 0],
+      ['TeamSuspended', 1],
+      ['TeamSuspended', 0],
+    ]);
     const told: string[] = [];
     let counted = 0;
-    const logger = pino({}, { write: (line) => {
-      const { level, offset, teamId } = JSON.parse(line);
-      told.push(`${level === pino.levels.values['error'] ? 'quarantine' : 'timeout'} at ${offset} of ${teamId}`);
-    } });
+    const logger = pino(
+      {},
+      {
+        write: (line) => {
+          const { level, offset, teamId } = JSON.parse(line);
+          told.push(`${level === pino.levels.values['error'] ? 'quarantine' : 'timeout'} at ${offset} of ${teamId}`);
+        },
+      },
+    );
     let projected = Promise.withResolvers<Decided | null>();
     const projection = new PartitionProjection({
-      partition, position: await readProgressOf(database.pool, partition), database, projector: new Projector(models),
+      partition,
+      position: await readProgressOf(database.pool, partition),
+      database,
+      projector: new Projector(models),
       // Asked for batches that were decided ahead only.
       withNotification: async ([first], _decided, store) => {
         told.push(`ahead from ${first!.offset}`);
@@ -85,7 +109,11 @@ describe('an event that cannot be projected', () => {
       onProjected: (_records, decided) => projected.resolve(decided),
       onLost: () => projected.reject(new Error('the partition was lost')),
       onHalted: (_offset, error) => projected.reject(error),
-      listener: listenerOf(logger, { projectionTimedOut: () => { counted += 1; } }),
+      listener: listenerOf(logger, {
+        projectionTimedOut: () => {
+          counted += 1;
+        },
+      }),
     });
     const offer = async (record: LogRecord): Promise<Decided | null> => {
       projected = Promise.withResolvers();
@@ -101,7 +129,10 @@ describe('an event that cannot be projected', () => {
       // The batch that was decided ahead, and three times alone.
       expect(counted).toBeGreaterThanOrEqual(4);
       expect(told.filter((line) => line === `timeout at 3 of ${teams[0]}`)).toHaveLength(counted);
-      expect(told.filter((line) => !line.startsWith('timeout'))).toEqual(['ahead from 3', `quarantine at 3 of ${teams[0]}`]);
+      expect(told.filter((line) => !line.startsWith('timeout'))).toEqual([
+        'ahead from 3',
+        `quarantine at 3 of ${teams[0]}`,
+      ]);
       expect((await offer(records[4]!))?.outcomes.size).toBe(1);
       expect((await offer(records[5]!))?.held.size).toBe(1);
       expect(await counts(database)).toEqual({ [teams[0]!]: 1, [teams[1]!]: 3 });
@@ -125,8 +156,14 @@ describe('an event that cannot be projected', () => {
   test('halts the partition if it is of a type that no model decides, which a newer version may know', async () => {
     const database = await newReadModel();
     const [first] = recordsOf(steps);
-    const { bytes } = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, { type: 'TeamPlanSet', teamId: teams[0]! });
-    await expect(project(database, [first!, { ...first!, offset: 1n, bytes }], [2])).rejects.toMatchObject({ name: 'ProjectionFailed', offset: 1n });
+    const { bytes } = encodeEvent(
+      { commandId: randomUUID(), notAfter: null, requestDigest: null },
+      { type: 'TeamPlanSet', teamId: teams[0]! },
+    );
+    await expect(project(database, [first!, { ...first!, offset: 1n, bytes }], [2])).rejects.toMatchObject({
+      name: 'ProjectionFailed',
+      offset: 1n,
+    });
     expect(await readQuarantines(database.pool)).toEqual([]);
   });
 

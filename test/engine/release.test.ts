@@ -18,7 +18,9 @@ function logOf(records: readonly LogRecord[], atOnce = 3): Parameters<typeof rel
     read: async function* read(_partition, from, to) {
       for (let next = from; next < to; next += BigInt(atOnce)) {
         const read = records.filter(({ offset }) => offset >= next && offset < next + BigInt(atOnce) && offset < to);
-        yield read.map((record) => (record.time === timeBefore(record, records) ? { ...record, time: record.time - 500 } : record));
+        yield read.map((record) =>
+          record.time === timeBefore(record, records) ? { ...record, time: record.time - 500 } : record,
+        );
       }
     },
   };
@@ -29,7 +31,12 @@ function timeBefore({ offset }: LogRecord, records: readonly LogRecord[]): numbe
 }
 
 /** Resolves to the offsets from which it read. `meanwhile`: happens before its transactions, which are numbered from 1. */
-async function release(where: Database, records: readonly LogRecord[], team: number, meanwhile?: (transaction: number) => Promise<void>): Promise<bigint[]> {
+async function release(
+  where: Database,
+  records: readonly LogRecord[],
+  team: number,
+  meanwhile?: (transaction: number) => Promise<void>,
+): Promise<bigint[]> {
   const readFrom: bigint[] = [];
   const { read } = logOf(records);
   let transactions = 0;
@@ -41,7 +48,10 @@ async function release(where: Database, records: readonly LogRecord[], team: num
     },
   };
   await releaseTeam(teams[team]!, {
-    database: { pool: where.pool, writers: writers as Database['writers'] }, projector: new Projector(models), onProgress: () => undefined, signal: neverAborted,
+    database: { pool: where.pool, writers: writers as Database['writers'] },
+    projector: new Projector(models),
+    onProgress: () => undefined,
+    signal: neverAborted,
     log: {
       read: (of, from, to) => {
         readFrom.push(from);
@@ -53,36 +63,52 @@ async function release(where: Database, records: readonly LogRecord[], team: num
 }
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.tuple(fc.constantFrom('TeamCreated' as const, 'TeamSuspended' as const, 'TeamSuspended' as const), fc.integer({ min: 0, max: 2 }), fc.option(fc.constant(0), { nil: undefined })) },
+  {
+    weight: 8,
+    arbitrary: fc.tuple(
+      fc.constantFrom('TeamCreated' as const, 'TeamSuspended' as const, 'TeamSuspended' as const),
+      fc.integer({ min: 0, max: 2 }),
+      fc.option(fc.constant(0), { nil: undefined }),
+    ),
+  },
   { weight: 1, arbitrary: fc.tuple(fc.constant('LogResumed' as const), fc.integer({ min: 1, max: 5 })) },
 );
 
 test('what is held and released comes to what it would have come to at once, wherever the fault began and ended', async () => {
   let held = 0;
-  await fc.assert(fc.asyncProperty(
-    fc.array(anyStep, { minLength: 5, maxLength: 40 }), fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }),
-    fc.nat(), fc.nat(), fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 2 }),
-    async (some, sizes, from, to, faulty) => {
-      const records = recordsOf(some);
-      const [began, ended] = [from % records.length, to % records.length].toSorted((a, b) => a - b) as [number, number];
-      const [whole, cut] = [await newReadModel(), await newReadModel()];
-      await project(whole, records, [records.length]);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyStep, { minLength: 5, maxLength: 40 }),
+      fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }),
+      fc.nat(),
+      fc.nat(),
+      fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 2 }),
+      async (some, sizes, from, to, faulty) => {
+        const records = recordsOf(some);
+        const [began, ended] = [from % records.length, to % records.length].toSorted((a, b) => a - b) as [
+          number,
+          number,
+        ];
+        const [whole, cut] = [await newReadModel(), await newReadModel()];
+        await project(whole, records, [records.length]);
 
-      await project(cut, records.slice(0, began), sizes);
-      const faults = await Promise.all(faulty.map((team) => plantFault(cut, teams[team]!)));
-      await project(cut, records.slice(began, ended), sizes);
-      held += (await readQuarantines(cut.pool)).length;
-      for (const fault of faults) await fault.repair();
-      // One is released at once, the other while more is projected, and both at the same time as themselves.
-      await Promise.all([release(cut, records, faulty[0]!), release(cut, records, faulty[0]!)]);
-      await Promise.all([project(cut, records.slice(ended), sizes), release(cut, records, faulty.at(-1)!)]);
-      await release(cut, records, faulty.at(-1)!);
+        await project(cut, records.slice(0, began), sizes);
+        const faults = await Promise.all(faulty.map((team) => plantFault(cut, teams[team]!)));
+        await project(cut, records.slice(began, ended), sizes);
+        held += (await readQuarantines(cut.pool)).length;
+        for (const fault of faults) await fault.repair();
+        // One is released at once, the other while more is projected, and both at the same time as themselves.
+        await Promise.all([release(cut, records, faulty[0]!), release(cut, records, faulty[0]!)]);
+        await Promise.all([project(cut, records.slice(ended), sizes), release(cut, records, faulty.at(-1)!)]);
+        await release(cut, records, faulty.at(-1)!);
 
-      expect(await readQuarantines(cut.pool)).toEqual([]);
-      expect(await differencesBetween(whole, cut)).toEqual([]);
-      await remove(whole, cut);
-    },
-  ), { ...uncut, numRuns: 12, examples: [[[...steps], [2], 2, 4, [0]]] });
+        expect(await readQuarantines(cut.pool)).toEqual([]);
+        expect(await differencesBetween(whole, cut)).toEqual([]);
+        await remove(whole, cut);
+      },
+    ),
+    { ...uncut, numRuns: 12, examples: [[[...steps], [2], 2, 4, [0]]] },
+  );
   expect(held).toBeGreaterThan(0);
 });
 
@@ -95,11 +121,20 @@ describe('a team that is held', () => {
     await project(database, records.slice(2), [2]);
     await first.repair();
     const second = await plantFault(database, teams[0]!, 'new.count >= 3');
-    await expect(release(database, records, 0)).rejects.toMatchObject({ name: 'ReleaseFailed', offset: 4n, message: expect.stringContaining('planted') });
+    await expect(release(database, records, 0)).rejects.toMatchObject({
+      name: 'ReleaseFailed',
+      offset: 4n,
+      message: expect.stringContaining('planted'),
+    });
     expect(await counts(database)).toEqual({ [teams[0]!]: 2, [teams[1]!]: 3 });
-    expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({
-      failedOffset: 4n, next: 4n, since: 1000, reason: expect.stringContaining('planted'),
-    })]);
+    expect(await readQuarantines(database.pool)).toEqual([
+      expect.objectContaining({
+        failedOffset: 4n,
+        next: 4n,
+        since: 1000,
+        reason: expect.stringContaining('planted'),
+      }),
+    ]);
     await second.repair();
     await release(database, records, 0);
     expect(await counts(database)).toEqual({ [teams[0]!]: 4, [teams[1]!]: 3 });
@@ -109,7 +144,9 @@ describe('a team that is held', () => {
     const again = recordsOf([...steps, ['TeamSuspended', 0], ['TeamSuspended', 1]]);
 
     /** Two events are held; the result lets the team go on as another operator would, and holds it again from a later event on. */
-    async function holdTwice(database: Database): Promise<{ readonly hold: () => Promise<void>; readonly repair: () => Promise<void> }> {
+    async function holdTwice(
+      database: Database,
+    ): Promise<{ readonly hold: () => Promise<void>; readonly repair: () => Promise<void> }> {
       await project(database, again.slice(0, 2), [2]);
       const first = await plantFault(database, teams[0]!);
       await project(database, again.slice(2, 6), [4]);
@@ -144,7 +181,11 @@ describe('a team that is held', () => {
       const { hold } = await holdTwice(database);
       // The whole, in one transaction and in another, its first event alone, and the note that this failed.
       const failing = release(database, again, 0, async (transaction) => (transaction === 4 ? hold() : undefined));
-      await expect(failing).rejects.toMatchObject({ name: 'ReleaseFailed', offset: 2n, message: expect.stringContaining('planted') });
+      await expect(failing).rejects.toMatchObject({
+        name: 'ReleaseFailed',
+        offset: 2n,
+        message: expect.stringContaining('planted'),
+      });
       expect(await readQuarantines(database.pool)).toEqual([expect.objectContaining({ failedOffset: 6n, next: 6n })]);
     });
   });
@@ -166,12 +207,18 @@ describe('a team that is held', () => {
     await release(serving, records, 0, async () => {
       if (isReplaced || (await readQuarantines(serving.pool))[0]!.next === 1n) return;
       isReplaced = true;
-      await serving.pool.query(`begin; alter schema ${serving.schema} rename to ${serving.schema}_replaced; alter schema ${rebuilt.schema} rename to ${serving.schema}; commit`);
+      await serving.pool.query(
+        `begin; alter schema ${serving.schema} rename to ${serving.schema}_replaced; alter schema ${rebuilt.schema} rename to ${serving.schema}; commit`,
+      );
     });
     expect(isReplaced).toBe(true);
     expect(await readQuarantines(serving.pool)).toEqual([]);
     expect(await differencesBetween(whole, serving)).toEqual([]);
-    const { rows: [keys] } = await serving.pool.query('select max(key)::int as used, (select last_value from local_keys)::int as given from counters');
+    const {
+      rows: [keys],
+    } = await serving.pool.query(
+      'select max(key)::int as used, (select last_value from local_keys)::int as given from counters',
+    );
     expect(keys.used).toBeLessThan(keys.given + 1000);
   });
 });

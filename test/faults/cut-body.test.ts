@@ -15,7 +15,9 @@ afterAll(async () => {
   await deployment.stop();
 });
 
-const body = Buffer.from(JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ value: `v${n}`, padding: 'x'.repeat(1000) }))));
+const body = Buffer.from(
+  JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ value: `v${n}`, padding: 'x'.repeat(1000) }))),
+);
 
 /** Sends a part of the body, waits until it has left, and breaks the connection. */
 async function sendPart(path: string, framing: 'length' | 'chunked', bytes: number): Promise<void> {
@@ -25,8 +27,10 @@ async function sendPart(path: string, framing: 'length' | 'chunked', bytes: numb
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const length = framing === 'length' ? `content-length: ${body.length}` : 'transfer-encoding: chunked';
-  socket.write(`POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n`
-    + `content-type: application/json\r\n${length}\r\n\r\n`);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n` +
+      `content-type: application/json\r\n${length}\r\n\r\n`,
+  );
   const part = body.subarray(0, bytes);
   const frame = framing === 'length' ? [part] : [`${(bytes + 10).toString(16)}\r\n`, part];
   for (const piece of frame) if (!socket.write(piece)) await once(socket, 'drain');

@@ -30,7 +30,9 @@ export async function deploy(processes: number, given?: string): Promise<Deploym
       const exitCodes = await Promise.all(servers.map((server) => server.stop()));
       await database.drop();
       if (exitCodes.some((exitCode) => exitCode !== 0)) {
-        throw new Error(`the servers ended with ${exitCodes.join(', ')}:\n${servers.map((server) => server.output()).join('\n')}`);
+        throw new Error(
+          `the servers ended with ${exitCodes.join(', ')}:\n${servers.map((server) => server.output()).join('\n')}`,
+        );
       }
     },
   };

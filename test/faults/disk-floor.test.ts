@@ -28,12 +28,16 @@ afterEach(async () => {
 /** The URL to which an upload's bytes go is signed anew in each answer. */
 const withoutSignature = (text: string): string => text.replaceAll(/\?[^"]*/g, '');
 
-const rows = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, n) => ({ n, text: 'some text to fill it' })));
+const rows = (count: number): string =>
+  JSON.stringify(Array.from({ length: count }, (_, n) => ({ n, text: 'some text to fill it' })));
 const large = rows(3000);
 
 test('large bodies, chunks and uploads are refused until there is room again', async () => {
   const [folder, database] = await Promise.all([mkdtemp(join(tmpdir(), 'tablog-files-')), createDatabase()]);
-  closers.push(() => rm(folder, { recursive: true, force: true }), () => database.drop());
+  closers.push(
+    () => rm(folder, { recursive: true, force: true }),
+    () => database.drop(),
+  );
   const files = join(folder, 'files');
   // The file system of /proc never has anything free.
   const moveFilesTo = async (target: string): Promise<void> => {
@@ -43,22 +47,37 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   await mkdir(join(folder, 'disk'));
   await moveFilesTo(join(folder, 'disk'));
   const server = await startServer({
-    databaseUrl: database.url, environment: { FILES_DIR: files, DISK_FREE_MIN: '1', LOG_LEVEL: 'info' },
+    databaseUrl: database.url,
+    environment: { FILES_DIR: files, DISK_FREE_MIN: '1', LOG_LEVEL: 'info' },
   });
   closers.push(() => server.stop());
   const client = new Client(server.url, await server.token());
-  const send = (path: string, body: RequestInit['body'], headers: Record<string, string> = {}, method = 'POST'): Promise<Response> => fetch(`${server.url}${path}`, {
-    method, body, headers: { 'authorization': `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
-    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
-  } as RequestInit);
-  const inPieces = (text: string): ReadableStream => ReadableStream.from(text.match(/[^]{1,10000}/g)!.map((piece) => Buffer.from(piece)));
+  const send = (
+    path: string,
+    body: RequestInit['body'],
+    headers: Record<string, string> = {},
+    method = 'POST',
+  ): Promise<Response> =>
+    fetch(`${server.url}${path}`, {
+      method,
+      body,
+      headers: { 'authorization': `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
+      ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+    } as RequestInit);
+  const inPieces = (text: string): ReadableStream =>
+    ReadableStream.from(text.match(/[^]{1,10000}/g)!.map((piece) => Buffer.from(piece)));
   const freeBytes = async (): Promise<number> =>
-    sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_disk_free_bytes', { folder: 'files' }) ?? NaN;
+    sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_disk_free_bytes', {
+      folder: 'files',
+    }) ?? NaN;
   const untilCreating = async (status: number): Promise<void> => {
     while ((await client.post('/apps/shop/uploads', picture)).status !== status) await sleep(200);
   };
 
-  const table = await createTable(client, [{ n: 1, text: 'a' }, { n: 2, text: 'b' }]);
+  const table = await createTable(client, [
+    { n: 1, text: 'a' },
+    { n: 2, text: 'b' },
+  ]);
   const [open, file] = [await createUpload(client), await upload(client, 'some bytes')];
   expect(await sendBytes(open, 'before')).toBe('200');
   expect(await freeBytes()).toBeGreaterThan(0);
@@ -70,14 +89,36 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   const keyed: [string, (key: string) => Promise<Response>][] = [
     ['a large body', (key) => send('/tables?name=large', large, { 'idempotency-key': key })],
     ['a body of several blocks', (key) => send(`/tables/${changed.id}/rows`, rows(20_000), { 'idempotency-key': key })],
-    ['a body of unknown length', (key) => send(`/tables/${changed.id}/rows`, inPieces(large), { 'idempotency-key': `in pieces ${key}` })],
-    ['a compressed body', (key) => send(`/tables/${changed.id}/rows`, gzipSync(large), { 'idempotency-key': `compressed ${key}`, 'content-encoding': 'gzip' })],
-    ['a large patch', (key) => send(`/tables/${changed.id}/rows/${changed.rowIds[0]}`, longText('a'), { 'idempotency-key': key }, 'PATCH')],
+    [
+      'a body of unknown length',
+      (key) => send(`/tables/${changed.id}/rows`, inPieces(large), { 'idempotency-key': `in pieces ${key}` }),
+    ],
+    [
+      'a compressed body',
+      (key) =>
+        send(`/tables/${changed.id}/rows`, gzipSync(large), {
+          'idempotency-key': `compressed ${key}`,
+          'content-encoding': 'gzip',
+        }),
+    ],
+    [
+      'a large patch',
+      (key) =>
+        send(`/tables/${changed.id}/rows/${changed.rowIds[0]}`, longText('a'), { 'idempotency-key': key }, 'PATCH'),
+    ],
     ['a chunk', (key) => send(`/stashes/of-${key}/1`, rows(10), { 'idempotency-key': key }, 'PUT')],
     ['an upload', (key) => send('/apps/shop/uploads', JSON.stringify(picture), { 'idempotency-key': key })],
-    ['completing an upload', (key) => send(`/apps/shop/uploads/${key === 'done' ? other.id : half.id}/complete`, '{}', { 'idempotency-key': key })],
+    [
+      'completing an upload',
+      (key) =>
+        send(`/apps/shop/uploads/${key === 'done' ? other.id : half.id}/complete`, '{}', { 'idempotency-key': key }),
+    ],
   ];
-  const seen = async (response: Response): Promise<unknown> => ({ status: response.status, etag: response.headers.get('etag'), text: withoutSignature(await response.text()) });
+  const seen = async (response: Response): Promise<unknown> => ({
+    status: response.status,
+    etag: response.headers.get('etag'),
+    text: withoutSignature(await response.text()),
+  });
   const firsts = [];
   for (const [, write] of keyed) firsts.push(await seen(await write('done')));
   expect(firsts.map((first) => (first as { status: number }).status)).toEqual([201, 201, 201, 201, 200, 200, 200, 200]);
@@ -86,25 +127,48 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   await untilCreating(503);
   const refused = await send('/tables?name=large', large);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
-  const error = { type: 'service_unavailable', message: 'The service\'s disk has less than 1 bytes free. Nothing was changed by this try.' };
+  const error = {
+    type: 'service_unavailable',
+    message: "The service's disk has less than 1 bytes free. Nothing was changed by this try.",
+  };
   expect(await refused.json()).toEqual({ error });
-  const errorOf = async (response: Promise<Response>): Promise<unknown> => ((await (await response).json()) as { error: unknown }).error;
-  for (const body of [inPieces(large), inPieces(rows(20_000))]) expect(await errorOf(send('/tables?name=large', body))).toEqual(error);
+  const errorOf = async (response: Promise<Response>): Promise<unknown> =>
+    ((await (await response).json()) as { error: unknown }).error;
+  for (const body of [inPieces(large), inPieces(rows(20_000))])
+    expect(await errorOf(send('/tables?name=large', body))).toEqual(error);
   expect(await errorOf(send('/tables?name=large', gzipSync(large), { 'content-encoding': 'gzip' }))).toEqual(error);
-  expect(await errorOf(send(`/tables/${table.id}/rows/${table.rowIds[0]}`, inPieces(`{"text":"${'a'.repeat(70_000)}"}`), {}, 'PATCH'))).toEqual(error);
+  expect(
+    await errorOf(
+      send(`/tables/${table.id}/rows/${table.rowIds[0]}`, inPieces(`{"text":"${'a'.repeat(70_000)}"}`), {}, 'PATCH'),
+    ),
+  ).toEqual(error);
   expect((await client.put('/stashes/stash/1', [{ n: 1 }])).json.error).toEqual(error);
   expect((await client.post('/apps/shop/uploads', picture)).json.error).toEqual(error);
   expect((await complete(client, open)).json.error).toEqual(error);
-  expect(await errorOf(fetch(open.location, { method: 'PUT', body: 'x', headers: { 'content-type': picture.contentType } }))).toEqual(error);
+  expect(
+    await errorOf(fetch(open.location, { method: 'PUT', body: 'x', headers: { 'content-type': picture.contentType } })),
+  ).toEqual(error);
   // A request with a key is answered with the outcome of its first try. If none is known, neither this answer nor its job denies that there may be one.
   for (const [at, [, write]] of keyed.entries()) expect(await seen(await write('done'))).toEqual(firsts[at]);
-  expect(await errorOf(send(`/tables/${changed.id}/rows/${changed.rowIds[0]}`, longText('b'), { 'idempotency-key': 'done' }, 'PATCH'))).toMatchObject({ type: 'idempotency_key_reused' });
+  expect(
+    await errorOf(
+      send(`/tables/${changed.id}/rows/${changed.rowIds[0]}`, longText('b'), { 'idempotency-key': 'done' }, 'PATCH'),
+    ),
+  ).toMatchObject({ type: 'idempotency_key_reused' });
   for (const [name, write] of keyed) {
     const answer = await write('new');
     const { error: unknown } = (await answer.json()) as { error: { type: string; message: string } };
-    expect([name, answer.status, unknown.type, answer.headers.get('tablog-turned-away'), answer.headers.get('retry-after')]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
-    expect(unknown.message).toBe(`${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
-      + 'ask for the job, or send the request again.');
+    expect([
+      name,
+      answer.status,
+      unknown.type,
+      answer.headers.get('tablog-turned-away'),
+      answer.headers.get('retry-after'),
+    ]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
+    expect(unknown.message).toBe(
+      `${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
+        'ask for the job, or send the request again.',
+    );
     expect((await client.get(`/jobs/${answer.headers.get('job-id')}`)).json.data).toMatchObject({ status: 'running' });
   }
   expect((await client.get('/jobs')).json.data).toEqual([]);
@@ -139,12 +203,15 @@ test('when hardly anything is left for the tables, small writes are refused too,
   const table = await createTable(client, [{ n: 1 }, { n: 2 }]);
   const firstRow = (await client.rows(table.id))[0]!.$rowID;
   const keyed = (to: Client, key: string): Promise<Answer>[] => [
-    to.post('/tables', { name: 'keyed', rows: [{ n: 1 }] }, { 'idempotency-key': key }), to.post(`/tables/${table.id}/rows`, [{ n: 4 }], { 'idempotency-key': key }),
-    to.patch(`/tables/${table.id}/rows/${firstRow}`, { n: 1 }, { 'idempotency-key': key }), to.patch(`/tables/${table.id}`, { name: 'renamed' }, { 'idempotency-key': key }),
+    to.post('/tables', { name: 'keyed', rows: [{ n: 1 }] }, { 'idempotency-key': key }),
+    to.post(`/tables/${table.id}/rows`, [{ n: 4 }], { 'idempotency-key': key }),
+    to.patch(`/tables/${table.id}/rows/${firstRow}`, { n: 1 }, { 'idempotency-key': key }),
+    to.patch(`/tables/${table.id}`, { name: 'renamed' }, { 'idempotency-key': key }),
   ];
-  const outcomes = async (answers: Promise<Answer>[]): Promise<unknown> => (await Promise.all(answers)).map(({ status, text, version }) => ({ status, text, version }));
+  const outcomes = async (answers: Promise<Answer>[]): Promise<unknown> =>
+    (await Promise.all(answers)).map(({ status, text, version }) => ({ status, text, version }));
   const firsts = [];
-  for (const answer of keyed(client, 'done')) firsts.push(...(await outcomes([answer])) as unknown[]);
+  for (const answer of keyed(client, 'done')) firsts.push(...((await outcomes([answer])) as unknown[]));
   await before.stop();
 
   // No disk has a quarter of this free.
@@ -153,9 +220,16 @@ test('when hardly anything is left for the tables, small writes are refused too,
   const again = new Client(server.url, client.token);
   const [first, second] = await again.rows(table.id);
   const answers = await Promise.all([
-    again.post('/tables?name=small', [{ n: 1 }]), again.post(`/tables/${table.id}/rows`, [{ n: 3 }]), again.patch(`/tables/${table.id}/rows/${first!.$rowID}`, { n: 5 }),
+    again.post('/tables?name=small', [{ n: 1 }]),
+    again.post(`/tables/${table.id}/rows`, [{ n: 3 }]),
+    again.patch(`/tables/${table.id}/rows/${first!.$rowID}`, { n: 5 }),
   ]);
-  const error = { type: 'service_unavailable', message: expect.stringMatching(/^The service's disk has less than .* free\. Nothing was changed by this try\.$/) as unknown };
+  const error = {
+    type: 'service_unavailable',
+    message: expect.stringMatching(
+      /^The service's disk has less than .* free\. Nothing was changed by this try\.$/,
+    ) as unknown,
+  };
   for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
   expect(await outcomes(keyed(again, 'done'))).toEqual(firsts);
   for (const answer of await Promise.all(keyed(again, 'new'))) expect(outcomeOf(answer)).toBe('503 outcome_unknown');
@@ -173,7 +247,11 @@ test('a team that took more of the disk today than is left takes no more, and ot
   const client = new Client(server.url, await server.token());
   const operator = await openOperator({ DATA_DIR: folder });
   closers.push(() => operator.close());
-  const { data: { team: { id } } } = (await client.get('/token')).json as { data: { team: { id: string } } };
+  const {
+    data: {
+      team: { id },
+    },
+  } = (await client.get('/token')).json as { data: { team: { id: string } } };
   const table = await createTable(client, [{ n: 1 }, { n: 2 }]);
   const file = await createUpload(client);
   const [first, second] = table.rowIds.map((rowId) => `/tables/${table.id}/rows/${rowId}`);
@@ -188,7 +266,10 @@ test('a team that took more of the disk today than is left takes no more, and ot
     for (let times = 0; times < 2; times += 1) {
       const before = (await readLogBytes(operator.database.pool, day, [id]))[0]!.used;
       expect((await client.patch(first!, { n: 5 })).status).toBe(200);
-      await sleepUntil(async () => (await readLogBytes(operator.database.pool, day, [id]))[0]!.used > before, 'the service has noted its bytes');
+      await sleepUntil(
+        async () => (await readLogBytes(operator.database.pool, day, [id]))[0]!.used > before,
+        'the service has noted its bytes',
+      );
     }
   };
   await untilKnown();
@@ -198,15 +279,24 @@ test('a team that took more of the disk today than is left takes no more, and ot
   await recordFact(operator.log, createTeam(otherId, 'other'));
   await recordFact(operator.log, createToken(otherId, randomUUID(), 'test', hashToken(token)));
   const other = new Client(server.url, token);
-  await sleepUntil(async () => (await client.patch(first!, { n: 5 })).status === 400, 'it is refused beside another team');
+  await sleepUntil(
+    async () => (await client.patch(first!, { n: 5 })).status === 400,
+    'it is refused beside another team',
+  );
   const refused = await client.post(`/tables/${table.id}/rows`, [{ n: 3 }]);
   expect(outcomeOf(refused)).toBe('400 limit_exceeded');
-  expect(refused.json.error.message).toMatch(/^the team has taken about \d+ MiB of the service's disk today, and \d+ [MG]iB are left for all teams: wait until the next day \(UTC\)$/);
+  expect(refused.json.error.message).toMatch(
+    /^the team has taken about \d+ MiB of the service's disk today, and \d+ [MG]iB are left for all teams: wait until the next day \(UTC\)$/,
+  );
   expect(outcomeOf(await client.post('/tables?name=large', JSON.parse(rows(20_000))))).toBe('400 limit_exceeded');
   expect(await sendBytes(file, 'bytes')).toBe('400 limit_exceeded');
   expect(await keyed('done')).toMatchObject({ status: 200, json: applied.json, version: applied.version });
   expect(outcomeOf(await keyed('new'))).toBe('503 outcome_unknown');
-  expect(sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_quota_refusals_total', { quota: 'disk_share' })).toBeGreaterThan(3);
+  expect(
+    sumOf(parseMetrics(await (await fetch(`${server.url}/metrics`)).text()), 'tablog_quota_refusals_total', {
+      quota: 'disk_share',
+    }),
+  ).toBeGreaterThan(3);
   expect(server.output()).toContain('a team has taken its share of the disk for today');
 
   expect((await client.delete(second!)).status).toBe(200);
@@ -214,7 +304,10 @@ test('a team that took more of the disk today than is left takes no more, and ot
   const others = await createTable(other, [{ n: 1 }]);
   expect((await other.patch(`/tables/${others.id}/rows/${others.rowIds[0]}`, { n: 2 })).status).toBe(200);
   expect((await upload(other, 'some bytes')).url).toMatch(/^http/);
-  await sleepUntil(async () => (await readLogBytes(operator.database.pool, day, [otherId]))[0]!.files === 'some bytes'.length, 'the bytes of the file are noted');
+  await sleepUntil(
+    async () => (await readLogBytes(operator.database.pool, day, [otherId]))[0]!.files === 'some bytes'.length,
+    'the bytes of the file are noted',
+  );
   const noted = (await readLogBytes(operator.database.pool, day, [otherId]))[0]!;
   expect(noted.tables).toBeGreaterThan(noted.used);
 });

@@ -26,7 +26,10 @@ async function setRoom(pid: number, bytes: number | 'unlimited'): Promise<void> 
 
 test('bytes without room are refused, and taken in when there is room again', async () => {
   const [folder, database] = await Promise.all([mkdtemp(join(tmpdir(), 'tablog-files-')), createDatabase()]);
-  closers.push(() => rm(folder, { recursive: true, force: true }), () => database.drop());
+  closers.push(
+    () => rm(folder, { recursive: true, force: true }),
+    () => database.drop(),
+  );
   const server = await startServer({ databaseUrl: database.url, environment: { FILES_DIR: folder } });
   closers.push(() => server.stop());
   const client = new Client(server.url, await server.token());
@@ -36,7 +39,11 @@ test('bytes without room are refused, and taken in when there is room again', as
   expect(await sendBytes(replaced, 'before')).toBe('200');
 
   await setRoom(server.process.pid!, 100_000);
-  const refused = await fetch(empty.location, { method: 'PUT', body: bytes, headers: { 'content-type': picture.contentType } });
+  const refused = await fetch(empty.location, {
+    method: 'PUT',
+    body: bytes,
+    headers: { 'content-type': picture.contentType },
+  });
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
   expect(await refused.json()).toEqual({ error: { type: 'service_unavailable', message: expect.any(String) } });
   // Several at once, and what has arrived before stays.
@@ -83,7 +90,11 @@ test('a large body without room in its spool is refused, and changes nothing', a
   expect(outcomeOf(await client.post(path, rows))).toBe('201');
   expect(await readdir(join(server.folder, 'bodies'))).toEqual([]);
   // Nor is a spool left open: without a name, it would take its room all the same.
-  const opened = await Promise.all((await readdir(`/proc/${server.process.pid}/fd`)).map((fd) => readlink(`/proc/${server.process.pid}/fd/${fd}`).catch(() => '')));
+  const opened = await Promise.all(
+    (await readdir(`/proc/${server.process.pid}/fd`)).map((fd) =>
+      readlink(`/proc/${server.process.pid}/fd/${fd}`).catch(() => ''),
+    ),
+  );
   expect(opened.filter((file) => file.includes('/bodies/'))).toEqual([]);
   expect(await client.rows(path.split('/')[2]!)).toHaveLength(3002);
 });

@@ -24,7 +24,11 @@ afterAll(async () => {
 async function startHanging(environment: Readonly<Record<string, string>>): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-hangs-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
-  const server = await startServer({ folder, nodeArgs: ['--import', join(import.meta.dirname, 'hangs.ts')], environment: { DRAIN_TIMEOUT_MS: '500', ...environment } });
+  const server = await startServer({
+    folder,
+    nodeArgs: ['--import', join(import.meta.dirname, 'hangs.ts')],
+    environment: { DRAIN_TIMEOUT_MS: '500', ...environment },
+  });
   closers.push(() => killEverything(server));
   const client = new Client(server.url, await server.token());
   expect((await client.post('/tables', { name: 'before', rows: [] })).status).toBe(201);
@@ -55,8 +59,12 @@ async function launchHanging(): Promise<TestServer> {
   return server;
 }
 
-async function oldestAppend({ url }: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
-  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(({ name }) => name === 'tablog_log_oldest_append_seconds');
+async function oldestAppend({
+  url,
+}: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
+  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(
+    ({ name }) => name === 'tablog_log_oldest_append_seconds',
+  );
   const [oldest] = samples.toSorted((a, b) => b.value - a.value);
   return { partition: oldest?.labels['partition'], seconds: oldest?.value ?? 0 };
 }
@@ -72,7 +80,11 @@ let told: TestServer;
 let starting: TestServer;
 
 beforeAll(async () => {
-  [alone, told, starting] = await Promise.all([startHanging({ STANDSTILL_MAX_MS: '10000' }), startHanging({}), launchHanging()]);
+  [alone, told, starting] = await Promise.all([
+    startHanging({ STANDSTILL_MAX_MS: '10000' }),
+    startHanging({}),
+    launchHanging(),
+  ]);
   told.process.kill('SIGTERM');
   starting.process.kill('SIGTERM');
 });
@@ -84,10 +96,16 @@ test('it is not ready, names the partition, and ends itself with exit code 1', a
   await sleepUntil(async () => {
     const response = await fetch(`${alone.url}/readyz`);
     if (response.status === 200) return false;
-    ({ error: { message } } = await response.json() as { error: { message: string } });
+    ({
+      error: { message },
+    } = (await response.json()) as { error: { message: string } });
     return true;
   }, 'it is not ready');
-  expect(message).toMatch(new RegExp(`^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for an outcome, the last one was stored before offset \\d+\\.$`));
+  expect(message).toMatch(
+    new RegExp(
+      `^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for an outcome, the last one was stored before offset \\d+\\.$`,
+    ),
+  );
   expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
   expect((await fetch(`${alone.url}/livez`)).status).toBe(200);
   expect(await ended).toBe(1);

@@ -12,7 +12,9 @@ process.on('SIGUSR2', () => {
 
 const { query } = PipelinedClient.prototype;
 PipelinedClient.prototype.query = function queryOrHang(statement, values) {
-  return hangs && statement.text.includes('update tablog_log.heads') ? new Promise(() => undefined) : query.call(this, statement, values) as never;
+  return hangs && statement.text.includes('update tablog_log.heads')
+    ? new Promise(() => undefined)
+    : (query.call(this, statement, values) as never);
 };
 
 const { send } = KafkaConnection.prototype;

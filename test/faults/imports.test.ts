@@ -21,15 +21,23 @@ afterEach(async () => {
   await service?.remove();
 });
 
-test(`imports are whole or not there, in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  const killed = service = await KilledService.start();
-  const client = new Client(killed.url, await killed.token());
-  const problems = await findImportProblems([client], (n) => randomFrom(seed + 1 + n), async () => {
-    await killed.killRepeatedly(kills, randomFrom(seed));
-    await sleep(500);
-  });
-  expect(problems).toEqual([]);
-  expect(await killed.stop()).toBe(0);
-  expect(await verify({ DATA_DIR: killed.folder })).toMatchObject({ exitCode: 0 });
-}, limitMs(600_000));
+test(
+  `imports are whole or not there, in ${kills} kills`,
+  async () => {
+    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    const killed = (service = await KilledService.start());
+    const client = new Client(killed.url, await killed.token());
+    const problems = await findImportProblems(
+      [client],
+      (n) => randomFrom(seed + 1 + n),
+      async () => {
+        await killed.killRepeatedly(kills, randomFrom(seed));
+        await sleep(500);
+      },
+    );
+    expect(problems).toEqual([]);
+    expect(await killed.stop()).toBe(0);
+    expect(await verify({ DATA_DIR: killed.folder })).toMatchObject({ exitCode: 0 });
+  },
+  limitMs(600_000),
+);

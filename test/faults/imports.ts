@@ -8,7 +8,11 @@ import type { Client } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { PersistentClient } from './persistent-client.ts';
 
-const columns = [{ id: 'load', type: 'number' }, { id: 'row', type: 'number' }, { id: 'text', type: 'string' }];
+const columns = [
+  { id: 'load', type: 'number' },
+  { id: 'row', type: 'number' },
+  { id: 'text', type: 'string' },
+];
 const chunksAtOnce = 4;
 const rowsOfChunk = 120;
 
@@ -41,7 +45,11 @@ export class Importer {
 
   async createTable(): Promise<void> {
     const body = { name: this.#name, schema: { columns }, rows: [] };
-    const answer = await this.#client.untilDone('/tables', { method: 'POST', body, headers: { 'idempotency-key': `create ${this.#name}` } });
+    const answer = await this.#client.untilDone('/tables', {
+      method: 'POST',
+      body,
+      headers: { 'idempotency-key': `create ${this.#name}` },
+    });
     this.#tableId = answer.json.data.tableID;
   }
 
@@ -57,10 +65,13 @@ export class Importer {
       this.#possible = overwrites ? { first: load, last: load } : { ...this.#certain, last: load };
       const path = overwrites ? `/tables/${this.#tableId}` : `/tables/${this.#tableId}/rows`;
       const answer = await this.#client.untilDone(path, {
-        method: overwrites ? 'PUT' : 'POST', body: { $stashID: this.#stash(load) }, headers: { 'idempotency-key': `import ${load}` },
+        method: overwrites ? 'PUT' : 'POST',
+        body: { $stashID: this.#stash(load) },
+        headers: { 'idempotency-key': `import ${load}` },
       });
       const { rowIDs } = answer.json.data as { rowIDs: string[] };
-      if (rowIDs.length !== count) this.problems.push(`load ${load}: ${rowIDs.length} rows were imported, not ${count}`);
+      if (rowIDs.length !== count)
+        this.problems.push(`load ${load}: ${rowIDs.length} rows were imported, not ${count}`);
       this.#certain = this.#possible;
       this.imports += 1;
       if (this.#random() < 0.5) await this.#client.untilDone(`/stashes/${this.#stash(load)}`, { method: 'DELETE' });
@@ -96,8 +107,10 @@ export class Importer {
       at += count;
     }
     const last = load - 1;
-    if (last < before.last || last > after.last) this.problems.push(`${this.#name}: loads up to ${last} were read; ${before.last} to ${after.last} were there`);
-    if (last >= first && ![before.first, after.first].includes(first)) this.problems.push(`${this.#name}: loads from ${first} on were read`);
+    if (last < before.last || last > after.last)
+      this.problems.push(`${this.#name}: loads up to ${last} were read; ${before.last} to ${after.last} were there`);
+    if (last >= first && ![before.first, after.first].includes(first))
+      this.problems.push(`${this.#name}: loads from ${first} on were read`);
   }
 
   /** The chunks in any order, some at once, now and then another one first under a serial. */
@@ -106,13 +119,22 @@ export class Importer {
     const send = async (serial: number, rows: readonly object[]): Promise<void> => {
       await this.#client.untilDone(`/stashes/${this.#stash(load)}/${serial}`, { method: 'PUT', body: rows });
     };
-    await Promise.all(Array.from({ length: chunksAtOnce }, async () => {
-      for (let serial = serials.pop(); serial !== undefined; serial = serials.pop()) {
-        if (this.#random() < 0.1) await send(serial, [{ load, row: -1, text: 'to be replaced' }]);
-        const first = serial * rowsOfChunk;
-        await send(serial, Array.from({ length: rowsOfChunk }, (_, row) => ({ load, row: first + row, text: `${this.#name} ${load}` })));
-      }
-    }));
+    await Promise.all(
+      Array.from({ length: chunksAtOnce }, async () => {
+        for (let serial = serials.pop(); serial !== undefined; serial = serials.pop()) {
+          if (this.#random() < 0.1) await send(serial, [{ load, row: -1, text: 'to be replaced' }]);
+          const first = serial * rowsOfChunk;
+          await send(
+            serial,
+            Array.from({ length: rowsOfChunk }, (_, row) => ({
+              load,
+              row: first + row,
+              text: `${this.#name} ${load}`,
+            })),
+          );
+        }
+      }),
+    );
   }
 
   #stash(load: number): string {
@@ -132,7 +154,9 @@ export async function findImportProblems(
   const importers = [0, 1].map((n) => new Importer(clients, `loads-${n}`, randomFor(n)));
   let goesOn = true;
   await Promise.all(importers.map((importer) => importer.createTable()));
-  const working = Promise.all(importers.flatMap((importer) => [importer.run(() => goesOn), importer.watch(() => goesOn)]));
+  const working = Promise.all(
+    importers.flatMap((importer) => [importer.run(() => goesOn), importer.watch(() => goesOn)]),
+  );
   try {
     const isBusy = (): boolean => importers.every(({ imports, reads }) => imports >= 2 && reads >= 2);
     await Promise.race([disturb().then(() => sleepUntil(isBusy, 'each has imported and read', 60_000)), working]);

@@ -23,7 +23,10 @@ export async function processesOf(server: TestServer): Promise<number[]> {
 export async function withDescendants(pids: readonly number[]): Promise<number[]> {
   const found = [...pids];
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
-  const parents = stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+  const parents = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
   for (const parent of found) {
     found.push(...parents.filter(([pid, ppid]) => ppid === parent && !found.includes(pid)).map(([pid]) => pid));
   }

@@ -67,62 +67,74 @@ class Gate {
   }
 }
 
-test(`nothing is lost in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
-  const random = randomFrom(seed);
-  const port = await freePort();
-  server = await startServer({ folder, port });
-  const client = new Client(server.url, await server.token());
-  const { tableId, rows, recorder } = await createRecordedTable(client, 8);
-  const teams = await ManyTeams.start([server.url], { DATA_DIR: folder });
-  const gate = new Gate();
-  let goesOn = true;
-  const clients = Array.from({ length: 8 }, (_, n) => {
-    const table = new RecordedTable(`client ${n}`, client, tableId, recorder);
-    return work(table, rows, mix, randomFrom(seed + n + 1), async () => {
-      if (goesOn) await gate.pass();
-      return goesOn;
+test(
+  `nothing is lost in ${kills} kills`,
+  async () => {
+    process.stderr.write(`SEED=${seed} KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
+    const random = randomFrom(seed);
+    const port = await freePort();
+    server = await startServer({ folder, port });
+    const client = new Client(server.url, await server.token());
+    const { tableId, rows, recorder } = await createRecordedTable(client, 8);
+    const teams = await ManyTeams.start([server.url], { DATA_DIR: folder });
+    const gate = new Gate();
+    let goesOn = true;
+    const clients = Array.from({ length: 8 }, (_, n) => {
+      const table = new RecordedTable(`client ${n}`, client, tableId, recorder);
+      return work(table, rows, mix, randomFrom(seed + n + 1), async () => {
+        if (goesOn) await gate.pass();
+        return goesOn;
+      });
     });
-  });
 
-  for (let count = 0; count < kills; count += 1) {
-    // Mostly at work, now and then while it starts.
-    const atWork = count === 0 || random() < 0.85;
-    if (atWork) {
-      await untilReady(server);
-      gate.open();
+    for (let count = 0; count < kills; count += 1) {
+      // Mostly at work, now and then while it starts.
+      const atWork = count === 0 || random() < 0.85;
+      if (atWork) {
+        await untilReady(server);
+        gate.open();
+      }
+      await sleep(50 + random() * (atWork ? 800 : 400));
+      const processes = await pickVictim(victims, random).processes();
+      const exited = once(server.process, 'exit');
+      const killed = kill(processes);
+      gate.close();
+      await Promise.all([killed, exited]);
+      server = await launchServer({ folder, port });
     }
-    await sleep(50 + random() * (atWork ? 800 : 400));
-    const processes = await pickVictim(victims, random).processes();
-    const exited = once(server.process, 'exit');
-    const killed = kill(processes);
-    gate.close();
-    await Promise.all([killed, exited]);
-    server = await launchServer({ folder, port });
-  }
 
-  await untilReady(server);
-  gate.open();
-  await sleepUntil(() => recorder.acknowledged >= kills * scale.writesPerKill, `${scale.writesPerKill} writes per kill are acknowledged`, 300_000);
-  goesOn = false;
-  await Promise.all(clients);
-  process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
+    await untilReady(server);
+    gate.open();
+    await sleepUntil(
+      () => recorder.acknowledged >= kills * scale.writesPerKill,
+      `${scale.writesPerKill} writes per kill are acknowledged`,
+      300_000,
+    );
+    goesOn = false;
+    await Promise.all(clients);
+    process.stderr.write(`${recorder.acknowledged} writes were acknowledged\n`);
 
-  expect(await teams.findProblems()).toEqual([]);
-  expect(recorder.unexpected).toEqual([]);
-  const history = await historyOf(recorder, client, tableId, rows);
-  expect(findProblems(history)).toEqual([]);
-  expect(await findCreationProblems(recorder, client)).toEqual([]);
-  const outcomes = recorder.calls.flatMap(({ operation }) => ('outcome' in operation ? [operation.outcome.status] : []));
-  // Two kills may meet no write.
-  expect(new Set(outcomes)).toEqual(new Set(['applied', 'refused', ...(kills > 2 || outcomes.includes('unknown') ? ['unknown'] : [])]));
+    expect(await teams.findProblems()).toEqual([]);
+    expect(recorder.unexpected).toEqual([]);
+    const history = await historyOf(recorder, client, tableId, rows);
+    expect(findProblems(history)).toEqual([]);
+    expect(await findCreationProblems(recorder, client)).toEqual([]);
+    const outcomes = recorder.calls.flatMap(({ operation }) =>
+      'outcome' in operation ? [operation.outcome.status] : [],
+    );
+    // Two kills may meet no write.
+    expect(new Set(outcomes)).toEqual(
+      new Set(['applied', 'refused', ...(kills > 2 || outcomes.includes('unknown') ? ['unknown'] : [])]),
+    );
 
-  const processes = await processesOf(server);
-  expect(await server.stop()).toBe(0);
-  await untilGone(processes);
-  expect(await verify({ DATA_DIR: folder })).toMatchObject({ exitCode: 0 });
-  expect(await postmasterOf(server)).toBeUndefined();
-}, limitMs(600_000));
+    const processes = await processesOf(server);
+    expect(await server.stop()).toBe(0);
+    await untilGone(processes);
+    expect(await verify({ DATA_DIR: folder })).toMatchObject({ exitCode: 0 });
+    expect(await postmasterOf(server)).toBeUndefined();
+  },
+  limitMs(600_000),
+);
 
 test('a first start that was cut off is made up for', async () => {
   process.stderr.write(`SEED=${seed}\n`);

@@ -56,7 +56,9 @@ async function deployOnCopied(): Promise<Lossy> {
   await promisify(execFile)('cp', ['-a', original, copy]);
   await restart(original);
   return {
-    servers, clients, databaseUrl: url.href,
+    servers,
+    clients,
+    databaseUrl: url.href,
     loseCommits: async () => {
       await postgres.stop();
       line.cut(0);
@@ -77,7 +79,12 @@ async function untilTaken<T extends { readonly status: number }>(write: () => Pr
 }
 
 test('processes start anew, and versions and row IDs rise above those that are lost', async () => {
-  const { servers, clients: [one, other], databaseUrl, loseCommits } = await deployOnCopied();
+  const {
+    servers,
+    clients: [one, other],
+    databaseUrl,
+    loseCommits,
+  } = await deployOnCopied();
   const created = await untilTaken(() => one!.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] }));
   const { tableID, rowIDs } = created.json.data;
   const path = `/tables/${tableID}/rows`;
@@ -87,7 +94,10 @@ test('processes start anew, and versions and row IDs rise above those that are l
     versions.push(patched.version!);
   }
   // All processes have seen how far the log went.
-  await sleepUntil(async () => (await one!.get(`${path}/${rowIDs[0]}`)).version === versions.at(-1), 'both have read it');
+  await sleepUntil(
+    async () => (await one!.get(`${path}/${rowIDs[0]}`)).version === versions.at(-1),
+    'both have read it',
+  );
   await new Promise((resolve) => setTimeout(resolve, 1500));
 
   const ended = Promise.all(servers.map(({ process }) => once(process, 'exit')));
@@ -107,7 +117,11 @@ test('processes start anew, and versions and row IDs rise above those that are l
   expect(second.json.data.rowIDs.filter((id: string) => rowIDs.includes(id))).toEqual([]);
   for (const id of rowIDs) expect(outcomeOf(await client.get(`${newPath}/${id}`))).toBe('404 row_not_found');
   for (const version of versions) {
-    const stale = await client.send(`${newPath}/${second.json.data.rowIDs[0]}`, { method: 'PATCH', body: { n: 0 }, headers: { 'if-match': `"${version}"` } });
+    const stale = await client.send(`${newPath}/${second.json.data.rowIDs[0]}`, {
+      method: 'PATCH',
+      body: { n: 0 },
+      headers: { 'if-match': `"${version}"` },
+    });
     expect(outcomeOf(stale)).toBe('412 precondition_failed');
   }
   expect(await verify({ DATABASE_URL: databaseUrl })).toMatchObject({ exitCode: 0 });

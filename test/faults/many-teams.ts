@@ -32,7 +32,10 @@ export class ManyTeams {
 
   /** Creates the teams, and has them write to each of these URLs in turn. `environment`: that of the command line. */
   static async start(urls: readonly string[], environment: Readonly<Record<string, string>>): Promise<ManyTeams> {
-    const operator = new Client(urls[0]!, await outputOf(['tokens', 'create', '--operator', '--name', 'many teams'], environment));
+    const operator = new Client(
+      urls[0]!,
+      await outputOf(['tokens', 'create', '--operator', '--name', 'many teams'], environment),
+    );
     const byPartition = new Map<number, string>();
     while (byPartition.size < partitionCount) {
       const { json } = await operator.post('/admin/teams', { name: 'team' });
@@ -55,30 +58,45 @@ export class ManyTeams {
   /** Stops the writing. Resolves to what is wrong: teams that are not answered in time, and writes that were lost. */
   async findProblems(): Promise<string[]> {
     await this.stop();
-    const problems = await Promise.all(this.#teams.map(async (team, at) => {
-      // One after the other, so that the last value that was sent is the last one in the log.
-      const deaf: string[] = [];
-      for (const client of team.clients) {
-        await sleepUntil(() => write(team, client), `team ${at} is answered by ${client.url}`, answerMs).catch((error: unknown) => deaf.push(String(error)));
-      }
-      return deaf;
-    }));
+    const problems = await Promise.all(
+      this.#teams.map(async (team, at) => {
+        // One after the other, so that the last value that was sent is the last one in the log.
+        const deaf: string[] = [];
+        for (const client of team.clients) {
+          await sleepUntil(() => write(team, client), `team ${at} is answered by ${client.url}`, answerMs).catch(
+            (error: unknown) => deaf.push(String(error)),
+          );
+        }
+        return deaf;
+      }),
+    );
     const lost = this.#teams.map(async (team, at) => {
       const { json } = await team.clients[0]!.get(team.row);
-      return json.data.n >= team.acknowledged && json.data.n <= team.sent ? [] : [`team ${at} has ${json.data.n}, and ${team.acknowledged} was acknowledged`];
+      return json.data.n >= team.acknowledged && json.data.n <= team.sent
+        ? []
+        : [`team ${at} has ${json.data.n}, and ${team.acknowledged} was acknowledged`];
     });
-    return [...problems, ...await Promise.all(lost)].flat();
+    return [...problems, ...(await Promise.all(lost))].flat();
   }
 
   async #work(team: Team): Promise<void> {
-    for (let turn = 0; !this.#stopping.signal.aborted; turn += 1) await sleep(await write(team, team.clients[turn % team.clients.length]!) ? 10 : 100);
+    for (let turn = 0; !this.#stopping.signal.aborted; turn += 1)
+      await sleep((await write(team, team.clients[turn % team.clients.length]!)) ? 10 : 100);
   }
 }
 
 async function createTable(operator: Client, id: string, urls: readonly string[]): Promise<Team> {
-  const { json: { data: { token } } } = await operator.post(`/admin/teams/${id}/tokens`, { name: 'writer' });
+  const {
+    json: {
+      data: { token },
+    },
+  } = await operator.post(`/admin/teams/${id}/tokens`, { name: 'writer' });
   const clients = urls.map((url) => new Client(url, token));
-  const { json: { data: { tableID, rowIDs } } } = await clients[0]!.post('/tables', { name: 'counts', rows: [{ n: 0 }] });
+  const {
+    json: {
+      data: { tableID, rowIDs },
+    },
+  } = await clients[0]!.post('/tables', { name: 'counts', rows: [{ n: 0 }] });
   return { clients, row: `/tables/${tableID}/rows/${rowIDs[0]}`, sent: 0, acknowledged: 0 };
 }
 
@@ -86,7 +104,10 @@ async function createTable(operator: Client, id: string, urls: readonly string[]
 async function write(team: Team, client: Client): Promise<boolean> {
   team.sent += 1;
   const n = team.sent;
-  const status = await client.patch(team.row, { n }).then((answer) => answer.status, () => 0);
+  const status = await client.patch(team.row, { n }).then(
+    (answer) => answer.status,
+    () => 0,
+  );
   if (status === 200) team.acknowledged = Math.max(team.acknowledged, n);
   return status === 200;
 }

@@ -35,7 +35,8 @@ export function findSecondMeanings(
     const writer = writers.get(value);
     const written = rows.get(value);
     if (writer === undefined) problems.push(`row ${row} is ${value}, which nobody wrote`);
-    else if (written !== undefined && written !== row) problems.push(`row ${row} is ${value}, which was written to row ${written}`);
+    else if (written !== undefined && written !== row)
+      problems.push(`row ${row} is ${value}, which was written to row ${written}`);
     return writer;
   };
 
@@ -52,7 +53,10 @@ export function findSecondMeanings(
 }
 
 /** By value: its writer, and the row that it was written to, as far as that is known. No row ID may be given out twice. */
-function collectRows(calls: readonly Call[], creations: readonly Creation[]): {
+function collectRows(
+  calls: readonly Call[],
+  creations: readonly Creation[],
+): {
   readonly problems: string[];
   readonly writers: ReadonlyMap<string, Call | Creation>;
   readonly rows: ReadonlyMap<string, string>;
@@ -94,5 +98,7 @@ function checkHeads(calls: readonly Call[], versions: ReadonlyMap<bigint, Call |
 }
 
 function nameOf(writer: Call | Creation): string {
-  return 'operation' in writer ? `${writer.client}'s ${writer.operation.kind} (call ${writer.invoked})` : `the table ${writer.name}`;
+  return 'operation' in writer
+    ? `${writer.client}'s ${writer.operation.kind} (call ${writer.invoked})`
+    : `the table ${writer.name}`;
 }

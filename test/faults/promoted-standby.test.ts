@@ -45,7 +45,10 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-standby-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const { primary, standby } = await startWithStandby(folder, options);
-  closers.push(() => standby.stop(), () => primary.stop());
+  closers.push(
+    () => standby.stop(),
+    () => primary.stop(),
+  );
   const url = new URL(primary.url);
   const line = await CutLine.open(Number(url.port));
   closers.push(() => line.close());
@@ -53,7 +56,8 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
   const places: SupervisedPlace[] = [];
   closers.push(() => Promise.all(places.map(({ server }) => server.stop())));
   for (const port of [await freePort(), await freePort()]) {
-    const launch: SupervisedPlace['launch'] = () => launchServer({ databaseUrl: url.href, folder: join(folder, 'data'), port, environment });
+    const launch: SupervisedPlace['launch'] = () =>
+      launchServer({ databaseUrl: url.href, folder: join(folder, 'data'), port, environment });
     places.push({ launch, server: await launch() });
   }
   const supervisor = new Supervisor();
@@ -64,7 +68,8 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
   await whenReady();
   const token = await places[0]!.server.token();
   return {
-    places, supervisor,
+    places,
+    supervisor,
     clients: places.map(({ server }) => new Client(server.url, token)),
     verify: () => verify({ DATABASE_URL: url.href }),
     cutReplication: () => standby.cutReplication(),
@@ -79,74 +84,90 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
 
 const rounds = Array.from({ length: scale.promotions }, (_, at) => at + 1);
 
-test.each(rounds)('nothing is lost when a synchronous standby is promoted (round %i)', async () => {
-  const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: true });
-  supervisor.watch(places);
-  await survive({ clients, verify: replicated.verify, recoveryMs: 60_000 }, async (random) => {
-    await sleep(500 + random() * 1500);
-    // From now on no commit is acknowledged, because the standby cannot answer. Such commits may be lost.
-    replicated.cutReplication();
-    await sleep(300);
-    await replicated.failOver();
-    await sleepUntil(() => supervisor.endings.length === places.length, 'the processes have ended');
-    await replicated.untilReady();
-    await sleep(500 + random() * 500);
-  });
-  expect(supervisor.endings).toEqual([1, 1]);
-}, limitMs(400_000));
+test.each(rounds)(
+  'nothing is lost when a synchronous standby is promoted (round %i)',
+  async () => {
+    const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: true });
+    supervisor.watch(places);
+    await survive({ clients, verify: replicated.verify, recoveryMs: 60_000 }, async (random) => {
+      await sleep(500 + random() * 1500);
+      // From now on no commit is acknowledged, because the standby cannot answer. Such commits may be lost.
+      replicated.cutReplication();
+      await sleep(300);
+      await replicated.failOver();
+      await sleepUntil(() => supervisor.endings.length === places.length, 'the processes have ended');
+      await replicated.untilReady();
+      await sleep(500 + random() * 500);
+    });
+    expect(supervisor.endings).toEqual([1, 1]);
+  },
+  limitMs(400_000),
+);
 
 /** Has clients write until so many more of their patches are applied. */
 async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
-  const patches = (): number => calls.filter(({ operation }) => operation.kind === 'patch' && operation.outcome.status === 'applied').length;
+  const patches = (): number =>
+    calls.filter(({ operation }) => operation.kind === 'patch' && operation.outcome.status === 'applied').length;
   const enough = patches() + count;
   await sleepUntil(() => patches() >= enough, `${count} patches are applied`);
 }
 
-test.each(rounds)('no version and no row ID means two things when a standby without the last commits is promoted (round %i)', async () => {
-  process.stderr.write(`SEED=${seed}\n`);
-  const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: false });
-  const created = await createRecordedTable(clients[0]!, 8);
-  const { tableId, rows, recorder } = created;
-  let goesOn = true;
-  const working = clientsAtWork(clients, created, () => goesOn);
-  try {
-    await untilPatched(recorder, 50);
-    replicated.cutReplication();
-    await untilPatched(recorder, 50);
-    await replicated.failOver();
-    await sleepUntil(() => places.every(({ server }) => server.process.exitCode !== null), 'the processes have ended');
-  } finally {
-    goesOn = false;
-    await working;
-  }
-  for (const { server } of places) expect(server.output()).toMatch(/Postgres goes on from another history/);
-  supervisor.watch(places);
-  await sleepUntil(() => supervisor.endings.length === places.length, 'they are started again');
-  await sleepUntil(() => places.every(({ server }) => server.process.exitCode === null), 'they are started again');
-  await replicated.untilReady();
+test.each(rounds)(
+  'no version and no row ID means two things when a standby without the last commits is promoted (round %i)',
+  async () => {
+    process.stderr.write(`SEED=${seed}\n`);
+    const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: false });
+    const created = await createRecordedTable(clients[0]!, 8);
+    const { tableId, rows, recorder } = created;
+    let goesOn = true;
+    const working = clientsAtWork(clients, created, () => goesOn);
+    try {
+      await untilPatched(recorder, 50);
+      replicated.cutReplication();
+      await untilPatched(recorder, 50);
+      await replicated.failOver();
+      await sleepUntil(
+        () => places.every(({ server }) => server.process.exitCode !== null),
+        'the processes have ended',
+      );
+    } finally {
+      goesOn = false;
+      await working;
+    }
+    for (const { server } of places) expect(server.output()).toMatch(/Postgres goes on from another history/);
+    supervisor.watch(places);
+    await sleepUntil(() => supervisor.endings.length === places.length, 'they are started again');
+    await sleepUntil(() => places.every(({ server }) => server.process.exitCode === null), 'they are started again');
+    await replicated.untilReady();
 
-  const table = new RecordedTable('after', clients[1]!, tableId, recorder);
-  const kept = new Map<string, bigint>();
-  for (const row of rows) kept.set(row, (await table.read(row))!);
-  const lost = recorder.calls.flatMap(({ operation }) => {
-    if (operation.kind !== 'patch' || operation.outcome.status !== 'applied') return [];
-    const { row, outcome: { version } } = operation;
-    return kept.has(row) && version > kept.get(row)! ? [{ row, version }] : [];
-  });
-  expect(lost.length).toBeGreaterThan(0);
-  for (const { row, version } of lost) expect(await table.patch(row, version)).toEqual({ status: 'refused', changed: true });
-  for (const [row, version] of kept) expect(await table.patch(row, version)).toMatchObject({ status: 'applied' });
+    const table = new RecordedTable('after', clients[1]!, tableId, recorder);
+    const kept = new Map<string, bigint>();
+    for (const row of rows) kept.set(row, (await table.read(row))!);
+    const lost = recorder.calls.flatMap(({ operation }) => {
+      if (operation.kind !== 'patch' || operation.outcome.status !== 'applied') return [];
+      const {
+        row,
+        outcome: { version },
+      } = operation;
+      return kept.has(row) && version > kept.get(row)! ? [{ row, version }] : [];
+    });
+    expect(lost.length).toBeGreaterThan(0);
+    for (const { row, version } of lost)
+      expect(await table.patch(row, version)).toEqual({ status: 'refused', changed: true });
+    for (const [row, version] of kept) expect(await table.patch(row, version)).toMatchObject({ status: 'applied' });
 
-  goesOn = true;
-  const workingAgain = clientsAtWork(clients, created, () => goesOn, { name: 'later client' });
-  try {
-    await untilPatched(recorder, 100);
-  } finally {
-    goesOn = false;
-    await workingAgain;
-  }
-  expect(recorder.unexpected).toEqual([]);
-  expect(findSecondMeanings(recorder, await readAllRows(clients[0]!))).toEqual([]);
-  expect(await replicated.verify()).toMatchObject({ exitCode: 0 });
-  expect(supervisor.endings).toEqual([1, 1]);
-}, limitMs(400_000));
+    goesOn = true;
+    const workingAgain = clientsAtWork(clients, created, () => goesOn, { name: 'later client' });
+    try {
+      await untilPatched(recorder, 100);
+    } finally {
+      goesOn = false;
+      await workingAgain;
+    }
+    expect(recorder.unexpected).toEqual([]);
+    expect(findSecondMeanings(recorder, await readAllRows(clients[0]!))).toEqual([]);
+    expect(await replicated.verify()).toMatchObject({ exitCode: 0 });
+    expect(supervisor.endings).toEqual([1, 1]);
+  },
+  limitMs(400_000),
+);

@@ -35,23 +35,33 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   };
   const auditFile = join(tmpdir(), `tablog-audit-${randomUUID()}.log`);
   closers.push(() => rm(auditFile, { force: true }));
-  const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, { DATABASE_URL: databaseUrl, AUDIT_LOG_FILE: auditFile });
+  const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> =>
+    runTablog(args, { DATABASE_URL: databaseUrl, AUDIT_LOG_FILE: auditFile });
   const unluckyTeam = teamIn();
   const { partition, id: teamId } = unluckyTeam;
   const luckyTeam = teamIn(partition);
   await append(partition, ...unluckyTeam.records, ...luckyTeam.records);
-  const tenants = (): [Tenant, Tenant] => [new Tenant([server.url], unluckyTeam.token), new Tenant([server.url], luckyTeam.token)];
+  const tenants = (): [Tenant, Tenant] => [
+    new Tenant([server.url], unluckyTeam.token),
+    new Tenant([server.url], luckyTeam.token),
+  ];
   let [unlucky, lucky] = tenants();
   await lucky.makeTable();
   await unlucky.makeTable();
 
   const repair = await plantFault(databaseUrl, 'tokens', teamId);
   const tokens = [newAccessToken(), newAccessToken()];
-  await append(partition, ...tokens.map((token) => recordOf(createToken(teamId, randomUUID(), 'held', hashToken(token)))));
+  await append(
+    partition,
+    ...tokens.map((token) => recordOf(createToken(teamId, randomUUID(), 'held', hashToken(token)))),
+  );
   await unlucky.untilRefused();
   for (let n = 0; n < 5; n += 1) expect(outcomeOf(await lucky.patch(`second ${n}`))).toBe('200');
   // Nobody adds to what is held.
-  expect(await tablog('plans', 'suspend', teamId)).toMatchObject({ code: 1, stderr: expect.stringContaining(`team ${teamId} is in quarantine`) });
+  expect(await tablog('plans', 'suspend', teamId)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`team ${teamId} is in quarantine`),
+  });
 
   const operatorToken = (await tablog('tokens', 'create', '--operator')).stdout.trim();
   await server.stop();
@@ -60,19 +70,38 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   await lucky.makeTable();
   await unlucky.untilRefused();
   expect(outcomeOf(await lucky.patch('third'))).toBe('200');
-  expect(JSON.parse((await tablog('quarantine', 'list', '--json')).stdout)).toEqual([expect.objectContaining({ teamId, partition })]);
+  expect(JSON.parse((await tablog('quarantine', 'list', '--json')).stdout)).toEqual([
+    expect.objectContaining({ teamId, partition }),
+  ]);
 
   const operator = new Client(server.url, operatorToken);
-  expect(outcomeOf(await operator.send(`/admin/teams/${teamId}/suspend`, { method: 'POST' }))).toBe('503 service_unavailable');
+  expect(outcomeOf(await operator.send(`/admin/teams/${teamId}/suspend`, { method: 'POST' }))).toBe(
+    '503 service_unavailable',
+  );
   expect((await operator.get(`/admin/teams/${teamId}`)).json.data.quarantinedSince).toEqual(expect.any(String));
-  expect((await operator.get('/admin/quarantine')).json.data).toEqual([expect.objectContaining({ teamID: teamId, name: 'team', partition })]);
-  expect((await operator.get('/admin/partitions')).json.data[partition]).toMatchObject({ partition, halted: null, quarantined: [teamId] });
-  const release = async () => (await operator.send(`/admin/quarantine/${teamId}/release`, { method: 'POST' })).json.data;
-  expect(await release()).toEqual({ teamID: teamId, released: false, error: expect.stringContaining('a planted fault') });
+  expect((await operator.get('/admin/quarantine')).json.data).toEqual([
+    expect.objectContaining({ teamID: teamId, name: 'team', partition }),
+  ]);
+  expect((await operator.get('/admin/partitions')).json.data[partition]).toMatchObject({
+    partition,
+    halted: null,
+    quarantined: [teamId],
+  });
+  const release = async () =>
+    (await operator.send(`/admin/quarantine/${teamId}/release`, { method: 'POST' })).json.data;
+  expect(await release()).toEqual({
+    teamID: teamId,
+    released: false,
+    error: expect.stringContaining('a planted fault'),
+  });
 
   await repair();
   expect(await tablog('quarantine', 'release', '--all')).toMatchObject({ code: 0 });
-  expect(JSON.parse((await readFile(auditFile, 'utf8')).trimEnd().split('\n').at(-1)!)).toMatchObject({ action: 'quarantine.release', result: 'done', teamId });
+  expect(JSON.parse((await readFile(auditFile, 'utf8')).trimEnd().split('\n').at(-1)!)).toMatchObject({
+    action: 'quarantine.release',
+    result: 'done',
+    teamId,
+  });
   await sleepUntil(async () => (await unlucky.outcomes())[0] === '200', 'it is answered again');
   for (const token of tokens) expect(await new Tenant([server.url], token).outcomes()).toEqual(['200']);
   await unlucky.makeTable();

@@ -31,7 +31,9 @@ export function teamIn(partition: number | null = null): FutureTeam {
   while (partition !== null && partitionOf(id, partitionCount) !== partition) id = randomUUID();
   const token = newAccessToken();
   return {
-    id, token, partition: partitionOf(id, partitionCount),
+    id,
+    token,
+    partition: partitionOf(id, partitionCount),
     records: [createTeam(id, 'team'), createToken(id, randomUUID(), 'token', hashToken(token))].map(recordOf),
   };
 }
@@ -97,9 +99,14 @@ export class Tenant {
 
   /** Waits until every process refuses its requests, and says why. */
   async untilRefused(): Promise<void> {
-    await sleepUntil(async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'), 'all processes refuse its requests');
+    await sleepUntil(
+      async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'),
+      'all processes refuse its requests',
+    );
     const { json, headers } = await this.client.get('/tables');
-    expect(json.error.message).toMatch(/^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed by this try\.$/);
+    expect(json.error.message).toMatch(
+      /^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed by this try\.$/,
+    );
     expect(headers.get('retry-after')).toBe('60');
     const { log } = (await this.client.get('/activity')).json.data;
     expect(json.error.message).toContain(`since ${log.quarantinedSince} `);

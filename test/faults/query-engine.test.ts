@@ -19,7 +19,9 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-async function start(environment: Readonly<Record<string, string>> = {}): Promise<{ server: TestServer; client: Client; databaseUrl: string }> {
+async function start(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ server: TestServer; client: Client; databaseUrl: string }> {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const server = await startServer({ databaseUrl: database.url, environment });
@@ -35,8 +37,10 @@ async function copiesOf({ folder }: TestServer): Promise<string[]> {
   return names.filter((name) => name.endsWith('.duckdb'));
 }
 
-const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> => client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
-const rowsOf = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
+const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> =>
+  client.get(`${path}?filter={"and":[]}&count=exact&limit=1`);
+const rowsOf = (n: number): object[] =>
+  Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
 
 test('queries that are under way when their process is killed are answered by the next one', async () => {
   const { server, client } = await start();
@@ -58,7 +62,10 @@ test('queries that are under way when their process is killed are answered by th
   const values = ['engine_starts', 'copies', 'fills'].map((name) => sumOf(samples, `tablog_query_${name}`));
   expect([...values, sumOf(samples, 'tablog_query_engine_resident_bytes')! > 2 ** 20]).toEqual([2, 1, 0, true]);
   await server.stop('SIGKILL');
-  await sleepUntil(async () => (await readFile(`/proc/${second}/stat`, 'utf8').catch(() => ') Z')).includes(') Z'), 'the engine is gone');
+  await sleepUntil(
+    async () => (await readFile(`/proc/${second}/stat`, 'utf8').catch(() => ') Z')).includes(') Z'),
+    'the engine is gone',
+  );
 });
 
 test('a fill that is killed, and what other processes left, leave nothing', async () => {
@@ -99,20 +106,33 @@ test('copies take no more than they may: those that were not asked for longest m
   // A continuation has to give way too.
   const { continuation } = (await count(client, tables[0]!)).json;
   for (const table of tables.slice(1)) await count(client, table);
-  expect(outcomeOf(await client.get(`${tables[0]!.path}?continuation=${continuation}`))).toBe('400 continuation_expired');
+  expect(outcomeOf(await client.get(`${tables[0]!.path}?continuation=${continuation}`))).toBe(
+    '400 continuation_expired',
+  );
   const { stdout } = await run('du', ['-sb', join(server.folder, 'queries')]);
   expect(Number.parseInt(stdout, 10)).toBeLessThan(4 * 2 ** 20);
   const large = await createTable(client, rowsOf(10_000));
   for (let n = 0; n < 16; n += 1) await client.post(large.path, rowsOf(10_000));
   const refused = await count(client, large);
-  expect([outcomeOf(refused), refused.json.error.message]).toEqual(['400 limit_exceeded', expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/)]);
+  expect([outcomeOf(refused), refused.json.error.message]).toEqual([
+    '400 limit_exceeded',
+    expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/),
+  ]);
 });
 
 test('what is added to a copy is in memory only until it has some MiB', async () => {
   const { server, client } = await start();
   const table = await createTable(client, [{ text: 'the first' }]);
   const sizeAfter = async (texts: number): Promise<number> => {
-    for (let n = 0; n < texts; n += 1) expect((await client.post(table.path, Array.from({ length: 10 }, () => ({ text: randomBytes(15_000).toString('hex') })))).status).toBe(201);
+    for (let n = 0; n < texts; n += 1)
+      expect(
+        (
+          await client.post(
+            table.path,
+            Array.from({ length: 10 }, () => ({ text: randomBytes(15_000).toString('hex') })),
+          )
+        ).status,
+      ).toBe(201);
     await count(client, table);
     const [copy] = await copiesOf(server);
     return (await stat(join(server.folder, 'queries', copy!))).size;
@@ -146,7 +166,10 @@ test('a copy that is being filled is filled to its end, also if nobody waits any
   // More than is copied without a turn.
   for (let n = 0; n < 11; n += 1) await client.post(table.path, rowsOf(10_000));
   const gone = new AbortController();
-  const left = fetch(`${client.url}${table.path}?filter={"and":[]}&count=exact&limit=1`, { headers: { authorization: `Bearer ${client.token}` }, signal: gone.signal });
+  const left = fetch(`${client.url}${table.path}?filter={"and":[]}&count=exact&limit=1`, {
+    headers: { authorization: `Bearer ${client.token}` },
+    signal: gone.signal,
+  });
   await sleepUntil(async () => (await copiesOf(server)).length > 0, 'the copy is begun');
   gone.abort();
   await left.catch(() => undefined);
@@ -164,7 +187,9 @@ test('an export that is not read gives way to other tables: it breaks off, and i
     return table;
   };
   const [table, other] = [await make(), await make()];
-  const response = await fetch(`${client.url}/tables/${table.id}/export?format=ndjson`, { headers: { authorization: `Bearer ${client.token}`, 'accept-encoding': 'identity' } });
+  const response = await fetch(`${client.url}/tables/${table.id}/export?format=ndjson`, {
+    headers: { 'authorization': `Bearer ${client.token}`, 'accept-encoding': 'identity' },
+  });
   expect(response.status).toBe(200);
   expect((await count(client, other)).headers.get('tablog-count')).toBe('500');
   await expect(response.text()).rejects.toThrow('terminated');
@@ -174,7 +199,8 @@ test('an export that is not read gives way to other tables: it breaks off, and i
 test('exports that sort take their room before they write: together with the copies they have no more than they may, and say so if there is none', async () => {
   const { server, client } = await start({ QUERY_DISK_MAX: '90MiB', DISK_FREE_MIN: '0' });
   // Enough of them that the engine writes them to the file while it sorts. They cannot be compressed.
-  const rows = (): object[] => Array.from({ length: 10_000 }, (_, n) => ({ n, text: randomBytes(75).toString('base64') }));
+  const rows = (): object[] =>
+    Array.from({ length: 10_000 }, (_, n) => ({ n, text: randomBytes(75).toString('base64') }));
   const { id, path } = await createTable(client, rows());
   for (let n = 0; n < 12; n += 1) await client.post(path, rows());
   await count(client, { path });
@@ -184,12 +210,24 @@ test('exports that sort take their room before they write: together with the cop
   const watching = (async () => {
     while (!isOver) {
       const names = await readdir(folder, { recursive: true });
-      const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then((found) => (found.isFile() ? found.size : 0), () => 0)));
-      most = Math.max(most, sizes.reduce((sum, size) => sum + size, 0));
+      const sizes = await Promise.all(
+        names.map((name) =>
+          stat(join(folder, name)).then(
+            (found) => (found.isFile() ? found.size : 0),
+            () => 0,
+          ),
+        ),
+      );
+      most = Math.max(
+        most,
+        sizes.reduce((sum, size) => sum + size, 0),
+      );
     }
   })();
   const ask = async (format: string): Promise<string> => {
-    const response = await fetch(`${client.url}/tables/${id}/export?format=${format}&sort=-text`, { headers: { authorization: `Bearer ${client.token}`, 'accept-encoding': 'identity' } });
+    const response = await fetch(`${client.url}/tables/${id}/export?format=${format}&sort=-text`, {
+      headers: { 'authorization': `Bearer ${client.token}`, 'accept-encoding': 'identity' },
+    });
     const text = await response.text().catch(() => 'broken');
     if (response.status !== 200) return `${response.status} ${JSON.parse(text).error.type}`;
     return text === 'broken' ? text : format === 'ndjson' ? `${text.split('\n').length - 1} rows` : 'a file';
@@ -198,7 +236,8 @@ test('exports that sort take their room before they write: together with the cop
   isOver = true;
   await watching;
   expect(most).toBeLessThan(90 * 2 ** 20);
-  for (const answer of answers) expect(['130000 rows', 'a file', '503 service_unavailable', 'broken']).toContain(answer);
+  for (const answer of answers)
+    expect(['130000 rows', 'a file', '503 service_unavailable', 'broken']).toContain(answer);
   // The room is given back.
   expect(await ask('ndjson')).toBe('130000 rows');
   expect(await ask('parquet')).toBe('a file');

@@ -23,7 +23,10 @@ beforeAll(async () => {
   const token = await first.token();
   servers = [first, await startServer({ databaseUrl: database.url })];
   clients = [new Client(first.url, token), new Client(servers[1].url, token)];
-  table = await createTable(clients[0], Array.from({ length: 10 }, (_, n) => ({ n })));
+  table = await createTable(
+    clients[0],
+    Array.from({ length: 10 }, (_, n) => ({ n })),
+  );
 });
 
 afterAll(async () => {
@@ -39,9 +42,13 @@ async function firstPage(client: Client): Promise<string> {
   return answer.json.continuation as string;
 }
 
-const pageOf = (client: Client, continuation: string): Promise<Answer> => client.get(`${table.path}?limit=4&continuation=${continuation}`);
+const pageOf = (client: Client, continuation: string): Promise<Answer> =>
+  client.get(`${table.path}?limit=4&continuation=${continuation}`);
 
-test.each([[0, 1], [1, 0]] as const)('of process %i by process %i', async (giver, asked) => {
+test.each([
+  [0, 1],
+  [1, 0],
+] as const)('of process %i by process %i', async (giver, asked) => {
   const continuation = await firstPage(clients[giver]!);
   const second = await pageOf(clients[asked]!, continuation);
   expect(numbers(second)).toEqual([5, 4, 3, 2]);
@@ -58,24 +65,38 @@ test.each([
   if (noted !== null) await noteEngine(pool, { id: engine, secret: 'x', ...noted });
   await pool.end();
   const answer = await pageOf(clients[0], formatContinuation(engine, randomUUID()));
-  expect([outcomeOf(answer), answer.json.error.message]).toEqual(['400 continuation_expired', expect.stringContaining('ask for the first page again')]);
+  expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+    '400 continuation_expired',
+    expect.stringContaining('ask for the first page again'),
+  ]);
 });
 
 test('not of one whose place another has taken', async () => {
-  const another = createServer((request, response) => void request.resume().on('end', () => response.writeHead(403).end()));
+  const another = createServer(
+    (request, response) => void request.resume().on('end', () => response.writeHead(403).end()),
+  );
   await once(another.listen(0, '127.0.0.1'), 'listening');
   const engine = randomUUID();
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  await noteEngine(pool, { id: engine, secret: 'x', machine: null, url: `http://127.0.0.1:${(another.address() as AddressInfo).port}` });
+  await noteEngine(pool, {
+    id: engine,
+    secret: 'x',
+    machine: null,
+    url: `http://127.0.0.1:${(another.address() as AddressInfo).port}`,
+  });
   await pool.end();
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe('400 continuation_expired');
+  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+    '400 continuation_expired',
+  );
   another.close();
 });
 
 test('nor of one that does not hold it, or whose process was killed', async () => {
   const continuation = await firstPage(clients[1]);
   const { engine } = parseContinuation(continuation)!;
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe('400 continuation_expired');
+  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+    '400 continuation_expired',
+  );
   await servers[1].stop('SIGKILL');
   await sleepUntil(async () => {
     const outcome = outcomeOf(await pageOf(clients[0], continuation));

@@ -30,7 +30,8 @@ async function start(teams: number, environment: Readonly<Record<string, string>
   closers.push(() => database.drop());
   const server = await startServer({ databaseUrl: database.url, environment: { DISK_FREE_MIN: '0', ...environment } });
   closers.push(() => server.stop());
-  const output = async (...args: readonly string[]): Promise<string> => (await runTablog(args, { DATABASE_URL: database.url })).stdout.trim();
+  const output = async (...args: readonly string[]): Promise<string> =>
+    (await runTablog(args, { DATABASE_URL: database.url })).stdout.trim();
   const clients: Client[] = [];
   for (let n = 0; n < teams; n += 1) {
     await output('teams', 'create', `team ${n}`);
@@ -44,27 +45,44 @@ const endless = 'SELECT count(*) FROM range(1000000000000)';
 const outcome = async (client: Client, sql: string): Promise<string> => outcomeOf(await ask(client, sql));
 
 async function metric({ url }: TestServer, name: string, engine: string): Promise<number> {
-  return sumOf(parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(({ labels }) => labels['engine'] === engine), `tablog_query_${name}`) ?? 0;
+  return (
+    sumOf(
+      parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(({ labels }) => labels['engine'] === engine),
+      `tablog_query_${name}`,
+    ) ?? 0
+  );
 }
 
 /** The process for SQL that was started the n-th time, once it has got the queries that waited for it. */
 async function sqlProcess(server: TestServer, n: number): Promise<number> {
-  await sleepUntil(async () => await metric(server, 'engine_starts', 'sql') === n && await metric(server, 'engine_resident_bytes', 'sql') > 0, `the process for SQL has started ${n} times`);
+  await sleepUntil(
+    async () =>
+      (await metric(server, 'engine_starts', 'sql')) === n &&
+      (await metric(server, 'engine_resident_bytes', 'sql')) > 0,
+    `the process for SQL has started ${n} times`,
+  );
   return (await findQueryProcess(server.process.pid!, 'sql'))!;
 }
 
 /** Asks queries of all other kinds, again and again, until the result is called: it resolves to their outcomes, each once. */
 async function askNeighbour(client: Client): Promise<() => Promise<readonly string[]>> {
-  const { path, id } = await createTable(client, Array.from({ length: 1000 }, (_, n) => ({ n, even: n % 2 === 0 })));
+  const { path, id } = await createTable(
+    client,
+    Array.from({ length: 1000 }, (_, n) => ({ n, even: n % 2 === 0 })),
+  );
   const kinds = [
-    () => client.get(`${path}?filter={"column":"n","op":"gte","value":500}&limit=5`), () => client.get(`${path}?sort=-n&limit=5`), () => client.get(`/tables/${id}/export?format=csv`),
+    () => client.get(`${path}?filter={"column":"n","op":"gte","value":500}&limit=5`),
+    () => client.get(`${path}?sort=-n&limit=5`),
+    () => client.get(`/tables/${id}/export?format=csv`),
     () => client.post(`/tables/${id}/query`, { groupBy: ['even'], aggregate: [{ op: 'count' }] }),
   ];
   const outcomes = new Set<string>();
   let goesOn = true;
-  const asking = Promise.all(kinds.map(async (kind) => {
-    while (goesOn) outcomes.add(outcomeOf(await kind()));
-  }));
+  const asking = Promise.all(
+    kinds.map(async (kind) => {
+      while (goesOn) outcomes.add(outcomeOf(await kind()));
+    }),
+  );
   return async () => {
     goesOn = false;
     await asking;
@@ -73,11 +91,14 @@ async function askNeighbour(client: Client): Promise<() => Promise<readonly stri
 }
 
 test('a crash of the process for SQL convicts the team whose SQL was alone, and no query of another kind fails', async () => {
-  const { server, clients: [hostile, victim] } = await start(2, {});
+  const {
+    server,
+    clients: [hostile, victim],
+  } = await start(2, {});
   const stop = await askNeighbour(victim!);
   expect(await outcome(hostile!, 'SELECT 1')).toBe('200');
   const answer = ask(hostile!, endless);
-  await sleepUntil(async () => await outcome(victim!, 'SELECT 1') === '200', 'SQL of others is answered beside it');
+  await sleepUntil(async () => (await outcome(victim!, 'SELECT 1')) === '200', 'SQL of others is answered beside it');
   // Answered last, so the endless SQL has begun, and is alone.
   process.kill(await sqlProcess(server, 1), 'SIGSEGV');
   expect(outcomeOf(await answer)).toBe('400 limit_exceeded');
@@ -89,7 +110,10 @@ test('a crash of the process for SQL convicts the team whose SQL was alone, and 
 });
 
 test('of teams whose SQL was at work in a crash, the one that dies alone is convicted, and the others are answered', async () => {
-  const { server, clients: [a, b, other] } = await start(3, { QUERY_TIMEOUT_MS: '15000' });
+  const {
+    server,
+    clients: [a, b, other],
+  } = await start(3, { QUERY_TIMEOUT_MS: '15000' });
   await Promise.all([a!, b!, other!].map(async (client) => expect(await outcome(client, 'SELECT 1')).toBe('200')));
   const answers = [a!, b!].map((client) => ask(client, endless));
   for (const client of [a!, b!]) await ask(client, 'SELECT 1');
@@ -102,11 +126,17 @@ test('of teams whose SQL was at work in a crash, the one that dies alone is conv
   expect(outcomes.toSorted()).toEqual(['400 limit_exceeded', '408 query_timeout']);
   expect(outcomeOf(await waiting)).toBe('200');
   const [convicted, cleared] = outcomes[0] === '408 query_timeout' ? [b!, a!] : [a!, b!];
-  expect([await outcome(convicted, 'SELECT 1'), await outcome(cleared, 'SELECT 1')]).toEqual(['429 rate_limited', '200']);
+  expect([await outcome(convicted, 'SELECT 1'), await outcome(cleared, 'SELECT 1')]).toEqual([
+    '429 rate_limited',
+    '200',
+  ]);
 });
 
 test('when an operator kills the SQL process, running SQL is asked again, and no team is penalised', async () => {
-  const { server, clients: [client] } = await start(1, { QUERY_TIMEOUT_MS: '3000' });
+  const {
+    server,
+    clients: [client],
+  } = await start(1, { QUERY_TIMEOUT_MS: '3000' });
   expect(await outcome(client!, 'SELECT 1')).toBe('200');
   const answer = ask(client!, endless);
   await ask(client!, 'SELECT 1');
@@ -127,20 +157,41 @@ async function sessionOf(pid: number): Promise<{ readonly leader: number; readon
 
 test('the processes have no secrets in their environment, low priority, and are the first to go when memory is short', async () => {
   const secrets = { S3_SECRET_ACCESS_KEY: 'secret', SOME_TOKEN: 'secret' };
-  const { server, clients: [client] } = await start(1, secrets);
+  const {
+    server,
+    clients: [client],
+  } = await start(1, secrets);
   const { path } = await createTable(client!, [{ n: 1 }]);
   await client!.get(`${path}?sort=n`);
   await ask(client!, 'SELECT 1');
-  for (const [kind, niceness, bytesMax] of [['queries', 5, 2_852_126_720], ['sql', 15, 2_046_820_352]] as const) {
+  for (const [kind, niceness, bytesMax] of [
+    ['queries', 5, 2_852_126_720],
+    ['sql', 15, 2_046_820_352],
+  ] as const) {
     const pid = await findQueryProcess(server.process.pid!, kind);
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
-    const names = environment.split('\0').filter((line) => line !== '').map((line) => line.split('=')[0]);
-    expect(names.filter((name) => !/^(PATH|PWD|SHLVL|_|HOME|TMPDIR|TZ|LANG|LC_ALL|UV_THREADPOOL_SIZE|NODE_.*|OLDPWD|SSL_CERT_\w+|PG(?!PASSWORD).*)$/.test(name!))).toEqual([]);
+    const names = environment
+      .split('\0')
+      .filter((line) => line !== '')
+      .map((line) => line.split('=')[0]);
+    expect(
+      names.filter(
+        (name) =>
+          !/^(PATH|PWD|SHLVL|_|HOME|TMPDIR|TZ|LANG|LC_ALL|UV_THREADPOOL_SIZE|NODE_.*|OLDPWD|SSL_CERT_\w+|PG(?!PASSWORD).*)$/.test(
+            name!,
+          ),
+      ),
+    ).toEqual([]);
     expect(environment).not.toContain('secret');
     const threads = await readdir(`/proc/${pid}/task`);
-    const priorities = await Promise.all(threads.map(async (thread) => Number((await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')).split(') ')[1]!.split(' ')[16])));
+    const priorities = await Promise.all(
+      threads.map(async (thread) =>
+        Number((await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')).split(') ')[1]!.split(' ')[16]),
+      ),
+    );
     expect([...new Set(priorities)]).toEqual([niceness]);
-    if (kind === 'sql') expect(await sessionOf(pid!)).toEqual({ leader: pid, niceness: groupsSessions ? niceness : null });
+    if (kind === 'sql')
+      expect(await sessionOf(pid!)).toEqual({ leader: pid, niceness: groupsSessions ? niceness : null });
     expect((await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).trim()).toBe('900');
     expect(await readFile(`/proc/${pid}/limits`, 'utf8')).toMatch(new RegExp(`Max data size +${bytesMax} `));
   }
@@ -150,15 +201,27 @@ test('a process that cannot be started is a problem that is shown, and only its 
   const taken = createServer();
   const port = await freePort();
   await once(taken.listen(port, '127.0.0.1'), 'listening');
-  const { server, clients: [client] } = await start(1, { QUERY_PORT: String(port) });
+  const {
+    server,
+    clients: [client],
+  } = await start(1, { QUERY_PORT: String(port) });
   const { path } = await createTable(client!, [{ n: 1 }]);
   expect(outcomeOf(await client!.get(`${path}?sort=n`))).toBe('503 service_unavailable');
   expect(await outcome(client!, 'SELECT 1')).toBe('200');
   const ready = await fetch(`${server.url}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([200, {
-    data: { status: 'degraded', problems: ['The query process for filters, sorts, groups and exports could not be started.'] },
-  }]);
-  expect([await metric(server, 'engine_failed_starts', 'queries'), await metric(server, 'engine_failed_starts', 'sql')]).toEqual([1, 0]);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    {
+      data: {
+        status: 'degraded',
+        problems: ['The query process for filters, sorts, groups and exports could not be started.'],
+      },
+    },
+  ]);
+  expect([
+    await metric(server, 'engine_failed_starts', 'queries'),
+    await metric(server, 'engine_failed_starts', 'sql'),
+  ]).toEqual([1, 0]);
   taken.close();
   await once(taken, 'close');
   expect(outcomeOf(await client!.get(`${path}?sort=n`))).toBe('200');
@@ -167,11 +230,15 @@ test('a process that cannot be started is a problem that is shown, and only its 
 
 const hostile = [
   'SELECT reservoir_quantile(range, 0.5, 2000000000) FROM range(10)',
-  'SELECT length(repeat(\'x\', 1500000000))',
-  'SELECT json_merge_patch(repeat(\'{"a":\', 200000) || \'1\' || repeat(\'}\', 200000), \'{}\')',
-  ...(isFull ? [
-    'SELECT length(repeat(\'x\', 500000000))', 'SELECT length(lpad(\'a\', 1569325056, \'b\'))', 'SELECT like_escape(repeat(\'a\', 300000), repeat(\'%a\', 300000), \'\')',
-  ] : []),
+  "SELECT length(repeat('x', 1500000000))",
+  "SELECT json_merge_patch(repeat('{\"a\":', 200000) || '1' || repeat('}', 200000), '{}')",
+  ...(isFull
+    ? [
+        "SELECT length(repeat('x', 500000000))",
+        "SELECT length(lpad('a', 1569325056, 'b'))",
+        "SELECT like_escape(repeat('a', 300000), repeat('%a', 300000), '')",
+      ]
+    : []),
 ];
 
 test('hostile SQL is an error of its team, while all other queries are answered', async () => {
@@ -181,7 +248,11 @@ test('hostile SQL is an error of its team, while all other queries are answered'
   for (const [at, sql] of hostile.entries()) {
     const answer = ask(clients[at]!, sql);
     const beside = await outcome(victim, 'SELECT 1');
-    expect([sql, outcomeOf(await answer), beside]).toEqual([sql, expect.stringMatching(/^(400 \w+|408 query_timeout)$/), '200']);
+    expect([sql, outcomeOf(await answer), beside]).toEqual([
+      sql,
+      expect.stringMatching(/^(400 \w+|408 query_timeout)$/),
+      '200',
+    ]);
     expect(await outcome(victim, 'SELECT 1')).toBe('200');
   }
   expect(await stop()).toEqual(['200']);

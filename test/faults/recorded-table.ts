@@ -51,11 +51,19 @@ export class Recorder {
 }
 
 /** Answers that say "nothing happened". */
-const refusals: ReadonlySet<string> = new Set(['404 row_not_found', '422 column_has_invalid_value', '503 service_unavailable']);
+const refusals: ReadonlySet<string> = new Set([
+  '404 row_not_found',
+  '422 column_has_invalid_value',
+  '503 service_unavailable',
+]);
 
 type AddOptions = { readonly padding?: string; readonly extra?: Readonly<Record<string, unknown>> };
 
-export const columns = [{ id: 'value', type: 'string' }, { id: 'padding', type: 'string' }, { id: 'size', type: 'number' }];
+export const columns = [
+  { id: 'value', type: 'string' },
+  { id: 'padding', type: 'string' },
+  { id: 'size', type: 'number' },
+];
 
 /** One client's view of a table with the columns above. */
 export class RecordedTable {
@@ -84,7 +92,9 @@ export class RecordedTable {
       if (answer?.status === 200) {
         return { kind: 'read', row, seen: { version: answer.version!, value: answer.json.data.value } } as const;
       }
-      return answer !== null && outcomeOf(answer) === '404 row_not_found' ? { kind: 'read', row, seen: null } as const : null;
+      return answer !== null && outcomeOf(answer) === '404 row_not_found'
+        ? ({ kind: 'read', row, seen: null } as const)
+        : null;
     });
     return operation?.seen?.version ?? null;
   }
@@ -92,7 +102,7 @@ export class RecordedTable {
   async head(): Promise<void> {
     await this.#recorder.record(this.name, async () => {
       const answer = await this.#send('', { method: 'HEAD' });
-      return answer?.status === 200 ? { kind: 'head', version: answer.version! } as const : null;
+      return answer?.status === 200 ? ({ kind: 'head', version: answer.version! } as const) : null;
     });
   }
 
@@ -127,12 +137,19 @@ export class RecordedTable {
   /** Makes another table. */
   async create(count: number, padding?: string): Promise<void> {
     const values = this.newValues(count);
-    const body = { name: `made with ${values[0]}`, schema: { columns }, rows: values.map((value) => ({ value, padding })) };
+    const body = {
+      name: `made with ${values[0]}`,
+      schema: { columns },
+      rows: values.map((value) => ({ value, padding })),
+    };
     const answer = await this.#ask('/tables', { method: 'POST', body });
     const outcome = this.#outcome(answer);
     this.#recorder.creations.push({
-      name: body.name, values, rows: outcome.status === 'applied' ? answer!.json.data.rowIDs : [],
-      version: outcome.status === 'applied' ? outcome.version : null, outcome: outcome.status,
+      name: body.name,
+      values,
+      rows: outcome.status === 'applied' ? answer!.json.data.rowIDs : [],
+      version: outcome.status === 'applied' ? outcome.version : null,
+      outcome: outcome.status,
     });
   }
 
@@ -190,7 +207,10 @@ export async function historyOf(
   for (const row of rows) await last.read(row);
   await last.head();
   const left = await client.rows(tableId);
-  return { calls: recorder.calls, final: left.map(({ $rowID, value }) => ({ row: $rowID as string, value: value as string })) };
+  return {
+    calls: recorder.calls,
+    final: left.map(({ $rowID, value }) => ({ row: $rowID as string, value: value as string })),
+  };
 }
 
 /** What is wrong with the tables that were made, one sentence each. */
@@ -201,10 +221,12 @@ export async function findCreationProblems({ creations }: Recorder, client: Clie
   for (const { name, values, outcome } of creations) {
     const tables = made.get(name) ?? [];
     const [fewest, most] = { applied: [1, 1], refused: [0, 0], unknown: [0, 1] }[outcome];
-    if (tables.length < fewest! || tables.length > most!) problems.push(`the table ${name} (${outcome}) is there ${tables.length} times`);
+    if (tables.length < fewest! || tables.length > most!)
+      problems.push(`the table ${name} (${outcome}) is there ${tables.length} times`);
     for (const { id } of tables) {
       const left = (await client.rows(id)).map(({ value }) => value);
-      if (left.join() !== values.join()) problems.push(`the table ${name} has ${left.length} rows, not its ${values.length}`);
+      if (left.join() !== values.join())
+        problems.push(`the table ${name} has ${left.length} rows, not its ${values.length}`);
     }
   }
   return problems;

@@ -13,20 +13,23 @@ import { killEverything, postmasterOf, processesOf, untilGone } from './kill.ts'
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
 
-test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))('processes that start at once on a fresh database make one first team (round %i)', async () => {
-  const database = await createDatabase();
-  const servers = await Promise.all([1, 2, 3].map(() => startServer({ databaseUrl: database.url })));
-  try {
-    const tokens = await Promise.allSettled(servers.map((server) => server.token()));
-    const made = tokens.flatMap((token) => (token.status === 'fulfilled' ? [token.value] : []));
-    expect(made.length).toBe(1);
-    for (const { url } of servers) expect((await new Client(url, made[0]!).get('/tables')).status).toBe(200);
-  } finally {
-    const exitCodes = await Promise.all(servers.map((server) => server.stop()));
-    expect(exitCodes).toEqual([0, 0, 0]);
-    await database.drop();
-  }
-});
+test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))(
+  'processes that start at once on a fresh database make one first team (round %i)',
+  async () => {
+    const database = await createDatabase();
+    const servers = await Promise.all([1, 2, 3].map(() => startServer({ databaseUrl: database.url })));
+    try {
+      const tokens = await Promise.allSettled(servers.map((server) => server.token()));
+      const made = tokens.flatMap((token) => (token.status === 'fulfilled' ? [token.value] : []));
+      expect(made.length).toBe(1);
+      for (const { url } of servers) expect((await new Client(url, made[0]!).get('/tables')).status).toBe(200);
+    } finally {
+      const exitCodes = await Promise.all(servers.map((server) => server.stop()));
+      expect(exitCodes).toEqual([0, 0, 0]);
+      await database.drop();
+    }
+  },
+);
 
 test('SIGTERM under load: what is under way is answered, nothing is lost, no process is left', async () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -42,10 +45,12 @@ test('SIGTERM under load: what is under way is answered, nothing is lost, no pro
     for (let round = 0; round < scale.stopsUnderLoad; round += 1) {
       const client = new Client(server.url, token);
       let goesOn = true;
-      const working = Promise.all(Array.from({ length: 12 }, (_, n) => {
-        const table = new RecordedTable(`client ${round}.${n}`, client, tableId, recorder);
-        return work(table, rows, mix, randomFrom(seed + 100 * round + n), () => goesOn);
-      }));
+      const working = Promise.all(
+        Array.from({ length: 12 }, (_, n) => {
+          const table = new RecordedTable(`client ${round}.${n}`, client, tableId, recorder);
+          return work(table, rows, mix, randomFrom(seed + 100 * round + n), () => goesOn);
+        }),
+      );
       await sleep(300 + random() * 500);
       const processes = await processesOf(server);
       goesOn = false;

@@ -8,7 +8,16 @@ import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import type { verify } from './verify.ts';
 
-export const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.4, addRefused: 0.3, create: 0.3 };
+export const mix: Mix = {
+  patch: 12,
+  add: 4,
+  delete: 3,
+  head: 1,
+  addBlock: 0.6,
+  addBody: 0.4,
+  addRefused: 0.3,
+  create: 0.3,
+};
 
 /** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
 export const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -31,16 +40,18 @@ export function clientsAtWork(
   goesOn: () => boolean,
   { name = 'client', pauseMs = 5 }: Working = {},
 ): Promise<unknown> {
-  return Promise.all(Array.from({ length: clientsAtOnce }, (_, n) => {
-    const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
-    let acknowledged = -1;
-    return work(table, rows, mix, randomFrom(seed + n), async () => {
-      // While nothing is taken, clients would only heat the machine, and record more rows than memory holds.
-      await sleep(recorder.acknowledged > acknowledged ? pauseMs : 100);
-      acknowledged = recorder.acknowledged;
-      return goesOn();
-    });
-  }));
+  return Promise.all(
+    Array.from({ length: clientsAtOnce }, (_, n) => {
+      const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
+      let acknowledged = -1;
+      return work(table, rows, mix, randomFrom(seed + n), async () => {
+        // While nothing is taken, clients would only heat the machine, and record more rows than memory holds.
+        await sleep(recorder.acknowledged > acknowledged ? pauseMs : 100);
+        acknowledged = recorder.acknowledged;
+        return goesOn();
+      });
+    }),
+  );
 }
 
 export interface Disturbed extends Working {
@@ -69,7 +80,11 @@ export async function findProblemsWhile(
     // Each process takes writes again, by itself.
     for (const client of clients) {
       const after = new RecordedTable(`after ${client.url}`, client, tableId, recorder);
-      const takesWrites = sleepUntil(async () => (await after.add(1)).length === 1, 'writes are taken again', recoveryMs);
+      const takesWrites = sleepUntil(
+        async () => (await after.add(1)).length === 1,
+        'writes are taken again',
+        recoveryMs,
+      );
       await takesWrites.catch((error: unknown) => deaf.push(`${client.url}: ${String(error)}`));
     }
   } finally {

@@ -41,7 +41,10 @@ test('while two versions write on all partitions and the log is resumed, every t
     const reached = teams.acknowledged;
     await sleepUntil(() => teams.acknowledged > reached + 200, 'both versions take writes');
     // As `tablog log resume` does, which wants the read model at the end of the log, and that is never for long here.
-    await resumeLog(reader, Array.from({ length: partitionCount }, () => 1n));
+    await resumeLog(
+      reader,
+      Array.from({ length: partitionCount }, () => 1n),
+    );
   }
 
   // What one has acknowledged is there for a request to the other one, at once.

@@ -20,15 +20,24 @@ afterEach(async () => {
   await service?.remove();
 });
 
-test(`files are whole or not there, in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  const killed = service = await KilledService.start({ MAINTENANCE_INTERVAL_MS: '100' });
-  const environment = { DATA_DIR: killed.folder };
-  const client = new Client(killed.url, await killed.token());
-  const problems = await findUploadProblems([client], environment, (n) => randomFrom(seed + 1 + n), () => {
-    return killed.killRepeatedly(kills, randomFrom(seed));
-  });
-  expect(problems).toEqual([]);
-  expect(await killed.stop()).toBe(0);
-  expect(await verify(environment)).toMatchObject({ exitCode: 0 });
-}, limitMs(600_000));
+test(
+  `files are whole or not there, in ${kills} kills`,
+  async () => {
+    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    const killed = (service = await KilledService.start({ MAINTENANCE_INTERVAL_MS: '100' }));
+    const environment = { DATA_DIR: killed.folder };
+    const client = new Client(killed.url, await killed.token());
+    const problems = await findUploadProblems(
+      [client],
+      environment,
+      (n) => randomFrom(seed + 1 + n),
+      () => {
+        return killed.killRepeatedly(kills, randomFrom(seed));
+      },
+    );
+    expect(problems).toEqual([]);
+    expect(await killed.stop()).toBe(0);
+    expect(await verify(environment)).toMatchObject({ exitCode: 0 });
+  },
+  limitMs(600_000),
+);

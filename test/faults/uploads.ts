@@ -70,7 +70,9 @@ export class Uploader {
     const isTooMuch = this.#random() < 0.03;
     const bytes = this.#bytes(isTooMuch ? planBytes + 1 : Math.floor(this.#random() * fileBytesMax));
     const created = await this.#client.untilDone('/apps/shop/uploads', {
-      method: 'POST', body: picture, headers: { 'idempotency-key': randomUUID() },
+      method: 'POST',
+      body: picture,
+      headers: { 'idempotency-key': randomUUID() },
     });
     const { uploadID: id, uploadLocation: location } = created.json.data;
     if (this.#random() < 0.1) await this.#send(location, Buffer.from('to be replaced'));
@@ -81,7 +83,9 @@ export class Uploader {
     }
     // Now and then two want it at once.
     const key = randomUUID();
-    const completions = await Promise.all(Array.from({ length: this.#random() < 0.2 ? 2 : 1 }, () => this.#complete(id, key)));
+    const completions = await Promise.all(
+      Array.from({ length: this.#random() < 0.2 ? 2 : 1 }, () => this.#complete(id, key)),
+    );
     const wanted = isTooMuch ? '402 payment_required' : '200';
     for (const answer of completions) {
       if (outcomeOf(answer) !== wanted) this.problems.push(`a completion: ${outcomeOf(answer)} instead of ${wanted}`);
@@ -97,7 +101,10 @@ export class Uploader {
   }
 
   #complete(id: string, key: string): Promise<Answer> {
-    return this.#client.untilAnswered(`/apps/shop/uploads/${id}/complete`, { method: 'POST', headers: { 'idempotency-key': key } });
+    return this.#client.untilAnswered(`/apps/shop/uploads/${id}/complete`, {
+      method: 'POST',
+      headers: { 'idempotency-key': key },
+    });
   }
 
   async #send(location: string, bytes: Buffer): Promise<void> {
@@ -118,7 +125,8 @@ export class Uploader {
       const found = Buffer.from(await response.arrayBuffer());
       if (response.status === 503) return;
       this.reads += 1;
-      if (response.status !== 200 || !found.equals(bytes)) this.problems.push(`${url}: ${response.status} with ${found.length} of ${bytes.length} bytes`);
+      if (response.status !== 200 || !found.equals(bytes))
+        this.problems.push(`${url}: ${response.status} with ${found.length} of ${bytes.length} bytes`);
     } catch (error) {
       if (!isBrokenConnection(error)) throw error;
     }
@@ -131,7 +139,10 @@ export class Uploader {
 }
 
 /** Does something as a process of the service that answers nobody. `environment`: its settings. */
-async function asOperator(environment: Readonly<Record<string, string>>, work: (service: Service) => Promise<void>): Promise<void> {
+async function asOperator(
+  environment: Readonly<Record<string, string>>,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
   const service = await openOperator(environment);
   try {
     await work(service);
@@ -151,12 +162,16 @@ export async function findUploadProblems(
   disturb: () => Promise<void>,
 ): Promise<string[]> {
   await asOperator(environment, async ({ log, database }) => {
-    const { rows: [team] } = await database.pool.query<{ id: string }>('select id from teams');
+    const {
+      rows: [team],
+    } = await database.pool.query<{ id: string }>('select id from teams');
     await recordFact(log, setPlan(team!.id, { uploadBytesMax: planBytes }));
   });
   const uploaders = [0, 1, 2].map((n) => new Uploader(clients, randomFor(n)));
   let goesOn = true;
-  const working = Promise.all(uploaders.flatMap((uploader) => [uploader.run(() => goesOn), uploader.watch(() => goesOn)]));
+  const working = Promise.all(
+    uploaders.flatMap((uploader) => [uploader.run(() => goesOn), uploader.watch(() => goesOn)]),
+  );
   try {
     const isBusy = (): boolean => uploaders.every(({ files, reads }) => files.length >= 2 && reads >= 2);
     await Promise.race([disturb().then(() => sleepUntil(isBusy, 'each has uploaded and read', 60_000)), working]);
@@ -171,16 +186,26 @@ export async function findUploadProblems(
 }
 
 /** What the store has once all that is nobody's is removed, and should not have, or the other way round. */
-async function findLeftovers(environment: Readonly<Record<string, string>>, uploaders: readonly Uploader[]): Promise<string[]> {
+async function findLeftovers(
+  environment: Readonly<Record<string, string>>,
+  uploaders: readonly Uploader[],
+): Promise<string[]> {
   const wanted = new Set(uploaders.flatMap(({ files, open }) => [...files.map(({ name }) => name), ...open]));
   const found = new Set<string>();
   await asOperator(environment, async ({ log, queries: { uploads }, keys }) => {
     const files = await openFileStore(readConfig(environment), keys);
-    const maintenance = new UploadMaintenance({ log, uploads, files, logger: pino({ level: 'silent' }), orphanAge: -60_000 });
+    const maintenance = new UploadMaintenance({
+      log,
+      uploads,
+      files,
+      logger: pino({ level: 'silent' }),
+      orphanAge: -60_000,
+    });
     try {
       while (await maintenance.clear());
       while (await maintenance.removeOrphans());
-      for await (const object of files.list(Date.now() + 60_000)) found.add(object.kind === 'arrived' ? object.uploadId : object.name);
+      for await (const object of files.list(Date.now() + 60_000))
+        found.add(object.kind === 'arrived' ? object.uploadId : object.name);
     } finally {
       await maintenance.close();
       await files.close();

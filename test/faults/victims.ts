@@ -12,7 +12,8 @@ export function chooseVictims<V extends Victim>(all: readonly V[]): readonly V[]
   const name = process.env['VICTIM'];
   if (name === undefined) return all;
   const chosen = all.filter((victim) => victim.name === name);
-  if (chosen.length === 0) throw new Error(`VICTIM=${name}: it must be one of ${all.map((victim) => victim.name).join(', ')}`);
+  if (chosen.length === 0)
+    throw new Error(`VICTIM=${name}: it must be one of ${all.map((victim) => victim.name).join(', ')}`);
   return chosen;
 }
 

@@ -10,7 +10,11 @@ export interface RawAnswer {
   readonly isLast: boolean;
 }
 
-const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
 
 export class AnswerReader {
   readonly #methods: readonly string[];
@@ -66,7 +70,8 @@ export class AnswerReader {
   #readBody(headers: Headers, start: number): { bytes: Buffer; end: number } | null {
     if (headers.get('transfer-encoding') === 'chunked') return readChunks(this.#bytes, start);
     const length = headers.get('content-length');
-    if (length === null || !/^[0-9]+$/.test(length)) throw new Error(`an answer without a length: ${this.#bytes.toString('latin1', 0, start)}`);
+    if (length === null || !/^[0-9]+$/.test(length))
+      throw new Error(`an answer without a length: ${this.#bytes.toString('latin1', 0, start)}`);
     const end = start + Number(length);
     this.#awaited = end;
     return this.#bytes.length < end ? null : { bytes: this.#bytes.subarray(start, end), end };
@@ -89,7 +94,7 @@ function parseHead(text: string): { status: number; headers: Headers } {
 /** Null: the last chunk has not come yet. */
 function readChunks(bytes: Buffer, start: number): { bytes: Buffer; end: number } | null {
   const chunks: Buffer[] = [];
-  for (let at = start;;) {
+  for (let at = start; ;) {
     const line = bytes.indexOf('\r\n', at);
     if (line === -1) return null;
     const size = Number.parseInt(bytes.toString('latin1', at, line), 16);

@@ -37,7 +37,12 @@ export function makeBody({ requestBody }: OperationObject, isHostile: boolean, i
   const { random } = ingredients;
   const mediaType = random.pick(Object.keys(requestBody!.content));
   const { schema } = requestBody!.content[mediaType]!;
-  const text = mediaType === 'application/json' ? JSON.stringify(sample(schema as Schema, ingredients)) : isLines(mediaType) ? linesOf(ingredients) : textOf(mediaType, ingredients);
+  const text =
+    mediaType === 'application/json'
+      ? JSON.stringify(sample(schema as Schema, ingredients))
+      : isLines(mediaType)
+        ? linesOf(ingredients)
+        : textOf(mediaType, ingredients);
   const bytes = Buffer.from(text);
   const made = isHostile ? hostileBytes(bytes, random) : bytes;
   const type = isHostile && random.chance(0.15) ? hostileType(random) : mediaType;
@@ -50,20 +55,33 @@ export function sample(schema: Schema, ingredients: Ingredients, name = ''): unk
   const { $ref, anyOf, type, properties = {}, required = [], items } = schema;
   if ($ref === '#/components/schemas/InputRow') return sampleRow(ingredients);
   if ($ref === '#/components/schemas/Condition') return sampleCondition(ingredients, 3);
-  if ($ref !== undefined) return sample(document.components.schemas[$ref.split('/').at(-1)!] as Schema, ingredients, name);
+  if ($ref !== undefined)
+    return sample(document.components.schemas[$ref.split('/').at(-1)!] as Schema, ingredients, name);
   if (anyOf !== undefined) return sample(random.pick(anyOf), ingredients, name);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return random.pick(schema.enum);
   switch (type) {
     case 'object':
-      return Object.fromEntries(Object.entries(properties).filter(([key]) => required.includes(key) || random.chance(key === 'continuation' ? 0.05 : 0.4))
-        .map(([key, property]) => [key, sample(property, ingredients, key)]));
-    case 'array': return Array.from({ length: lengthOf(name, random) }, () => sample(items!, ingredients, name === 'appsToLink' ? 'app' : name));
-    case 'string': return sampleText(name, random, marker);
-    case 'integer': case 'number': return random.below(100);
-    case 'boolean': return random.chance(0.5);
-    case 'null': return null;
-    default: return random.pick([null, 1, 'x']);
+      return Object.fromEntries(
+        Object.entries(properties)
+          .filter(([key]) => required.includes(key) || random.chance(key === 'continuation' ? 0.05 : 0.4))
+          .map(([key, property]) => [key, sample(property, ingredients, key)]),
+      );
+    case 'array':
+      return Array.from({ length: lengthOf(name, random) }, () =>
+        sample(items!, ingredients, name === 'appsToLink' ? 'app' : name),
+      );
+    case 'string':
+      return sampleText(name, random, marker);
+    case 'integer':
+    case 'number':
+      return random.below(100);
+    case 'boolean':
+      return random.chance(0.5);
+    case 'null':
+      return null;
+    default:
+      return random.pick([null, 1, 'x']);
   }
 }
 
@@ -75,16 +93,28 @@ function lengthOf(name: string, random: Random): number {
 
 function sampleText(name: string, random: Random, marker: string): string {
   switch (name) {
-    case 'id': return random.pick(columns);
-    case 'column': case 'fields': case 'groupBy': return random.pick(columns);
-    case 'sort': return random.pick(['n', '-secret', 'secret', '-n']);
-    case 'sql': return random.pick(statements);
-    case 'expires': return random.pick(['2999-01-31T00:00:00Z', '2999-01-31T02:00:00+02:00']);
-    case 'app': return random.pick(apps);
-    case '$stashID': return random.pick(stashNames);
-    case 'contentType': return random.pick(['image/png', 'text/plain', 'text/html; charset=utf-8', 'application/octet-stream']);
-    case 'fileName': return `${marker}${random.pick(['.png', ' ü.txt', '\u{1f600}', '"\';%.html', '\u202egnp.exe'])}`;
-    default: return `${marker} ${name}`;
+    case 'id':
+      return random.pick(columns);
+    case 'column':
+    case 'fields':
+    case 'groupBy':
+      return random.pick(columns);
+    case 'sort':
+      return random.pick(['n', '-secret', 'secret', '-n']);
+    case 'sql':
+      return random.pick(statements);
+    case 'expires':
+      return random.pick(['2999-01-31T00:00:00Z', '2999-01-31T02:00:00+02:00']);
+    case 'app':
+      return random.pick(apps);
+    case '$stashID':
+      return random.pick(stashNames);
+    case 'contentType':
+      return random.pick(['image/png', 'text/plain', 'text/html; charset=utf-8', 'application/octet-stream']);
+    case 'fileName':
+      return `${marker}${random.pick(['.png', ' ü.txt', '\u{1f600}', '"\';%.html', '\u202egnp.exe'])}`;
+    default:
+      return `${marker} ${name}`;
   }
 }
 
@@ -106,9 +136,20 @@ function sampleRow({ random, marker, rowIds }: Ingredients): Record<string, unkn
 
 /** SQL that is possible, and some that tries to see what it must not. */
 const statements = [
-  'SELECT 1 AS one', 'SELECT $1', 'SELECT i, i * 2 AS twice FROM range(10) t(i)', 'WITH n AS (SELECT 1 AS i) SELECT * FROM n', 'SELECT \'\u{1f600}\' AS face, [1, 2] AS list, {\'a\': 1} AS struct',
-  'SELECT * FROM duckdb_tables', 'SELECT * FROM information_schema.tables', 'SELECT * FROM copy1.rows', 'SELECT * FROM read_text(\'/etc/passwd\')', 'SELECT; DROP', 'SELECT secret FROM things', '\0',
-  'SELECT "x""; SELECT * FROM copy1.rows --".* FROM copy1.rows', 'SELECT "a" AS "b"" FROM copy1.rows --" FROM (SELECT 1 AS a)',
+  'SELECT 1 AS one',
+  'SELECT $1',
+  'SELECT i, i * 2 AS twice FROM range(10) t(i)',
+  'WITH n AS (SELECT 1 AS i) SELECT * FROM n',
+  "SELECT '\u{1f600}' AS face, [1, 2] AS list, {'a': 1} AS struct",
+  'SELECT * FROM duckdb_tables',
+  'SELECT * FROM information_schema.tables',
+  'SELECT * FROM copy1.rows',
+  "SELECT * FROM read_text('/etc/passwd')",
+  'SELECT; DROP',
+  'SELECT secret FROM things',
+  '\0',
+  'SELECT "x""; SELECT * FROM copy1.rows --".* FROM copy1.rows',
+  'SELECT "a" AS "b"" FROM copy1.rows --" FROM (SELECT 1 AS a)',
 ] as const;
 
 /** A filter that mostly has a meaning. `depth`: how deep it may be nested. */
@@ -120,12 +161,25 @@ function sampleCondition(ingredients: Ingredients, depth: number): unknown {
     return random.pick([() => ({ and: parts() }), () => ({ or: parts() }), () => ({ not: nested() })])();
   }
   return random.pick<() => unknown>([
-    () => ({ column: 'secret', op: random.pick(['eq', 'ne', 'lt', 'gte', 'contains', 'startsWith', 'endsWith']), value: random.pick(['1', '', hostileText(random)]) }),
-    () => ({ column: 'n', op: random.pick(['eq', 'lt', 'lte', 'gt', 'in']), value: random.pick([0, -1.5, 1e308, [1, 2]]) }),
+    () => ({
+      column: 'secret',
+      op: random.pick(['eq', 'ne', 'lt', 'gte', 'contains', 'startsWith', 'endsWith']),
+      value: random.pick(['1', '', hostileText(random)]),
+    }),
+    () => ({
+      column: 'n',
+      op: random.pick(['eq', 'lt', 'lte', 'gt', 'in']),
+      value: random.pick([0, -1.5, 1e308, [1, 2]]),
+    }),
     () => ({ column: random.pick(columns), op: random.pick(['isEmpty', 'isNotEmpty']) }),
     () => ({ column: 'tags', op: 'has', value: 'a' }),
     () => ({ column: '$rowID', op: 'in', value: rowIds.slice(0, 3) }),
-    () => ({ column: hostileText(random), op: random.pick(['eq', 'near']), value: hostileText(random), ignoreCase: random.chance(0.5) }),
+    () => ({
+      column: hostileText(random),
+      op: random.pick(['eq', 'near']),
+      value: hostileText(random),
+      ignoreCase: random.chance(0.5),
+    }),
   ])();
 }
 
@@ -135,7 +189,9 @@ function isLines(mediaType: string): boolean {
 
 /** NDJSON. */
 function linesOf(ingredients: Ingredients): string {
-  return Array.from({ length: 1 + lengthOf('rows', ingredients.random) }, () => JSON.stringify(sampleRow(ingredients))).join(ingredients.random.pick(['\n', '\r\n']));
+  return Array.from({ length: 1 + lengthOf('rows', ingredients.random) }, () =>
+    JSON.stringify(sampleRow(ingredients)),
+  ).join(ingredients.random.pick(['\n', '\r\n']));
 }
 
 /** CSV or TSV, or the bytes of a file. */
@@ -143,7 +199,10 @@ function textOf(mediaType: string, { random, marker, rowIds }: Ingredients): str
   if (mediaType === '*/*') return `${marker} ${'bytes '.repeat(random.below(50))}`;
   const separator = mediaType === 'text/csv' ? ',' : '\t';
   const quote = (cell: string): string => (/["\r\n,\t]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-  const names: string[] = [...columns.slice(0, 1 + random.below(3)), ...(random.chance(0.1) && rowIds.length > 0 ? ['$rowID'] : [])];
+  const names: string[] = [
+    ...columns.slice(0, 1 + random.below(3)),
+    ...(random.chance(0.1) && rowIds.length > 0 ? ['$rowID'] : []),
+  ];
   const cellOf = (name: string): string => {
     if (name === '$rowID') return random.pick(rowIds);
     if (name === 'n') return String(random.below(100));
@@ -171,7 +230,10 @@ function replaceValue(text: string, random: Random): string {
   if (place === undefined) return hostileJson(random);
   const [before, after] = [text.slice(0, place.index), text.slice(place.index + place[0].length)];
   if (place[0] === '{' || place[0] === '[') {
-    const added = place[0] === '{' ? `"${random.pick(['secret', 'n', 'x', 'rows', '$stashID', '__proto__'])}":${hostileJson(random)},` : `${hostileJson(random)},`;
+    const added =
+      place[0] === '{'
+        ? `"${random.pick(['secret', 'n', 'x', 'rows', '$stashID', '__proto__'])}":${hostileJson(random)},`
+        : `${hostileJson(random)},`;
     return `${before}${place[0]}${added}${after}`;
   }
   return `${before}${random.chance(0.3) ? hostileNumber(random) : hostileJson(random)}${after}`;
@@ -179,8 +241,22 @@ function replaceValue(text: string, random: Random): string {
 
 function hostileType(random: Random): string {
   return random.pick([
-    '', 'json', 'application/json; charset=utf-16', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'text/plain', 'multipart/form-data; boundary=x', 'text/csv; header=absent', 'application/x-ndjson',
-    'application/x-www-form-urlencoded', 'application/json, text/csv', '*/*', 'text/csv;;', 'application/vnd.api+json', '\xe9/\xe9', `application/json; a="${'b'.repeat(500)}"`,
+    '',
+    'json',
+    'application/json; charset=utf-16',
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON',
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'text/csv; header=absent',
+    'application/x-ndjson',
+    'application/x-www-form-urlencoded',
+    'application/json, text/csv',
+    '*/*',
+    'text/csv;;',
+    'application/vnd.api+json',
+    '\xe9/\xe9',
+    `application/json; a="${'b'.repeat(500)}"`,
   ]);
 }
 
@@ -192,7 +268,10 @@ const bombs = [2, 20].map((megabytes) => gzipSync(Buffer.alloc(megabytes * 1_000
 function encoded(body: Body, isHostile: boolean, random: Random): Body {
   if (!random.chance(isHostile ? 0.12 : 0.08)) return body;
   const encoding = random.pick(Object.keys(encoders) as (keyof typeof encoders)[]);
-  const under = (bytes: Buffer, name: string = encoding): Body => ({ bytes, headers: [...body.headers, ['content-encoding', name]] });
+  const under = (bytes: Buffer, name: string = encoding): Body => ({
+    bytes,
+    headers: [...body.headers, ['content-encoding', name]],
+  });
   const compressed = encoders[encoding](body.bytes);
   if (!isHostile) return under(compressed);
   return random.weighted<() => Body>([

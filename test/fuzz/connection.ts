@@ -64,9 +64,12 @@ export class Connection {
     const socket = connect({ host: this.#url.hostname, port: Number(this.#url.port), noDelay: true });
     // The service may cut a connection; what has arrived by then counts.
     socket.on('error', () => undefined);
-    await Promise.race([once(socket, 'connect'), once(socket, 'close').then(() => {
-      throw new Error('the service takes no connections');
-    })]);
+    await Promise.race([
+      once(socket, 'connect'),
+      once(socket, 'close').then(() => {
+        throw new Error('the service takes no connections');
+      }),
+    ]);
     return socket;
   }
 }

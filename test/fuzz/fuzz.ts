@@ -39,10 +39,16 @@ export class Fuzz {
     const checker = new AnswerChecker(document, [...teams, victim]);
     this.#clients = Array.from({ length: connections }, (_, n) => {
       const team = teams[n % teams.length]!;
-      return new FuzzClient(this, { url: urls[n % urls.length]!, team, checker }, {
-        // Sequences of requests depend on nothing but the seed and the answers on the same connection.
-        random: new Random(seed * 1000 + n), document, others: [...teams, victim].filter((other) => other !== team),
-      });
+      return new FuzzClient(
+        this,
+        { url: urls[n % urls.length]!, team, checker },
+        {
+          // Sequences of requests depend on nothing but the seed and the answers on the same connection.
+          random: new Random(seed * 1000 + n),
+          document,
+          others: [...teams, victim].filter((other) => other !== team),
+        },
+      );
     });
   }
 
@@ -50,9 +56,11 @@ export class Fuzz {
   async run(requests: number): Promise<void> {
     const sentMax = this.sent + requests;
     const goesOn = (): boolean => this.sent < sentMax && this.findings.size < findingsMax;
-    await Promise.all(this.#clients.map(async (client) => {
-      while (goesOn()) await client.step();
-    }));
+    await Promise.all(
+      this.#clients.map(async (client) => {
+        while (goesOn()) await client.step();
+      }),
+    );
   }
 
   /**
@@ -60,7 +68,8 @@ export class Fuzz {
    * operations that never did.
    */
   async askForMissing(operationIds: readonly string[]): Promise<readonly string[]> {
-    const isMissing = (operationId: string): boolean => ![...this.tally.keys()].some((key) => new RegExp(`^${operationId} (?:2|302)`).test(key));
+    const isMissing = (operationId: string): boolean =>
+      ![...this.tally.keys()].some((key) => new RegExp(`^${operationId} (?:2|302)`).test(key));
     for (const operationId of operationIds) {
       for (let attempt = 0; attempt < attemptsMax && isMissing(operationId); attempt += 1) {
         for (const client of this.#clients) await client.ask(operationId);
@@ -79,7 +88,10 @@ export class Fuzz {
 
   count(request: FuzzRequest, answer: RawAnswer | undefined): void {
     this.sent += 1;
-    const type = answer === undefined ? 'unanswered' : `${answer.status}${/"type":"(\w+)","message"/.exec(answer.body.toString('latin1', 0, 100))?.[1]?.replace(/^/, ' ') ?? ''}`;
+    const type =
+      answer === undefined
+        ? 'unanswered'
+        : `${answer.status}${/"type":"(\w+)","message"/.exec(answer.body.toString('latin1', 0, 100))?.[1]?.replace(/^/, ' ') ?? ''}`;
     const key = `${request.operationId ?? 'unknown'} ${type}`;
     this.tally.set(key, (this.tally.get(key) ?? 0) + 1);
   }
@@ -95,7 +107,8 @@ class FuzzClient {
   readonly #things = new Things();
 
   constructor(
-    fuzz: Fuzz, { url, team, checker }: { url: string; team: FuzzTeam; checker: AnswerChecker },
+    fuzz: Fuzz,
+    { url, team, checker }: { url: string; team: FuzzTeam; checker: AnswerChecker },
     { random, document, others }: { random: Random; document: InterfaceDocument; others: readonly FuzzTeam[] },
   ) {
     this.#fuzz = fuzz;
@@ -112,8 +125,17 @@ class FuzzClient {
     const delivery = deliver(request, () => this.#maker.make(), this.#random);
     const answers = await this.#exchange(delivery);
     const isAlone = delivery.requests.length === 1 && delivery.requests[0] === request;
-    const isDone = delivery.isFramed && isAlone && answers.length === 1 && (answers[0]!.status === 200 || answers[0]!.status === 201);
-    if (isDone && request.headers.filter(([name]) => name === 'Idempotency-Key').length === 1 && this.#random.chance(repeated)) await this.#repeat(request, answers[0]!);
+    const isDone =
+      delivery.isFramed &&
+      isAlone &&
+      answers.length === 1 &&
+      (answers[0]!.status === 200 || answers[0]!.status === 201);
+    if (
+      isDone &&
+      request.headers.filter(([name]) => name === 'Idempotency-Key').length === 1 &&
+      this.#random.chance(repeated)
+    )
+      await this.#repeat(request, answers[0]!);
   }
 
   /** One valid request for this operation. */
@@ -128,8 +150,10 @@ class FuzzClient {
   /** The same request with the same key has the same answer. */
   async #repeat(request: FuzzRequest, first: RawAnswer): Promise<void> {
     const [again] = await this.#exchange(whole(request));
-    const textOf = (answer: RawAnswer | undefined): string => `${answer?.status} ${answer?.headers.get('etag')} ${answer?.body.toString()}`;
-    if (textOf(again) !== textOf(first)) this.#report(request, 'another answer to the same Idempotency-Key', `${textOf(first)}\n${textOf(again)}`);
+    const textOf = (answer: RawAnswer | undefined): string =>
+      `${answer?.status} ${answer?.headers.get('etag')} ${answer?.body.toString()}`;
+    if (textOf(again) !== textOf(first))
+      this.#report(request, 'another answer to the same Idempotency-Key', `${textOf(first)}\n${textOf(again)}`);
   }
 
   async #exchange(delivery: Delivery): Promise<readonly RawAnswer[]> {
@@ -137,7 +161,8 @@ class FuzzClient {
     try {
       const { answers, rest } = await this.#connection.exchange(delivery);
       for (const [at, request] of requests.entries()) this.#take(delivery, request, answers[at]);
-      if (isFramed && answers.length < requests.length && answers.at(-1)?.isLast !== true) this.#report(requests[answers.length]!, 'no answer', `${rest.toString('latin1', 0, 500)}\n${shown(pieces)}`);
+      if (isFramed && answers.length < requests.length && answers.at(-1)?.isLast !== true)
+        this.#report(requests[answers.length]!, 'no answer', `${rest.toString('latin1', 0, 500)}\n${shown(pieces)}`);
       return answers;
     } catch (error) {
       this.#report(requests[0]!, (error as Error).message, shown(pieces));
@@ -157,7 +182,10 @@ class FuzzClient {
   #report(request: FuzzRequest, problem: string, details: string): void {
     const { method, target, headers, body, operationId } = request;
     const sent = `${method} ${target.slice(0, 500)}\n${headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join('\n')}\n\n${JSON.stringify(body?.toString('latin1', 0, 2000))}`;
-    this.#fuzz.find(`${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`, `${sent}\n${problem}\n${details}`);
+    this.#fuzz.find(
+      `${operationId ?? 'unknown'}: ${problem.slice(0, 160).replaceAll(/[0-9a-f-]{30,}/g, '…')}`,
+      `${sent}\n${problem}\n${details}`,
+    );
   }
 }
 

@@ -13,19 +13,33 @@ export const stashNames = ['stash-a', 'stash-b', 'stash-c', 'stash-d'] as const;
 /** `operator`: a token of an operator. */
 export async function makeTeam(team: Team, marker: string, operator: Token): Promise<FuzzTeam> {
   const [readOnly, ofApp, dead] = await Promise.all([
-    team.createToken({ readOnly: true }), team.createToken({ appId: apps[0] }), team.createToken({ expiresAt: 0 }),
+    team.createToken({ readOnly: true }),
+    team.createToken({ appId: apps[0] }),
+    team.createToken({ expiresAt: 0 }),
   ]);
   const things = new Things();
   const { client } = team;
   for (const linked of [undefined, apps[0]]) await addTable(client, things, marker, linked);
   await addRest(client, things, marker);
-  const tokens = { full: client.token, readOnly: readOnly.client.token, ofApp: ofApp.client.token, operator: operator.client.token, dead: dead.client.token };
+  const tokens = {
+    full: client.token,
+    readOnly: readOnly.client.token,
+    ofApp: ofApp.client.token,
+    operator: operator.client.token,
+    dead: dead.client.token,
+  };
   return { marker, tokens, things };
 }
 
 async function addTable(client: Client, things: Things, marker: string, linked: string | undefined): Promise<void> {
   const rows = [0, 1, 2, 3].map((n) => ({ secret: `${marker} ${n}`, n, s: 'text' }));
-  const made = expectOk(await client.post('/tables', { name: `${marker} table`, rows, ...(linked === undefined ? {} : { appsToLink: [linked] }) }));
+  const made = expectOk(
+    await client.post('/tables', {
+      name: `${marker} table`,
+      rows,
+      ...(linked === undefined ? {} : { appsToLink: [linked] }),
+    }),
+  );
   const table = things.addTable(made.json.data.tableID, made.json.data.rowIDs);
   table.etags.push(made.headers.get('etag')!);
   const page = expectOk(await client.get(`/tables/${table.id}/rows?limit=1`));
@@ -40,7 +54,11 @@ async function addRest(client: Client, things: Things, marker: string): Promise<
   const complete = await upload(client, marker);
   things.uploads.push(knownUpload(complete.id, complete.location));
   things.files.push(new URL(complete.url).pathname);
-  const job = expectOk(await client.post(`/tables/${things.tables[0]!.id}/rows`, [{ secret: marker }], { 'x-service-asynchronous': 'true' }));
+  const job = expectOk(
+    await client.post(`/tables/${things.tables[0]!.id}/rows`, [{ secret: marker }], {
+      'x-service-asynchronous': 'true',
+    }),
+  );
   if (job.json.data.jobID !== undefined) things.jobs.push(job.json.data.jobID);
 }
 

@@ -31,7 +31,8 @@ let teams = 0;
 
 async function newClient(): Promise<Client> {
   teams += 1;
-  const run = async (...args: readonly string[]): Promise<string> => (await runTablog(args, { DATABASE_URL: databaseUrl })).stdout.trim();
+  const run = async (...args: readonly string[]): Promise<string> =>
+    (await runTablog(args, { DATABASE_URL: databaseUrl })).stdout.trim();
   await run('teams', 'create', `team ${teams}`);
   return new Client(server.url, await run('tokens', 'create', '--team', `team ${teams}`));
 }
@@ -64,11 +65,26 @@ async function askNeighbour(): Promise<void> {
 async function start(memoryBound: number): Promise<{ fuzz: SqlFuzz; names: readonly string[] }> {
   const signatures = await readSignatures();
   const generator = new SqlGenerator(new Random(seed), signatures);
-  return { fuzz: new SqlFuzz({ service: server.process.pid!, output: () => server.output(), generator, newClient: newClientWithTable, askNeighbour, memoryMax: memoryBound }), names: [...signatures.keys()] };
+  return {
+    fuzz: new SqlFuzz({
+      service: server.process.pid!,
+      output: () => server.output(),
+      generator,
+      newClient: newClientWithTable,
+      askNeighbour,
+      memoryMax: memoryBound,
+    }),
+    names: [...signatures.keys()],
+  };
 }
 
 test('the generator makes a call that is known to end the process', () => {
-  const planted: Signature = { name: 'reservoir_quantile', kind: 'aggregate', parameters: ['ANY', 'DOUBLE', 'INTEGER'], further: null };
+  const planted: Signature = {
+    name: 'reservoir_quantile',
+    kind: 'aggregate',
+    parameters: ['ANY', 'DOUBLE', 'INTEGER'],
+    further: null,
+  };
   const generator = new SqlGenerator(new Random(seed), new Map([[planted.name, [planted]]]));
   const calls = Array.from({ length: 5000 }, () => generator.select(planted.name));
   expect(calls).toContainEqual(expect.stringMatching(/reservoir_quantile\(.*, (2000000000|2147483647)\)/));
@@ -81,21 +97,36 @@ test('the end of the process, and too much memory, are findings', async () => {
   const asked = fuzz.ask('SELECT count(*) FROM range(1000000000000)');
   process.kill(id, 'SIGSEGV');
   await asked;
-  expect(fuzz.findings).toEqual(expect.arrayContaining([expect.stringMatching(/^the process took \d+ bytes\n {2}SELECT 1/), expect.stringMatching(/^the process ended\n {2}SELECT count/)]));
+  expect(fuzz.findings).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^the process took \d+ bytes\n {2}SELECT 1/),
+      expect.stringMatching(/^the process ended\n {2}SELECT count/),
+    ]),
+  );
 });
 
-test('no call of a function harms the process', async () => {
-  process.stderr.write(`SEED=${seed}\n`);
-  const { fuzz, names } = await start(memoryMax);
-  if (process.env['SQL'] !== undefined) {
-    for (const sql of process.env['SQL'].split('\n')) await fuzz.ask(sql);
-  } else {
-    const endsAt = performance.now() + scale.sqlFunctionsMs;
-    await fuzz.round(names, Infinity);
-    while (performance.now() < endsAt) await fuzz.round(names, endsAt);
-  }
-  for (const line of server.output().split('\n').filter((text) => text.includes('"level":40'))) process.stderr.write(`${line.slice(0, 500)}\n`);
-  process.stderr.write(`${fuzz.asked} queries of ${names.length} functions; peak ${Math.round(fuzz.memoryPeak / 2 ** 20)} MiB; ${JSON.stringify(Object.fromEntries(fuzz.outcomes))}\n`);
-  await askNeighbour();
-  expect(fuzz.findings.join('\n\n')).toBe('');
-}, limitMs(scale.sqlFunctionsMs + 600_000));
+test(
+  'no call of a function harms the process',
+  async () => {
+    process.stderr.write(`SEED=${seed}\n`);
+    const { fuzz, names } = await start(memoryMax);
+    if (process.env['SQL'] !== undefined) {
+      for (const sql of process.env['SQL'].split('\n')) await fuzz.ask(sql);
+    } else {
+      const endsAt = performance.now() + scale.sqlFunctionsMs;
+      await fuzz.round(names, Infinity);
+      while (performance.now() < endsAt) await fuzz.round(names, endsAt);
+    }
+    for (const line of server
+      .output()
+      .split('\n')
+      .filter((text) => text.includes('"level":40')))
+      process.stderr.write(`${line.slice(0, 500)}\n`);
+    process.stderr.write(
+      `${fuzz.asked} queries of ${names.length} functions; peak ${Math.round(fuzz.memoryPeak / 2 ** 20)} MiB; ${JSON.stringify(Object.fromEntries(fuzz.outcomes))}\n`,
+    );
+    await askNeighbour();
+    expect(fuzz.findings.join('\n\n')).toBe('');
+  },
+  limitMs(scale.sqlFunctionsMs + 600_000),
+);

@@ -19,10 +19,16 @@ test('are refused before anything of them is loaded, or as soon as they name too
   const team = await api().createTeam();
   const { client } = team;
   const stash = { $stashID: newStashId() };
-  await putChunks(client, stash.$stashID, Array.from({ length: chunks }, (_, chunk) => [String(chunk), [wideRow(chunk)]] as const));
+  await putChunks(
+    client,
+    stash.$stashID,
+    Array.from({ length: chunks }, (_, chunk) => [String(chunk), [wideRow(chunk)]] as const),
+  );
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
 
-  const imports = await Promise.all(Array.from({ length: 20 }, () => client.post(`/tables/${unknownTableId}/rows`, stash)));
+  const imports = await Promise.all(
+    Array.from({ length: 20 }, () => client.post(`/tables/${unknownTableId}/rows`, stash)),
+  );
   expect(new Set(imports.map(outcomeOf))).toEqual(new Set(['404 table_not_found']));
   const created = await Promise.all(Array.from({ length: 5 }, () => client.post('/tables?name=wide', { rows: stash })));
   expect(new Set(created.map(outcomeOf))).toEqual(new Set(['400 limit_exceeded']));
@@ -34,9 +40,11 @@ test('are refused before anything of them is loaded, or as soon as they name too
 
 test('a body names no more columns than its schema could take in twice', async () => {
   const { client } = await api().createTeam();
-  const outcomes = await Promise.all([columns, columns + 1].map(async (count) => {
-    const row = Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, at]));
-    return outcomeOf(await client.put(`/stashes/${newStashId()}/1`, [row]));
-  }));
+  const outcomes = await Promise.all(
+    [columns, columns + 1].map(async (count) => {
+      const row = Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, at]));
+      return outcomeOf(await client.put(`/stashes/${newStashId()}/1`, [row]));
+    }),
+  );
   expect(outcomes).toEqual(['200', '400 limit_exceeded']);
 });

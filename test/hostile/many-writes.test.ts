@@ -11,8 +11,13 @@ const { api } = useOwnApi({ APPEND_QUEUE_EVENTS_MAX: String(eventsMax), OUTCOME_
 test('waits for its turn, loses nothing, and another team of its partition is refused nothing', async () => {
   const team = await api().createTeam();
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
-  const { path, rowIds } = await createTable(team.client, Array.from({ length: 300 }, () => ({ n: -1 })));
-  const patching = Promise.all(Array.from({ length: 1500 }, (_, n) => team.client.patch(`${path}/${rowIds[n % 300]}`, { n })));
+  const { path, rowIds } = await createTable(
+    team.client,
+    Array.from({ length: 300 }, () => ({ n: -1 })),
+  );
+  const patching = Promise.all(
+    Array.from({ length: 1500 }, (_, n) => team.client.patch(`${path}/${rowIds[n % 300]}`, { n })),
+  );
   let isDone = false;
   let most = 0;
   const watching = (async () => {

@@ -66,7 +66,11 @@ export async function askAndReadNothing({ url, token }: Client, path: string): P
 }
 
 /** A metric of the process. */
-export async function metric({ url }: Pick<Client, 'url'>, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+export async function metric(
+  { url }: Pick<Client, 'url'>,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const answer = await fetch(`${url}/metrics`);
   return sumOf(parseMetrics(await answer.text()), name, labels)!;
 }

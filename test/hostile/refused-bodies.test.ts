@@ -14,7 +14,9 @@ const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
 /** 4 MB in 8 blocks, which compress little. */
-const body = JSON.stringify(Array.from({ length: 4000 }, (_, n) => ({ n, text: Array.from({ length: 26 }, () => randomUUID()).join('') })));
+const body = JSON.stringify(
+  Array.from({ length: 4000 }, (_, n) => ({ n, text: Array.from({ length: 26 }, () => randomUUID()).join('') })),
+);
 const malformed = `${body.slice(0, -2)},}]`;
 
 interface Kept {
@@ -27,7 +29,9 @@ interface Kept {
 /** What is in the log and in the read model, of all teams. */
 async function kept(): Promise<Kept> {
   const { records: logRecords, bytes: logBytes } = await sizeOfLog(operator());
-  const { rows: [found] } = await operator().database.pool.query<Pick<Kept, 'rows' | 'segments'>>(
+  const {
+    rows: [found],
+  } = await operator().database.pool.query<Pick<Kept, 'rows' | 'segments'>>(
     'select (select count(*)::int4 from segment_rows) as rows, (select count(*)::int4 from segments) as segments',
   );
   return { logRecords, logBytes, ...found! };
@@ -51,10 +55,16 @@ test('twelve bodies that the committed state refuses leave nothing', async () =>
   const { path } = await createTable(suspended.client, []);
   await suspended.suspend();
   const added = await kept();
-  const answers = await Promise.all(Array.from({ length: 4 }, () => [
-    team.client.post(unknown, body), team.client.post(table.path, body, passed()), suspended.client.post(path, body),
-  ]).flat());
-  expect(new Set(answers.map(outcomeOf))).toEqual(new Set(['404 table_not_found', '412 precondition_failed', '402 payment_required']));
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => [
+      team.client.post(unknown, body),
+      team.client.post(table.path, body, passed()),
+      suspended.client.post(path, body),
+    ]).flat(),
+  );
+  expect(new Set(answers.map(outcomeOf))).toEqual(
+    new Set(['404 table_not_found', '412 precondition_failed', '402 payment_required']),
+  );
   expect(await kept()).toEqual(added);
   expect(added.rows).toBe(before.rows);
 });
@@ -79,8 +89,10 @@ test('a body that is malformed in its last row, and one whose client goes away, 
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
   await once(socket, 'connect');
-  socket.write(`POST ${table.path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${team.client.token}\r\n`
-    + `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1000)}`);
+  socket.write(
+    `POST ${table.path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${team.client.token}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1000)}`,
+  );
   await sleepUntil(async () => (await kept()).segments >= before.segments + 5, 'rows are written ahead');
   expect((await kept()).logRecords).toBe(before.logRecords);
   socket.destroy();

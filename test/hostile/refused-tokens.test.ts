@@ -20,18 +20,25 @@ test('are refused by their address from the limit on, and right tokens never are
   const neighbour = await Neighbour.begin(team);
   const upload = await createUpload(team.client);
   const forged = `${api().url}/uploads/${randomUUID()}?signature=x`;
-  expect([await tables('x'), await tables(newAccessToken()), await sendBytes({ location: forged }, 'bytes')]).toEqual([wrong, wrong, '403 forbidden']);
+  expect([await tables('x'), await tables(newAccessToken()), await sendBytes({ location: forged }, 'bytes')]).toEqual([
+    wrong,
+    wrong,
+    '403 forbidden',
+  ]);
   for (let times = 3; times < allowed; times += 1) expect(await tables(newAccessToken())).toBe(wrong);
 
   // Now the address has used up its refusals.
   const answer = await new Client(api().url, 'x').get('/tables');
   expect(outcomeOf(answer)).toBe(limited);
-  expect(answer.json.error.message).toMatch(/^The limit of the client address is 20 refusals in 86400 s\. The next one is possible in \d+ s\.$/);
+  expect(answer.json.error.message).toMatch(
+    /^The limit of the client address is 20 refusals in 86400 s\. The next one is possible in \d+ s\.$/,
+  );
   // A 20th of the window.
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(4000);
   expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(4320);
   expect([await tables(newAccessToken()), await sendBytes({ location: forged }, 'bytes')]).toEqual([limited, limited]);
-  for (const path of ['/livez', '/readyz', '/openapi.json']) expect((await fetch(`${api().url}${path}`)).status).toBe(200);
+  for (const path of ['/livez', '/readyz', '/openapi.json'])
+    expect((await fetch(`${api().url}${path}`)).status).toBe(200);
   expect(await sendBytes(upload, 'bytes')).toBe('200');
 
   const before = await refused();

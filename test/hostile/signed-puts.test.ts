@@ -31,9 +31,16 @@ async function beginPut(location: string): Promise<OpenPut> {
   const socket = connect({ host: hostname, port: Number(port) });
   sockets.push(socket);
   let answer = '';
-  socket.setEncoding('latin1').on('data', (text: string) => { answer += text; }).on('error', () => undefined);
+  socket
+    .setEncoding('latin1')
+    .on('data', (text: string) => {
+      answer += text;
+    })
+    .on('error', () => undefined);
   await once(socket, 'connect');
-  socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: ${picture.contentType}\r\nContent-Length: ${whole.length}\r\n\r\n`);
+  socket.write(
+    `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: ${picture.contentType}\r\nContent-Length: ${whole.length}\r\n\r\n`,
+  );
   socket.write(part);
   return { socket, answer: () => answer };
 }
@@ -41,7 +48,14 @@ async function beginPut(location: string): Promise<OpenPut> {
 /** The sizes of the files that PUTs are being received into. */
 async function temporaries(): Promise<number[]> {
   const folder = join(api().filesFolder, 'temporary');
-  return Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+  return Promise.all(
+    (await readdir(folder)).map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
 }
 
 test('has two of them read, and its neighbours notice nothing', async () => {
@@ -51,8 +65,12 @@ test('has two of them read, and its neighbours notice nothing', async () => {
   const puts = await Promise.all(Array.from({ length: 20 }, () => beginPut(attacked.location)));
   const refused = (): OpenPut[] => puts.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'));
   await sleepUntil(() => refused().length === 18, 'all but two are refused');
-  for (const put of refused()) expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has so many requests/is);
-  await sleepUntil(async () => (await temporaries()).every((size) => size === part.length), 'what was sent has arrived');
+  for (const put of refused())
+    expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has so many requests/is);
+  await sleepUntil(
+    async () => (await temporaries()).every((size) => size === part.length),
+    'what was sent has arrived',
+  );
   expect(await temporaries()).toHaveLength(2);
   expect(await metric(team.client, 'tablog_share_used', { share: 'signed_puts' })).toBe(2);
   expect(await metric(team.client, 'tablog_share_refused_total', { share: 'signed_puts', by: 'team' })).toBe(18);

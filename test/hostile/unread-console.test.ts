@@ -25,12 +25,15 @@ test('holds one answer in each connection, and a neighbour notices nothing', asy
     socket.pause();
     socket.write(`GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(100));
   }
-  await sleepUntil(async () => await metric(api(), 'tablog_http_requests_in_flight') >= connections, 'each connection has an unread answer');
+  await sleepUntil(
+    async () => (await metric(api(), 'tablog_http_requests_in_flight')) >= connections,
+    'each connection has an unread answer',
+  );
   // The service has answered others meanwhile.
   for (let looks = 0; looks < 20; looks += 1) {
     // Besides, there are the neighbour's request and this one.
     expect(await metric(api(), 'tablog_http_requests_in_flight')).toBeLessThanOrEqual(connections + 2);
   }
-  expect(await metric(api(), 'process_resident_memory_bytes') - before).toBeLessThan(200 * 1024 * 1024);
+  expect((await metric(api(), 'process_resident_memory_bytes')) - before).toBeLessThan(200 * 1024 * 1024);
   expect(new Set(await neighbour.stop())).toEqual(new Set(['200']));
 });

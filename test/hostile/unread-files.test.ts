@@ -13,7 +13,11 @@ const budget = 4 * 1024 * 1024;
 /** More than the systems of both sides keep of what is not read. */
 const size = 12 * 1024 * 1024;
 const bytes = Buffer.alloc(size, 'x');
-const { api } = useOwnApi({ RESPONSE_BYTES_MAX: String(budget), OUTCOME_WAIT_MS: '6000', MAINTENANCE_INTERVAL_MS: '3600000' });
+const { api } = useOwnApi({
+  RESPONSE_BYTES_MAX: String(budget),
+  OUTCOME_WAIT_MS: '6000',
+  MAINTENANCE_INTERVAL_MS: '3600000',
+});
 const sockets: Socket[] = [];
 const share = { share: 'outgoing_bytes' };
 
@@ -30,7 +34,9 @@ async function readersOf({ client }: Team, { url }: File, count: number): Promis
 async function outcomeOfGet({ url }: File): Promise<string> {
   const response = await fetch(url);
   const body = await response.arrayBuffer();
-  return response.ok ? `${response.status} ${body.byteLength}` : `${response.status} ${JSON.parse(Buffer.from(body).toString()).error.type}`;
+  return response.ok
+    ? `${response.status} ${body.byteLength}`
+    : `${response.status} ${JSON.parse(Buffer.from(body).toString()).error.type}`;
 }
 
 const used = (team: Team): Promise<number> => metric(team.client, 'tablog_share_used', share);
@@ -41,7 +47,10 @@ test('hold a half of what there is, are told to wait, and files of others are se
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
   const other = await upload((await api().createTeam()).client, bytes);
   await readersOf(team, file, 10);
-  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { ...share, by: 'team' })) >= 6, 'readers are refused');
+  await sleepUntil(
+    async () => (await metric(team.client, 'tablog_share_refused_total', { ...share, by: 'team' })) >= 6,
+    'readers are refused',
+  );
   expect(await used(team)).toBe(budget / 2);
   expect(await outcomeOfGet(file)).toBe('429 rate_limited');
   expect(await outcomeOfGet(other)).toBe(`200 ${size}`);

@@ -29,8 +29,13 @@ test('hold a half of what there is, are told to wait, and others read and write 
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
   const other = await teamWithPages();
   for (let count = 0; count < 10; count += 1) sockets.push(await askAndReadNothing(team.client, path));
-  await sleepUntil(async () => (await metric(team.client, 'tablog_share_refused_total', { share: 'outgoing_bytes', by: 'team' })) >= 8, 'readers are refused');
-  expect(await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })).toBeLessThanOrEqual(budget / 2 + 2 * 1024 * 1024);
+  await sleepUntil(
+    async () => (await metric(team.client, 'tablog_share_refused_total', { share: 'outgoing_bytes', by: 'team' })) >= 8,
+    'readers are refused',
+  );
+  expect(await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })).toBeLessThanOrEqual(
+    budget / 2 + 2 * 1024 * 1024,
+  );
   // Small pages of the same team wait too, whatever they take of the rest.
   const refused = await team.client.get(path);
   expect(outcomeOf(refused)).toBe('429 rate_limited');
@@ -43,7 +48,10 @@ test('hold a half of what there is, are told to wait, and others read and write 
   // Some more go away before they have their share.
   for (let count = 0; count < 3; count += 1) (await askAndReadNothing(team.client, path)).destroy();
   for (const socket of sockets) socket.destroy();
-  await sleepUntil(async () => (await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) === 0, 'what they held is given back');
+  await sleepUntil(
+    async () => (await metric(team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) === 0,
+    'what they held is given back',
+  );
   expect(outcomeOf(await team.client.get(path))).toBe('200');
 });
 
@@ -56,8 +64,17 @@ test('of many teams hold all there is, until another team asks: then those are c
       const { team, path } = await teamWithPages();
       for (let at = 0; at < 3; at += 1) sockets.push(await askAndReadNothing(team.client, path));
     }
-    await sleepUntil(async () => (await metric(victim.team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) > budget - 16 * 1024 * 1024, 'they hold all');
-    await sleepUntil(async () => outcomeOf(await victim.team.client.get(victim.path)) === '200', 'the other team reads', 60_000);
+    await sleepUntil(
+      async () =>
+        (await metric(victim.team.client, 'tablog_share_used', { share: 'outgoing_bytes' })) >
+        budget - 16 * 1024 * 1024,
+      'they hold all',
+    );
+    await sleepUntil(
+      async () => outcomeOf(await victim.team.client.get(victim.path)) === '200',
+      'the other team reads',
+      60_000,
+    );
   } finally {
     clearInterval(reading);
   }

@@ -25,7 +25,10 @@ test('what was backed up to an S3 is restored from it', async () => {
   const { accessKeyId, secretAccessKey } = s3.credentials;
   // Of the AWS SDK: this service keeps its uploaded files in a folder.
   const access = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-  const [source, target] = [{ ...access, DATA_DIR: join(folder(), 'source') }, { ...access, DATA_DIR: join(folder(), 'target') }];
+  const [source, target] = [
+    { ...access, DATA_DIR: join(folder(), 'source') },
+    { ...access, DATA_DIR: join(folder(), 'target') },
+  ];
   const place = `s3://${s3.bucket}/backups?endpoint=${encodeURIComponent(s3.endpoint)}&pathStyle=true`;
   const keyFile = join(folder(), 'passphrase');
   await writeFile(keyFile, 'correct horse battery staple');
@@ -35,18 +38,25 @@ test('what was backed up to an S3 is restored from it', async () => {
   let file: string;
   try {
     client = new Client(server.url, await server.token());
-    const { path } = await createTable(client, Array.from({ length: 1000 }, (_, n) => ({ n, text: `row ${n}` })));
+    const { path } = await createTable(
+      client,
+      Array.from({ length: 1000 }, (_, n) => ({ n, text: `row ${n}` })),
+    );
     asked = path;
     file = new URL((await upload(client, Buffer.alloc(300_000, 'tablog'))).url).pathname;
     await outputOf(['backup', place, '--key-file', keyFile], source);
     const again = JSON.parse(await outputOf(['backup', place, '--key-file', keyFile, '--json'], source));
-    expect(await runTablog(['backup', 'verify', place, again.id, '--key-file', keyFile], source)).toMatchObject({ code: 0 });
+    expect(await runTablog(['backup', 'verify', place, again.id, '--key-file', keyFile], source)).toMatchObject({
+      code: 0,
+    });
     const removed = JSON.parse(await outputOf(['backup', 'remove', place, '--keep', '1', '--json'], source));
     expect(removed.sets).toHaveLength(1);
     await outputOf(['restore', place, '--key-file', keyFile], target);
     const restored = await startServer({ folder: target.DATA_DIR, environment: target });
     try {
-      const [before, after] = await Promise.all([client, new Client(restored.url, client.token)].map((one) => one.get(`${asked}?limit=1000`)));
+      const [before, after] = await Promise.all(
+        [client, new Client(restored.url, client.token)].map((one) => one.get(`${asked}?limit=1000`)),
+      );
       expect(after!.text).toBe(before!.text);
       expect(after!.headers.get('etag')).toBe(before!.headers.get('etag'));
       const bytes = await Promise.all([server, restored].map(async ({ url }) => (await fetch(`${url}${file}`)).text()));

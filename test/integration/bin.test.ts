@@ -34,7 +34,10 @@ test('says what to do where there is only an older one', async () => {
   await copyFile(join(root, bin.tablog), join(folder, 'bin', 'tablog'));
   const failed = run(join(folder, 'bin', 'tablog'), ['--version'], { env: { PATH: `${folder}:${systemPath}` } });
   await expect(failed).rejects.toMatchObject({
-    code: 1, stdout: '',
-    stderr: expect.stringMatching(/^Tablog needs Node 24, and this is v20\.20\.2: run `npm ci` in \S+, which installs one for it\.\n$/),
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^Tablog needs Node 24, and this is v20\.20\.2: run `npm ci` in \S+, which installs one for it\.\n$/,
+    ),
   });
 });

@@ -11,7 +11,14 @@ const { folder, tablog, output } = useDataFolder();
 
 test('`tablog serve` is the service', async () => {
   const serving = runTablog(['serve'], { DATA_DIR: folder(), PORT: '0' });
-  await sleepUntil(() => access(join(folder(), 'token')).then(() => true, () => false), 'the first token is there');
+  await sleepUntil(
+    () =>
+      access(join(folder(), 'token')).then(
+        () => true,
+        () => false,
+      ),
+    'the first token is there',
+  );
   expect(JSON.parse(await output('teams', 'list', '--json'))).toMatchObject([{ name: 'default' }]);
   serving.child.kill('SIGTERM');
   const ended = await serving;
@@ -56,7 +63,9 @@ describe('beside a running service', () => {
     try {
       const clients = [server, other].map(({ url }) => new Client(url, token));
       for (const client of clients) expect((await client.get('/tables')).status).toBe(200);
-      expect((await tablog('tokens', 'revoke', id, '--team', 'default')).stderr).toMatch(/^The token "made [^"]+" is revoked\./);
+      expect((await tablog('tokens', 'revoke', id, '--team', 'default')).stderr).toMatch(
+        /^The token "made [^"]+" is revoked\./,
+      );
       await sleepUntil(async () => {
         const answers = await Promise.all(clients.map((client) => client.get('/tables')));
         return answers.every(({ status }) => status === 404);
@@ -64,7 +73,10 @@ describe('beside a running service', () => {
       // A process writes when its tokens were used before it ends.
       expect(await other.stop()).toBe(0);
       const tokens = JSON.parse(await output('tokens', 'list', '--team', 'default', '--json'));
-      expect(tokens.find((one: { id: string }) => one.id === id)).toMatchObject({ revoked: true, lastUsedAt: expect.stringMatching(/^\d{4}-.*:\d\d:00\.000Z$/) });
+      expect(tokens.find((one: { id: string }) => one.id === id)).toMatchObject({
+        revoked: true,
+        lastUsedAt: expect.stringMatching(/^\d{4}-.*:\d\d:00\.000Z$/),
+      });
     } finally {
       await other.stop();
     }
@@ -76,7 +88,10 @@ describe('beside a running service', () => {
     const rows = `/tables/${json.data.tableID}/rows`;
     await output('plans', 'suspend', 'default');
     expect((await client.get(rows)).status).toBe(402);
-    expect(await client.post(rows, [{ a: 2 }])).toMatchObject({ status: 402, json: { error: { type: 'payment_required' } } });
+    expect(await client.post(rows, [{ a: 2 }])).toMatchObject({
+      status: 402,
+      json: { error: { type: 'payment_required' } },
+    });
     await output('plans', 'resume', 'default');
     expect((await client.post(rows, [{ a: 2 }])).status).toBe(201);
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
@@ -84,7 +99,9 @@ describe('beside a running service', () => {
 
   test('a plan is kept to: 402 for the first row beyond it', async () => {
     const client = await newClient();
-    const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(({ name }: { name: string }) => name === 'default');
+    const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(
+      ({ name }: { name: string }) => name === 'default',
+    );
     await output('plans', 'set', 'default', '--rows', String(rows + 1));
     expect((await client.post('/tables', { name: 't', rows: [{ a: 1 }, { a: 2 }] })).status).toBe(402);
     const created = await client.post('/tables', { name: 't', rows: [{ a: 1 }] });
@@ -98,17 +115,22 @@ describe('beside a running service', () => {
   test('verify agrees with the live read model, and replay replaces it beneath the service', async () => {
     const client = await newClient();
     const { json } = await client.post('/tables', { name: 'served', rows: [{ a: 1 }] });
-    expect(await output('verify')).toMatch(/^The read model is what the log says: \d+ events?, \d+ tables?, \d+ rows?, [\d.]+ s\.$/);
+    expect(await output('verify')).toMatch(
+      /^The read model is what the log says: \d+ events?, \d+ tables?, \d+ rows?, [\d.]+ s\.$/,
+    );
     expect(await output('replay')).toMatch(/^The read model was built anew from \d+ events in [\d.]+ s\.$/);
     const path = `/tables/${json.data.tableID}/rows`;
     // The process closes what it has and opens the new read model; connections are refused for a moment.
-    await sleepUntil(async () => (await client.post(path, [{ a: 2 }]).catch(() => null))?.status === 201, 'a row can be added');
+    await sleepUntil(
+      async () => (await client.post(path, [{ a: 2 }]).catch(() => null))?.status === 201,
+      'a row can be added',
+    );
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
   });
 
   test('the service stops Postgres when it is the last to leave, and replay works then', async () => {
     const client = await newClient();
-    const { json } = await client.post('/tables', { name: 'kept', rows: [{ a: 1.50 }, { a: 2 }] });
+    const { json } = await client.post('/tables', { name: 'kept', rows: [{ a: 1.5 }, { a: 2 }] });
     expect(await server.stop()).toBe(0);
     expect(await isPostgresRunning(folder())).toBe(false);
     expect(await output('replay')).toMatch(/^The read model was built anew from \d+ events in [\d.]+ s\.$/);

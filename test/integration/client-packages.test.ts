@@ -18,10 +18,24 @@ let server: TestServer;
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'tablog-client-'));
   server = await startServer();
-  const folders = [join(root, 'clients', 'typescript'), join(root, 'clients', 'command-line'), ...dependencies.map((name) => join(root, 'node_modules', name))];
+  const folders = [
+    join(root, 'clients', 'typescript'),
+    join(root, 'clients', 'command-line'),
+    ...dependencies.map((name) => join(root, 'node_modules', name)),
+  ];
   for (const folder of folders) {
     // Their own scripts are for their developers.
-    await run('npm', ['pack', '--silent', '--pack-destination', project, ...(folder.includes('node_modules') ? ['--ignore-scripts'] : [])], { cwd: folder });
+    await run(
+      'npm',
+      [
+        'pack',
+        '--silent',
+        '--pack-destination',
+        project,
+        ...(folder.includes('node_modules') ? ['--ignore-scripts'] : []),
+      ],
+      { cwd: folder },
+    );
   }
   await writeFile(join(project, 'package.json'), '{"type":"module"}');
   const packed = (await readdir(project)).filter((name) => name.endsWith('.tgz')).map((name) => `./${name}`);
@@ -50,12 +64,31 @@ const version: Version = await table.patch(first!.$rowID, { horsepower: null }, 
 console.log(first!.name, typeof version);
 `;
 const mistakes = [
-  `await table.patch(first!.$rowID, { horsepower: 'many' });`, `await table.patch(first!.$rowID, {}, { ifMatch: '"7"' });`, `table.rows({ sort: ['speed'] });`, `first!.speed;`,
+  `await table.patch(first!.$rowID, { horsepower: 'many' });`,
+  `await table.patch(first!.$rowID, {}, { ifMatch: '"7"' });`,
+  `table.rows({ sort: ['speed'] });`,
+  `first!.speed;`,
 ];
-const compile = (file: string): Promise<unknown> => run(process.execPath, [
-  join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--strict', '--target', 'es2023', '--lib', 'es2023,dom,dom.iterable,dom.asynciterable', '--module', 'nodenext', '--types', 'node',
-  '--typeRoots', join(root, 'node_modules', '@types'), file,
-], { cwd: project });
+const compile = (file: string): Promise<unknown> =>
+  run(
+    process.execPath,
+    [
+      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+      '--strict',
+      '--target',
+      'es2023',
+      '--lib',
+      'es2023,dom,dom.iterable,dom.asynciterable',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+      '--typeRoots',
+      join(root, 'node_modules', '@types'),
+      file,
+    ],
+    { cwd: project },
+  );
 
 test('the client is small, its types are strict, and it runs', async () => {
   expect(await sizeOf('tablog-client')).toBeLessThan(100_000);
@@ -68,7 +101,10 @@ test('the client is small, its types are strict, and it runs', async () => {
 test('mistakes are found when a program is compiled', async () => {
   await writeFile(join(project, 'mistaken.ts'), `${program}\n${mistakes.join('\n')}\n`);
   const lines = program.split('\n').length;
-  const { stdout } = await compile('mistaken.ts').then(() => ({ stdout: '' }), (error: { readonly stdout: string }) => error);
+  const { stdout } = await compile('mistaken.ts').then(
+    () => ({ stdout: '' }),
+    (error: { readonly stdout: string }) => error,
+  );
   expect([...stdout.matchAll(/^mistaken\.ts\((\d+),/gm)].map(([, line]) => Number(line) - lines)).toEqual([1, 2, 3, 4]);
 });
 
@@ -76,13 +112,21 @@ test('the command line is small, and runs', async () => {
   expect(await sizeOf('tablog-cli')).toBeLessThan(1_000_000);
   await writeFile(join(project, 'cities.csv'), 'city,visits\nOslo,1\nRome,2\n');
   const tablog = async (...args: string[]): Promise<string> => {
-    const { stdout } = await run(join(project, 'node_modules', '.bin', 'tablog'), args, { env: { ...process.env, TABLOG_URL: server.url, TABLOG_TOKEN: await server.token() } });
+    const { stdout } = await run(join(project, 'node_modules', '.bin', 'tablog'), args, {
+      env: { ...process.env, TABLOG_URL: server.url, TABLOG_TOKEN: await server.token() },
+    });
     return stdout;
   };
   expect(await tablog('import', 'cities.csv', '--table', 'cities').catch(() => 'not there')).toBe('not there');
-  expect(await tablog('import', join(project, 'cities.csv'), '--table', 'cities')).toMatch(/^2 rows imported into the new table "cities"/);
+  expect(await tablog('import', join(project, 'cities.csv'), '--table', 'cities')).toMatch(
+    /^2 rows imported into the new table "cities"/,
+  );
   expect(await tablog('query', 'cities', '--sort', '-visits', '--fields', 'city')).toBe('city\nRome\nOslo\n');
   expect(await tablog('sql', 'select sum(visits) as total from cities')).toBe('total\n3\n');
-  expect(await tablog('export', 'cities', '--format', 'ndjson')).toBe('{"city":"Oslo","visits":1}\n{"city":"Rome","visits":2}\n');
-  expect(await tablog('types', 'cities')).toContain('export interface Cities {\n  city?: string;\n  visits?: number;\n}');
+  expect(await tablog('export', 'cities', '--format', 'ndjson')).toBe(
+    '{"city":"Oslo","visits":1}\n{"city":"Rome","visits":2}\n',
+  );
+  expect(await tablog('types', 'cities')).toContain(
+    'export interface Cities {\n  city?: string;\n  visits?: number;\n}',
+  );
 });

@@ -75,7 +75,12 @@ test('a server that restarts its processes is kept', async () => {
   const cut = new Promise<void>((resolve) => victim.once('end', resolve));
   process.kill(backend!.pid, 'SIGKILL');
   await cut;
-  await until(() => query(server.url, 'SELECT 1').then(() => true, () => false));
+  await until(() =>
+    query(server.url, 'SELECT 1').then(
+      () => true,
+      () => false,
+    ),
+  );
   expect(await isAlive(server.pid)).toBe(true);
   expect(await server.stop({ ifUnused: true })).toBe(true);
 });
@@ -104,7 +109,12 @@ test('what an interrupted first start left is removed', async () => {
 test.each(scale.firstStartKilledAfter)('a first start that is killed after %d ms can be repeated', async (delayMs) => {
   startsAnew();
   const parent = spawnStart();
-  await until(() => readdir(folder()).then((names) => names.length > 0, () => false));
+  await until(() =>
+    readdir(folder()).then(
+      (names) => names.length > 0,
+      () => false,
+    ),
+  );
   await sleep(delayMs);
   parent.kill('SIGKILL');
   await once(parent, 'exit');

@@ -22,15 +22,36 @@ describe('what the service refuses is told with its place in the file', () => {
   const rows = numbers(2_500).map((n) => `${n},x`);
 
   test.each([
-    ['a cell of CSV', 'bad.csv', ['n,s', ...rows.with(1_776, '"12\n3",x')], 'line 1778 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
-    ['behind blank lines and cells of several lines', 'bad.csv', ['', 'n,s', ...rows.with(3, '\n3,"x\ny"').with(1_776, 'no,x')],
-      'line 1781 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: '],
-    ['a line of NDJSON', 'bad.ndjson', rows.map((_, n) => `{"n":${n === 2_499 ? '"no"' : n}}`),
-      'line 2500 (row 2500): column_has_invalid_value: chunk 2, rows[499].n: "no"'],
-    ['an unknown column', 'bad.ndjson', rows.map((_, n) => `{"n":${n}${n === 7 ? ',"more":1' : ''}}`),
-      'line 8 (row 8): column_id_not_found: chunk 0, rows[7].more: '],
-    ['a line with too many cells', 'bad.csv', ['n,s', ...rows.with(1_500, '1,x,2').with(2_400, '1,x,2')],
-      'line 1502 (row 1501): request_validation_error: rows[500]: the line has 3 cells, the header 2'],
+    [
+      'a cell of CSV',
+      'bad.csv',
+      ['n,s', ...rows.with(1_776, '"12\n3",x')],
+      'line 1778 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: ',
+    ],
+    [
+      'behind blank lines and cells of several lines',
+      'bad.csv',
+      ['', 'n,s', ...rows.with(3, '\n3,"x\ny"').with(1_776, 'no,x')],
+      'line 1781 (row 1777): column_has_invalid_value: chunk 1, rows[776].n: ',
+    ],
+    [
+      'a line of NDJSON',
+      'bad.ndjson',
+      rows.map((_, n) => `{"n":${n === 2_499 ? '"no"' : n}}`),
+      'line 2500 (row 2500): column_has_invalid_value: chunk 2, rows[499].n: "no"',
+    ],
+    [
+      'an unknown column',
+      'bad.ndjson',
+      rows.map((_, n) => `{"n":${n}${n === 7 ? ',"more":1' : ''}}`),
+      'line 8 (row 8): column_id_not_found: chunk 0, rows[7].more: ',
+    ],
+    [
+      'a line with too many cells',
+      'bad.csv',
+      ['n,s', ...rows.with(1_500, '1,x,2').with(2_400, '1,x,2')],
+      'line 1502 (row 1501): request_validation_error: rows[500]: the line has 3 cells, the header 2',
+    ],
     ['a header', 'bad.csv', ['', 'n,n', '1,2'], 'line 2: column_id_not_unique: header[1]: '],
   ])('%s', async (_what, name, lines, message) => {
     const table = `places ${_what}`;
@@ -53,7 +74,9 @@ describe('what the service refuses is told with its place in the file', () => {
     expect(refused.stderr).toContain(`${file}, line 2501: n: broken JSON, unexpected "}"\n`);
     const cut = await writeContent(join(folder(), 'cut.csv.gz'), `n,s\n${rows.join('\n')}`);
     await writeFile(cut, (await readFile(cut)).subarray(0, -20));
-    expect((await tablog(['import', cut, '--table', 'malformed'])).stderr).toContain(`${cut}: the gzip data ends too soon`);
+    expect((await tablog(['import', cut, '--table', 'malformed'])).stderr).toContain(
+      `${cut}: the gzip data ends too soon`,
+    );
     expect(await tableNames()).not.toContain('malformed');
   });
 });
@@ -65,12 +88,15 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const rows = numbers(8_500);
     const file = await fileOf('faults.csv', ['n', ...rows.map(String)]);
     relay().faultFor = (method, path, attempt) => {
-      if (method === 'PUT' && path.startsWith('/stashes')) return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
+      if (method === 'PUT' && path.startsWith('/stashes'))
+        return (['lose', 'cut', 'busy', 'pass'] as const)[Math.min(3, (Number(path.split('/')[3]) + attempt) % 5)]!;
       return isImport(method, path) ? (['lose', 'busy', 'lose', 'pass'] as const)[Math.min(3, attempt)]! : 'pass';
     };
     const { tableID } = await imported(file, '--table', 'faults');
     expect((await client().rows(tableID)).map(({ n }) => n)).toEqual(rows);
-    expect(relay().passed.filter(({ method, path, status }) => isImport(method, path) && status === 201)).toHaveLength(3);
+    expect(relay().passed.filter(({ method, path, status }) => isImport(method, path) && status === 201)).toHaveLength(
+      3,
+    );
 
     relay().faultFor = (method, path, attempt) => (isImport(method, path) && attempt < 2 ? 'lose' : 'pass');
     await imported(file, '--table', 'faults');
@@ -98,9 +124,16 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const input = new PassThrough();
     const running = tablog(['import', '-', '--format', 'csv', '--table', 'interrupted'], input);
     input.write(`n\n${numbers(2_500).join('\n')}\n`);
-    await sleepUntil(() => relay().passed.filter(({ method }) => method === 'PUT').length === 2, 'two chunks have come');
+    await sleepUntil(
+      () => relay().passed.filter(({ method }) => method === 'PUT').length === 2,
+      'two chunks have come',
+    );
     running.child.kill('SIGINT');
-    expect(await running).toEqual({ code: 1, stdout: '', stderr: `The stash ${stashId()} has been deleted.\nInterrupted.\n` });
+    expect(await running).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The stash ${stashId()} has been deleted.\nInterrupted.\n`,
+    });
     expect(await stateOfStash()).toMatch(/was deleted$/);
     expect(await tableNames()).not.toContain('interrupted');
   });
@@ -113,14 +146,16 @@ describe('nothing is done twice, and nothing is left behind', () => {
     running.child.kill('SIGINT');
     const { code, stderr } = await running;
     expect(code).toBe(1);
-    expect(stderr).toBe(`The stash ${stashId()} has been deleted.\nInterrupted. Whether the import has taken effect is not known: look at the table.\n`);
+    expect(stderr).toBe(
+      `The stash ${stashId()} has been deleted.\nInterrupted. Whether the import has taken effect is not known: look at the table.\n`,
+    );
   });
 });
 
 test('an import that goes on as a job is waited for, and refused with its place', async () => {
   await using stack = new AsyncDisposableStack();
   const waiting = await startServer({ environment: { ASYNC_WAIT_MS: '0' } });
-  stack.defer(async () => void await waiting.stop());
+  stack.defer(async () => void (await waiting.stop()));
   const between = await Relay.open(waiting.url);
   stack.defer(() => between.close());
   const environment = { TABLOG_URL: between.url, TABLOG_TOKEN: await waiting.token(), XDG_CONFIG_HOME: folder() };
@@ -128,7 +163,11 @@ test('an import that goes on as a job is waited for, and refused with its place'
   const rows = numbers(2_500);
   const file = await fileOf('job.csv', ['n', ...rows.map(String)]);
   let tableId = '';
-  for (const [flags, wanted] of [[['--create'], rows], [[], [...rows, ...rows]], [['--overwrite'], rows]] as const) {
+  for (const [flags, wanted] of [
+    [['--create'], rows],
+    [[], [...rows, ...rows]],
+    [['--overwrite'], rows],
+  ] as const) {
     const { code, stdout } = await runTablog(['import', file, '--table', 'job', '--json', ...flags], environment);
     expect(code).toBe(0);
     const result = JSON.parse(stdout) as Imported;

@@ -41,11 +41,16 @@ describeFileStore(() => ({
   // As the route does: all that is known of the upload comes from its URL.
   send: async (upload, bytes) => {
     const url = new URL(await store.locate(upload, origin));
-    const expected = verifyUploadUrl(keys, url.pathname.slice('/uploads/'.length), Object.fromEntries(url.searchParams));
+    const expected = verifyUploadUrl(
+      keys,
+      url.pathname.slice('/uploads/'.length),
+      Object.fromEntries(url.searchParams),
+    );
     expect(expected).toEqual(upload);
     await store.receive(expected!.uploadId, chunksOf(bytes), expected!.sizeMax);
   },
-  sendCut: (upload, bytes) => expect(store.receive(upload.uploadId, chunksOf(bytes, cut), upload.sizeMax)).rejects.toBe(cut),
+  sendCut: (upload, bytes) =>
+    expect(store.receive(upload.uploadId, chunksOf(bytes, cut), upload.sizeMax)).rejects.toBe(cut),
 }));
 
 function temporaries(): Promise<string[]> {
@@ -53,9 +58,24 @@ function temporaries(): Promise<string[]> {
 }
 
 /** Runs test/support/receive.ts, with no file larger than so many blocks of the shell's. */
-function receiveInProcess(uploadId: string, bytes: number, then: 'end' | 'stall', blocksMax: number | 'unlimited'): ChildProcessWithoutNullStreams {
+function receiveInProcess(
+  uploadId: string,
+  bytes: number,
+  then: 'end' | 'stall',
+  blocksMax: number | 'unlimited',
+): ChildProcessWithoutNullStreams {
   const script = join(import.meta.dirname, '..', 'support', 'receive.ts');
-  return spawn('sh', ['-c', `ulimit -f ${blocksMax} && exec "$@"`, 'sh', process.execPath, script, folder, uploadId, String(bytes), then]);
+  return spawn('sh', [
+    '-c',
+    `ulimit -f ${blocksMax} && exec "$@"`,
+    'sh',
+    process.execPath,
+    script,
+    folder,
+    uploadId,
+    String(bytes),
+    then,
+  ]);
 }
 
 test('a URL is under PUBLIC_URL, where there is one', async () => {
@@ -123,11 +143,13 @@ test('a process that is killed while bytes come leaves nothing that has arrived,
   expect(await temporaries()).toEqual([]);
 });
 
-test('what is not the store\'s own is neither listed nor removed', async () => {
+test("what is not the store's own is neither listed nor removed", async () => {
   const stranger = join(folder, 'arrived', 'notes.txt');
   await writeFile(stranger, 'mine');
   await mkdir(join(folder, 'files', '00', 'sub'));
-  expect((await listAll(store)).filter((object) => 'uploadId' in object && object.uploadId === 'notes.txt')).toEqual([]);
+  expect((await listAll(store)).filter((object) => 'uploadId' in object && object.uploadId === 'notes.txt')).toEqual(
+    [],
+  );
   await store.remove({ kind: 'arrived', uploadId: 'notes.txt' });
   await access(stranger);
 });
@@ -137,7 +159,9 @@ test('files are told apart where upper and lower case are the same', async () =>
   await store.receive(upload.uploadId, chunksOf(Buffer.from('x')), 10);
   const names = ['A', 'a'].map((letter) => `${letter.repeat(21)}A`);
   for (const name of names) await store.seal(upload, name);
-  const paths = (await Array.fromAsync(await readdir(join(folder, 'files'), { recursive: true }))).map((path) => path.toLowerCase());
+  const paths = (await Array.fromAsync(await readdir(join(folder, 'files'), { recursive: true }))).map((path) =>
+    path.toLowerCase(),
+  );
   expect(new Set(paths).size).toBe(paths.length);
   await store.remove({ kind: 'file', name: names[0]! });
   expect(await readWhole(store, names[1]!)).toBe('x');

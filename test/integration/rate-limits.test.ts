@@ -14,7 +14,8 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tablog-limits-'));
   server = await startServer({
-    folder: join(folder, 'data'), environment: { RATE_LIMIT_ROWS: '1000', RATE_LIMIT_WINDOW_MS: '1000' },
+    folder: join(folder, 'data'),
+    environment: { RATE_LIMIT_ROWS: '1000', RATE_LIMIT_WINDOW_MS: '1000' },
   });
   relay = await Relay.open(server.url);
 });

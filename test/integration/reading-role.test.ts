@@ -24,7 +24,9 @@ test('queries are answered as the role, which may not write', async () => {
   const url = `postgres://tablog:${(await readFile(join(postgres, 'password'), 'utf8')).trim()}@127.0.0.1:${port}/tablog`;
   const owner = new pg.Pool({ connectionString: url, max: 1 });
   try {
-    const { rows } = await owner.query('select count(*)::int as n from pg_stat_activity where usename = \'tablog_queries\'');
+    const { rows } = await owner.query(
+      "select count(*)::int as n from pg_stat_activity where usename = 'tablog_queries'",
+    );
     expect(rows[0].n).toBeGreaterThan(0);
     const role = new pg.Client({ connectionString: await createReadingRole(owner, url) });
     await role.connect();

@@ -15,12 +15,14 @@ let store: S3FileStore;
 
 function configOf(changes: Readonly<Record<string, string>> = {}): Config {
   return readConfig({
-    ...s3.settings, FILES_S3_PREFIX: 'some/tablog/', ...changes,
+    ...s3.settings,
+    FILES_S3_PREFIX: 'some/tablog/',
+    ...changes,
   });
 }
 
 async function open(changes: Readonly<Record<string, string>> = {}): Promise<S3FileStore> {
-  return await openFileStore(configOf(changes), keysOf(1)) as S3FileStore;
+  return (await openFileStore(configOf(changes), keysOf(1))) as S3FileStore;
 }
 
 beforeAll(async () => {
@@ -37,7 +39,11 @@ async function locate(upload: ExpectedUpload): Promise<string> {
   return store.locate(upload, 'http://127.0.0.1:8080');
 }
 
-async function put(url: string, bytes: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>): Promise<number> {
+async function put(
+  url: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
   const response = await fetch(url, { method: 'PUT', body: bytes, headers });
   await response.arrayBuffer();
   return response.status;
@@ -50,7 +56,8 @@ describeFileStore(() => ({
   },
   sendCut: async (upload, bytes) => {
     const sending = request(await locate(upload), {
-      method: 'PUT', headers: { 'content-type': upload.contentType, 'content-length': bytes.length + 1 },
+      method: 'PUT',
+      headers: { 'content-type': upload.contentType, 'content-length': bytes.length + 1 },
     });
     sending.on('error', () => undefined);
     const { promise: closed, resolve } = Promise.withResolvers<void>();
@@ -74,11 +81,26 @@ describe('a URL', () => {
   });
 
   test.each<[string, (url: URL) => void]>([
-    ['for another upload', (url) => { url.pathname = url.pathname.replace(/[^/]*$/, newUpload().uploadId); }],
-    ['as a file', (url) => { url.pathname = url.pathname.replace(/arrived.*$/, `files/${newFileName()}`); }],
+    [
+      'for another upload',
+      (url) => {
+        url.pathname = url.pathname.replace(/[^/]*$/, newUpload().uploadId);
+      },
+    ],
+    [
+      'as a file',
+      (url) => {
+        url.pathname = url.pathname.replace(/arrived.*$/, `files/${newFileName()}`);
+      },
+    ],
     ['for longer', (url) => url.searchParams.set('X-Amz-Expires', '604800')],
     ['with another signature', (url) => url.searchParams.set('X-Amz-Signature', '0'.repeat(64))],
-    ['without a signature', (url) => { url.search = ''; }],
+    [
+      'without a signature',
+      (url) => {
+        url.search = '';
+      },
+    ],
   ])('takes none %s', async (_what, change) => {
     const upload = newUpload();
     const url = new URL(await locate(upload));
@@ -95,7 +117,7 @@ describe('a URL', () => {
     expect(await put(url, bytes, { 'content-type': upload.contentType })).toBe(403);
   });
 
-  test('is at the address where clients reach the S3, which is none of this service\'s', async () => {
+  test("is at the address where clients reach the S3, which is none of this service's", async () => {
     const published = await open({ FILES_S3_PUBLIC_ENDPOINT: 'https://files.example.org' });
     const upload = newUpload();
     expect(await published.locate(upload, 'http://127.0.0.1:8080')).toMatch(
@@ -105,7 +127,7 @@ describe('a URL', () => {
   });
 });
 
-test('the bucket is nobody\'s to read without a key', async () => {
+test("the bucket is nobody's to read without a key", async () => {
   const upload = newUpload();
   const name = newFileName();
   await put(await locate(upload), Buffer.from('secret'), { 'content-type': upload.contentType });
@@ -128,12 +150,16 @@ test('what is larger than the upload may be is not copied', async () => {
   await own.close();
 });
 
-test('stores of other prefixes do not see each other\'s files', async () => {
+test("stores of other prefixes do not see each other's files", async () => {
   const upload = newUpload();
   const name = newFileName();
   await put(await locate(upload), Buffer.from('mine'), { 'content-type': upload.contentType });
   await store.seal(upload, name);
-  const others = [await open({ FILES_S3_PREFIX: 'other/' }), await open({ FILES_S3_PREFIX: 'some/' }), await open({ FILES_S3_PREFIX: '' })];
+  const others = [
+    await open({ FILES_S3_PREFIX: 'other/' }),
+    await open({ FILES_S3_PREFIX: 'some/' }),
+    await open({ FILES_S3_PREFIX: '' }),
+  ];
   for (const other of others) {
     expect(await other.read(name)).toBeNull();
     expect(await listAll(other)).toEqual([]);
@@ -147,7 +173,8 @@ test('a list of more than the S3 gives at once is whole', async () => {
   const upload = newUpload();
   await put(await own.locate(upload, ''), Buffer.from('x'), { 'content-type': upload.contentType });
   const names = Array.from({ length: 1005 }, () => newFileName());
-  for (let at = 0; at < names.length; at += 50) await Promise.all(names.slice(at, at + 50).map((name) => own.seal(upload, name)));
+  for (let at = 0; at < names.length; at += 50)
+    await Promise.all(names.slice(at, at + 50).map((name) => own.seal(upload, name)));
   const listed = (await listAll(own)).flatMap((object) => (object.kind === 'file' ? [object.name] : []));
   expect(listed.sort()).toEqual(names.sort());
   await own.close();
@@ -159,7 +186,10 @@ describe('the start', () => {
     [{ FILES_S3_SECRET_ACCESS_KEY: 'wrong' }, /^FILES_S3_ACCESS_KEY_ID: the S3 does not accept this key/],
     [{ FILES_S3_ACCESS_KEY_ID: 'nobody' }, /^FILES_S3_ACCESS_KEY_ID: the S3 does not accept this key/],
   ])('with %j names the setting that is wrong', async (changes, problem) => {
-    await expect(open(changes)).rejects.toMatchObject({ name: 'ConfigError', problems: [expect.stringMatching(problem)] });
+    await expect(open(changes)).rejects.toMatchObject({
+      name: 'ConfigError',
+      problems: [expect.stringMatching(problem)],
+    });
   });
 
   test('without an S3 there may work later', async () => {
@@ -174,7 +204,12 @@ test('while the S3 is away nothing is told to be gone, and it goes on when that 
   await store.seal(upload, name);
   await s3.kill();
   // At once, because each is tried for some seconds.
-  const asked = [store.seal(upload, newFileName()), store.read(name), store.remove({ kind: 'file', name }), listAll(store)];
+  const asked = [
+    store.seal(upload, newFileName()),
+    store.read(name),
+    store.remove({ kind: 'file', name }),
+    listAll(store),
+  ];
   await Promise.all(asked.map((answer) => expect(answer).rejects.toThrow(StoreAway)));
   await s3.start();
   expect(await readWhole(store, name)).toBe('kept');

@@ -30,7 +30,10 @@ afterEach(async () => {
 
 /** Whether a process has begun its work: there is a folder for its Postgres. */
 function hasBegun(): Promise<boolean> {
-  return access(join(folder, 'postgres')).then(() => true, () => false);
+  return access(join(folder, 'postgres')).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status. */
@@ -69,7 +72,10 @@ describe('a service with a request under way', () => {
     expect(await isPostgresRunning(folder)).toBe(false);
   });
 
-  test.each([['SIGINT', 130], ['SIGTERM', 143]] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
     const server = await startServer({ folder });
     started.push(server.process);
     const underWay = await beginRequest(server);
@@ -97,13 +103,16 @@ test('a service that is told to stop while it starts ends well and leaves no Pos
   expect(server.output()).toBe('');
 });
 
-test.each([[['teams', 'list']], [['verify']]])('`tablog` with %j can be interrupted, and leaves no Postgres', async (args) => {
-  const running = runTablog(args, { DATA_DIR: folder });
-  started.push(running.child);
-  await sleepUntil(hasBegun, 'the command has begun', beginsWithinMs);
-  running.child.kill('SIGINT');
-  await sleep(5);
-  running.child.kill('SIGINT');
-  expect(await running).toEqual({ code: 1, stdout: '', stderr: 'Interrupted.\n' });
-  expect(await isPostgresRunning(folder)).toBe(false);
-});
+test.each([[['teams', 'list']], [['verify']]])(
+  '`tablog` with %j can be interrupted, and leaves no Postgres',
+  async (args) => {
+    const running = runTablog(args, { DATA_DIR: folder });
+    started.push(running.child);
+    await sleepUntil(hasBegun, 'the command has begun', beginsWithinMs);
+    running.child.kill('SIGINT');
+    await sleep(5);
+    running.child.kill('SIGINT');
+    expect(await running).toEqual({ code: 1, stdout: '', stderr: 'Interrupted.\n' });
+    expect(await isPostgresRunning(folder)).toBe(false);
+  },
+);

@@ -14,8 +14,13 @@ describe('tables', () => {
     for (const name of ['first', 'second\u202e']) made.push(await client().post('/tables', { name, rows: [] }));
     const [first, second] = made.map(({ json }) => json.data.tableID as string);
     const tables = JSON.parse(await output('tables', 'list', '--json'));
-    expect(tables).toEqual([{ id: first, name: 'first' }, { id: second, name: 'second\u202e' }]);
-    expect(await output('tables', 'list')).toBe(`ID                                    NAME\n${first}  first\n${second}  second\\u202e\n`);
+    expect(tables).toEqual([
+      { id: first, name: 'first' },
+      { id: second, name: 'second\u202e' },
+    ]);
+    expect(await output('tables', 'list')).toBe(
+      `ID                                    NAME\n${first}  first\n${second}  second\\u202e\n`,
+    );
   });
 
   test('are renamed, unless they have changed', async () => {
@@ -26,7 +31,9 @@ describe('tables', () => {
     const { version } = await client().head(`/tables/${id}`);
     const refused = await tablog(['tables', 'rename', 'cars of 1982', 'cars', '--if-match', String(before)]);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^precondition_failed: /)]);
-    expect(JSON.parse(await output('tables', 'rename', 'cars of 1982', 'cars', '--if-match', String(version), '--json'))).toMatchObject({ id, name: 'cars', version: expect.stringMatching(/^\d+$/) });
+    expect(
+      JSON.parse(await output('tables', 'rename', 'cars of 1982', 'cars', '--if-match', String(version), '--json')),
+    ).toMatchObject({ id, name: 'cars', version: expect.stringMatching(/^\d+$/) });
     expect((await client().get(`/tables/${id}`)).json.data).toMatchObject({ name: 'cars', rows: 1 });
   });
 
@@ -37,22 +44,47 @@ describe('tables', () => {
     await client().post(path, [{ n: 3 }]);
     const refused = await tablog(['tables', 'delete', 'to go', '--if-match', String(version)]);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^precondition_failed: /)]);
-    expect(await tablog(['tables', 'delete', 'to go'])).toEqual({ code: 0, stdout: '', stderr: `The table "to go" (${id}) is deleted. It had 3 rows.\n` });
+    expect(await tablog(['tables', 'delete', 'to go'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `The table "to go" (${id}) is deleted. It had 3 rows.\n`,
+    });
     expect((await client().get(`/tables/${id}`)).status).toBe(404);
     const other = await createTable(client(), []);
-    expect(JSON.parse(await output('tables', 'delete', other.id, '--json'))).toEqual({ id: other.id, name: 'test', rows: 0 });
+    expect(JSON.parse(await output('tables', 'delete', other.id, '--json'))).toEqual({
+      id: other.id,
+      name: 'test',
+      rows: 0,
+    });
   });
 
   test('that are not there, or not one, are named in an error', async () => {
     const ids = [(await createTable(client(), [])).id, (await createTable(client(), [])).id];
-    for (const args of [['rename', 'test', 'x'], ['delete', 'test']]) {
-      expect(await tablog(['tables', ...args])).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(`say which by its ID: `) });
+    for (const args of [
+      ['rename', 'test', 'x'],
+      ['delete', 'test'],
+    ]) {
+      expect(await tablog(['tables', ...args])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining(`say which by its ID: `),
+      });
       for (const id of ids) expect((await client().get(`/tables/${id}`)).status).toBe(200);
     }
-    for (const args of [['rename', 'nobody', 'x'], ['delete', 'nobody']]) {
-      expect(await tablog(['tables', ...args])).toEqual({ code: 1, stdout: '', stderr: 'There is no table "nobody".\n' });
+    for (const args of [
+      ['rename', 'nobody', 'x'],
+      ['delete', 'nobody'],
+    ]) {
+      expect(await tablog(['tables', ...args])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'There is no table "nobody".\n',
+      });
     }
-    expect(await tablog(['tables', 'delete', unknownTableId])).toMatchObject({ code: 1, stderr: `There is no table of the ID ${unknownTableId}.\n` });
+    expect(await tablog(['tables', 'delete', unknownTableId])).toMatchObject({
+      code: 1,
+      stderr: `There is no table of the ID ${unknownTableId}.\n`,
+    });
   });
 });
 
@@ -77,9 +109,16 @@ describe('an export to Parquet', () => {
     const written = await tablog(['export', 'cities', '--output', target]);
     expect(written).toMatchObject({ code: 0, stdout: '' });
     const { length } = await readFile(target);
-    expect(written.stderr).toMatch(new RegExp(`^The table "cities" \\(${tableID}\\) written to ${target}, version ${version}, ${length.toLocaleString('en')} bytes, in [\\d.]+ s\\.\n$`));
+    expect(written.stderr).toMatch(
+      new RegExp(
+        `^The table "cities" \\(${tableID}\\) written to ${target}, version ${version}, ${length.toLocaleString('en')} bytes, in [\\d.]+ s\\.\n$`,
+      ),
+    );
     const rows = (await client().rows(tableID)).map(({ $rowID, city, visits }) => ({ $rowID, city, visits }));
-    expect(rows).toMatchObject([{ city: 'Oslo', visits: 1 }, { city: 'Rome', visits: 2 }]);
+    expect(rows).toMatchObject([
+      { city: 'Oslo', visits: 1 },
+      { city: 'Rome', visits: 2 },
+    ]);
     expect(await rowsOf(target)).toEqual(rows);
     const unnamed = join(folder(), 'cities of any format');
     await output('export', 'cities', '--output', unnamed, '--format', 'parquet', '--row-ids');
@@ -100,7 +139,9 @@ describe('an export to Parquet', () => {
     const forExcel = join(folder(), 'towns.csv');
     await output('export', 'towns', '--excel', '--delimiter', ';', '--output', forExcel);
     expect((await readFile(forExcel)).toString()).toBe('\ufefftown;visits;on\n"\'=Oslo";1;2024-02-29\nRome;-2;\n');
-    expect(await output('export', 'towns', '--delimiter', 'tab')).toBe('town\tvisits\ton\n=Oslo\t1\t2024-02-29\nRome\t-2\t\n');
+    expect(await output('export', 'towns', '--delimiter', 'tab')).toBe(
+      'town\tvisits\ton\n=Oslo\t1\t2024-02-29\nRome\t-2\t\n',
+    );
   });
 
   test('of a table without columns can be read', async () => {
@@ -121,9 +162,13 @@ describe('an export to Parquet', () => {
   });
 
   test.each([
-    [['--format', 'parquet.gz'], /It must be csv, tsv, json, ndjson, parquet or xlsx/], [['--output', 'x.parquet.gz'], /Parquet is compressed already/],
-    [['--output', 'x.xlsx.zst'], /A workbook is compressed already: leave \.zst away/], [['--format', 'xlsx.gz'], /It must be csv/],
-    [['--format', 'json', '--excel'], /--excel is for CSV/], [['--output', 'x.xlsx', '--delimiter', ';'], /--delimiter is for CSV/], [['--delimiter', 'x'], /It must be , or ; or \| or tab/],
+    [['--format', 'parquet.gz'], /It must be csv, tsv, json, ndjson, parquet or xlsx/],
+    [['--output', 'x.parquet.gz'], /Parquet is compressed already/],
+    [['--output', 'x.xlsx.zst'], /A workbook is compressed already: leave \.zst away/],
+    [['--format', 'xlsx.gz'], /It must be csv/],
+    [['--format', 'json', '--excel'], /--excel is for CSV/],
+    [['--output', 'x.xlsx', '--delimiter', ';'], /--delimiter is for CSV/],
+    [['--delimiter', 'x'], /It must be , or ; or \| or tab/],
   ])('with %j is refused', async (flags, message) => {
     const { code, stdout, stderr } = await tablog(['export', 'cities', ...flags]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

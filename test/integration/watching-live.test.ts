@@ -18,15 +18,20 @@ let client: Client;
 let prometheus: Prometheus;
 
 beforeAll(async () => {
-  const folder = resources.adopt(await mkdtemp(join(tmpdir(), 'tablog-watching-')), (made) => rm(made, { recursive: true, force: true }));
+  const folder = resources.adopt(await mkdtemp(join(tmpdir(), 'tablog-watching-')), (made) =>
+    rm(made, { recursive: true, force: true }),
+  );
   const postgres = resources.adopt(await startEmbeddedPostgres({ folder, log: () => undefined }), async (started) => {
     await started.stop();
   });
   databaseUrl = postgres.url;
   // Maintenance has nothing to do, but says so.
-  server = resources.adopt(await startServer({ databaseUrl, environment: { MAINTENANCE_INTERVAL_MS: '500', RATE_LIMIT_REFUSALS: '1' } }), async (started) => {
-    await started.stop();
-  });
+  server = resources.adopt(
+    await startServer({ databaseUrl, environment: { MAINTENANCE_INTERVAL_MS: '500', RATE_LIMIT_REFUSALS: '1' } }),
+    async (started) => {
+      await started.stop();
+    },
+  );
   client = new Client(server.url, await server.token());
   prometheus = resources.adopt(await startPrometheus([new URL(server.url).host]), (started) => started.stop());
 });
@@ -36,7 +41,10 @@ afterAll(() => resources.disposeAsync());
 /** Requests of each kind that an alert or a panel of the dashboard is about, so that they have rates. */
 async function use(): Promise<void> {
   const { json } = await client.post('/tables', { name: 'cars', rows: [{ power: 1 }] });
-  const { tableID, rowIDs: [row] } = json.data;
+  const {
+    tableID,
+    rowIDs: [row],
+  } = json.data;
   for (let power = 0; power < 20; power += 1) {
     await client.patch(`/tables/${tableID}/rows/${row}`, { power });
     await client.get(`/tables/${tableID}/rows/${row}`);
@@ -55,21 +63,31 @@ async function firing(): Promise<ReadonlyMap<string, ActiveAlert>> {
 }
 
 /** Waits until these alerts fire, and resolves to them. `cause` is repeated: the first of a kind of answer makes no rate. */
-async function untilFiring(names: readonly string[], cause: () => Promise<void> = async () => undefined): Promise<ReadonlyMap<string, ActiveAlert>> {
+async function untilFiring(
+  names: readonly string[],
+  cause: () => Promise<void> = async () => undefined,
+): Promise<ReadonlyMap<string, ActiveAlert>> {
   let found: ReadonlyMap<string, ActiveAlert> = new Map();
-  await sleepUntil(async () => {
-    await cause();
-    found = await firing();
-    return names.every((name) => found.has(name));
-  }, `${names.join(', ')} fire`);
+  await sleepUntil(
+    async () => {
+      await cause();
+      found = await firing();
+      return names.every((name) => found.has(name));
+    },
+    `${names.join(', ')} fire`,
+  );
   return new Map(names.map((name) => [name, found.get(name)!]));
 }
 
 /** An alert as it must fire: with its severity and its runbook. */
 function expectedOf(name: string, labels: Readonly<Record<string, string>>): object {
-  const { labels: { severity }, annotations: { runbook } } = readAlerts().find(({ alert }) => alert === name)!;
+  const {
+    labels: { severity },
+    annotations: { runbook },
+  } = readAlerts().find(({ alert }) => alert === name)!;
   return expect.objectContaining({
-    labels: { alertname: name, severity, job: 'tablog', ...labels }, annotations: { runbook, summary: expect.stringMatching(/^[^{}]+\.$/) },
+    labels: { alertname: name, severity, job: 'tablog', ...labels },
+    annotations: { runbook, summary: expect.stringMatching(/^[^{}]+\.$/) },
   });
 }
 
@@ -86,12 +104,23 @@ describe('a healthy service', () => {
   });
 
   test('is scraped as docs/metrics.md says, without a token', async () => {
-    await sleepUntil(async () => (await prometheus.targets()).every(({ health }) => health === 'up'), 'a scrape comes in time');
-    expect(await prometheus.targets()).toEqual([expect.objectContaining({ health: 'up', lastError: '', labels: expect.objectContaining({ job: 'tablog' }) })]);
+    await sleepUntil(
+      async () => (await prometheus.targets()).every(({ health }) => health === 'up'),
+      'a scrape comes in time',
+    );
+    expect(await prometheus.targets()).toEqual([
+      expect.objectContaining({ health: 'up', lastError: '', labels: expect.objectContaining({ job: 'tablog' }) }),
+    ]);
   });
 
   test('raises no alarm, but for what a slow or full machine is to blame for', async () => {
-    const ofMachine = new Set(['TablogReadsSlow', 'TablogAppendsSlow', 'TablogWritesSlow', 'TablogProcessOverloaded', 'TablogDiskLow']);
+    const ofMachine = new Set([
+      'TablogReadsSlow',
+      'TablogAppendsSlow',
+      'TablogWritesSlow',
+      'TablogProcessOverloaded',
+      'TablogDiskLow',
+    ]);
     expect([...(await firing()).keys()].filter((name) => !ofMachine.has(name))).toEqual([]);
   });
 
@@ -109,7 +138,9 @@ describe('a healthy service', () => {
   test.each(readPanels())('fills the panel "$title"', async (panel) => {
     for (const expression of expressionsOf([panel])) {
       const numbers = async (): Promise<readonly unknown[]> => {
-        const found = await prometheus.query(expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'tablog'));
+        const found = await prometheus.query(
+          expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'tablog'),
+        );
         return found.filter(({ value: [, text] }) => text !== 'NaN');
       };
       if (withKafkaOnly.test(expression) || failures.test(expression)) expect(await numbers()).toEqual([]);
@@ -124,7 +155,10 @@ test('a bug in the projection, and a client with a wrong token, are told, each w
   const names = ['TablogAppendsFailedByBug', 'TablogServerErrors', 'TablogTokensRefused'];
   const alerts = await untilFiring(names, async () => {
     expect((await client.post('/tables', { name: 'never', rows: [] })).status).toBe(500);
-    expect([404, 429]).toContain((await fetch(`${server.url}/token`, { headers: { authorization: `Bearer ${client.token.slice(0, -1)}` } })).status);
+    expect([404, 429]).toContain(
+      (await fetch(`${server.url}/token`, { headers: { authorization: `Bearer ${client.token.slice(0, -1)}` } }))
+        .status,
+    );
     await sleep(500);
   });
   expect([...alerts.values()]).toEqual(names.map((name) => expectedOf(name, {})));
@@ -135,5 +169,7 @@ test('a process that has ended is told, by its address', async () => {
   const alerts = await untilFiring(['TablogProcessDown']);
   expect([...alerts.values()]).toEqual([expectedOf('TablogProcessDown', { instance: new URL(server.url).host })]);
   // Reset, if the process ended while it was scraped.
-  expect(await prometheus.targets()).toEqual([expect.objectContaining({ health: 'down', lastError: expect.stringMatching(/connection (refused|reset)/) })]);
+  expect(await prometheus.targets()).toEqual([
+    expect.objectContaining({ health: 'down', lastError: expect.stringMatching(/connection (refused|reset)/) }),
+  ]);
 });

@@ -34,10 +34,18 @@ const teamIds = allPartitions(partitionCount).map((partition) => {
 });
 
 async function openLog(through: Database): Promise<PostgresLog> {
-  const opened = await PostgresLog.open({
-    database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }),
-    queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
-  }, new AbortController().signal);
+  const opened = await PostgresLog.open(
+    {
+      database: through,
+      projector: new Projector(models),
+      partitions: partitionCount,
+      logger: pino({ level: 'silent' }),
+      queueEventsMax: 1000,
+      queueBytesMax: 1_000_000,
+      unknownWait: 1000,
+    },
+    new AbortController().signal,
+  );
   closers.push(() => opened.close());
   return opened;
 }
@@ -51,7 +59,10 @@ async function openOther(schema: string): Promise<{ readonly log: PostgresLog; r
 }
 
 function append(to: PostgresLog, teamId: string, data: Parameters<typeof encodeEvent>[1]): Promise<Outcome> {
-  return to.append(partitionOf(teamId, partitionCount), encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data));
+  return to.append(
+    partitionOf(teamId, partitionCount),
+    encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data),
+  );
 }
 
 const applied = { status: 'applied' };
@@ -65,7 +76,10 @@ test('when another process has appended to every partition, the next write to ea
   const reader = await PostgresReader.open(url());
   closers.push(() => reader.close());
   for (let rowsMax = 1; rowsMax <= 3; rowsMax += 1) {
-    await resumeLog(reader, teamIds.map(() => 1n));
+    await resumeLog(
+      reader,
+      teamIds.map(() => 1n),
+    );
     const outcomes = await Promise.all(teamIds.map((id) => append(log, id, setPlan(id, { rowsMax }))));
     expect(outcomes.map(({ status }) => status)).toEqual(teamIds.map(() => 'applied'));
   }
@@ -81,12 +95,21 @@ test('what is more than one transaction should hold is projected in parts, under
   }
   let catchUps = 0;
   const writer = new PartitionWriter({
-    partition, epoch: (await readProgressOf(other.database.pool, partition)).epoch, database: other.database, projector: new Projector(models), clock: new LogClock('Postgres'),
+    partition,
+    epoch: (await readProgressOf(other.database.pool, partition)).epoch,
+    database: other.database,
+    projector: new Projector(models),
+    clock: new LogClock('Postgres'),
     // Others have appended as much again when it is done.
     catchUp: async () => void (catchUps += 1),
-    onLanded: () => undefined, unknownWait: 1000, observer: noLogObserver,
+    onLanded: () => undefined,
+    unknownWait: 1000,
+    observer: noLogObserver,
   });
-  const event = encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, setPlan(teamId, { rowsMax: 7 }));
+  const event = encodeEvent(
+    { commandId: randomUUID(), notAfter: null, requestDigest: null },
+    setPlan(teamId, { rowsMax: 7 }),
+  );
   expect(await writer.append(event)).toMatchObject(applied);
   expect(catchUps).toBe(1);
 });
@@ -104,7 +127,8 @@ test('of two versions that write to one partition, the one that writes little is
       many += 1;
     }
   });
-  for (let few = 0; few < wanted; few += 1) expect(await append(other.log, teamId, setPlan(teamId, { rowsMax: 2 }))).toMatchObject(applied);
+  for (let few = 0; few < wanted; few += 1)
+    expect(await append(other.log, teamId, setPlan(teamId, { rowsMax: 2 }))).toMatchObject(applied);
   isOver = true;
   await Promise.all(busy);
   // A batch of the one for each batch of the other, or a few more.
@@ -125,7 +149,10 @@ test('what a process with another read model has acknowledged is there after the
 test('a process refuses a write when its log lacks events that are projected, because the log has moved to Kafka', async () => {
   const [teamId] = teamIds as [string];
   const project = (records: number): Promise<unknown> => {
-    return database().pool.query('update progress set next = next + $2 where partition = $1', [partitionOf(teamId, partitionCount), records]);
+    return database().pool.query('update progress set next = next + $2 where partition = $1', [
+      partitionOf(teamId, partitionCount),
+      records,
+    ]);
   };
   await project(1);
   try {

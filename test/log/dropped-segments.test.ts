@@ -33,14 +33,16 @@ test('it waits for one partition at a time, and spares what a batch names meanwh
     await batch.query('begin');
     await batch.query('update progress set epoch = epoch + 1 where partition = 1');
     await batch.query(
-      `insert into body_blocks (body_id, number, team_id, segment, profile, time) values ($1, 0, $1, 1, '[0,0,0,[]]', 0)`, [randomUUID()],
+      `insert into body_blocks (body_id, number, team_id, segment, profile, time) values ($1, 0, $1, 1, '[0,0,0,[]]', 0)`,
+      [randomUUID()],
     );
     collecting = removeGarbage(models, database(), hours);
     const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update progress set layout%'
       and datname = current_database()`;
     while ((await pool.query(waiting)).rowCount === 0) await sleep(20);
     // Other partitions are free.
-    for (const partition of [0, 2]) await pool.query('select from progress where partition = $1 for update nowait', [partition]);
+    for (const partition of [0, 2])
+      await pool.query('select from progress where partition = $1 for update nowait', [partition]);
     await batch.query('commit');
   } finally {
     // Ends the transaction if the test has failed.

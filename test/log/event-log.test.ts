@@ -23,7 +23,10 @@ let log: EventLog;
 
 async function open(settings: Config, projects = true): Promise<EventLog> {
   const opened = await openLog(settings, database(), {
-    logger: pino({ level: 'silent' }), projects, observer: noLogObserver, signal: new AbortController().signal,
+    logger: pino({ level: 'silent' }),
+    projects,
+    observer: noLogObserver,
+    signal: new AbortController().signal,
   });
   await opened.caughtUp();
   return opened;
@@ -48,11 +51,18 @@ interface Given {
   readonly body?: PackedBody;
 }
 
-function make(data: EventData & { readonly teamId: string }, { commandId = randomUUID(), notAfter = null, body }: Given = {}): Made {
-  return { event: encodeEvent({ commandId, notAfter, requestDigest: null }, data, body), partition: partitionOf(data.teamId, partitionCount) };
+function make(
+  data: EventData & { readonly teamId: string },
+  { commandId = randomUUID(), notAfter = null, body }: Given = {},
+): Made {
+  return {
+    event: encodeEvent({ commandId, notAfter, requestDigest: null }, data, body),
+    partition: partitionOf(data.teamId, partitionCount),
+  };
 }
 
-const append = ({ partition, event }: Made, to: EventLog = log): ReturnType<EventLog['append']> => to.append(partition, event);
+const append = ({ partition, event }: Made, to: EventLog = log): ReturnType<EventLog['append']> =>
+  to.append(partition, event);
 
 /** The commands of a partition, in the log's order. */
 async function commandsOf(partition: number): Promise<string[]> {
@@ -66,7 +76,11 @@ async function commandsOf(partition: number): Promise<string[]> {
 
 test('an append gives what became of it, and stands in the log behind those before it', async () => {
   const teamId = randomUUID();
-  const made = [make(createTeam(teamId, 'a')), make(setPlan(teamId, { rowsMax: 5 })), make(setPlan(teamId, { rowsMax: 7 }))];
+  const made = [
+    make(createTeam(teamId, 'a')),
+    make(setPlan(teamId, { rowsMax: 5 })),
+    make(setPlan(teamId, { rowsMax: 7 })),
+  ];
   for (const one of made) expect(await append(one)).toMatchObject({ status: 'applied' });
   const commands = await commandsOf(made[0]!.partition);
   expect(commands.slice(-3)).toEqual(made.map(({ event }) => event.commandId));
@@ -74,7 +88,9 @@ test('an append gives what became of it, and stands in the log behind those befo
 
 test('appends of many at once each have their outcome, and keep their order', async () => {
   const teamId = randomUUID();
-  const made = Array.from({ length: 1200 }, (_, at) => make(at === 0 ? createTeam(teamId, 'many') : setPlan(teamId, { rowsMax: at })));
+  const made = Array.from({ length: 1200 }, (_, at) =>
+    make(at === 0 ? createTeam(teamId, 'many') : setPlan(teamId, { rowsMax: at })),
+  );
   const outcomes = await Promise.all(made.map((one) => append(one)));
   expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
   expect((await commandsOf(made[0]!.partition)).slice(-1200)).toEqual(made.map(({ event }) => event.commandId));
@@ -107,7 +123,8 @@ test('a part of a partition can be read', async () => {
   for (let at = 0; at < 5; at += 1) await append(make(createTeam(teamId, 'part')));
   const { end } = await log.bounds(partition);
   const offsets: bigint[] = [];
-  for await (const records of log.read(partition, end - 4n, end - 1n)) offsets.push(...records.map(({ offset }) => offset));
+  for await (const records of log.read(partition, end - 4n, end - 1n))
+    offsets.push(...records.map(({ offset }) => offset));
   expect(offsets).toEqual([end - 4n, end - 3n, end - 2n]);
 });
 
@@ -148,7 +165,9 @@ test('an event that reaches the log after its time has no effect, and a later on
   const teamId = randomUUID();
   const commandId = randomUUID();
   await expect(append(make(createTeam(teamId, 'late'), { commandId, notAfter: 1 }))).rejects.toThrow(NotAppended);
-  expect(await append(make(createTeam(teamId, 'in time'), { commandId, notAfter: log.now() + 60_000 }))).toMatchObject({ status: 'applied' });
+  expect(await append(make(createTeam(teamId, 'in time'), { commandId, notAfter: log.now() + 60_000 }))).toMatchObject({
+    status: 'applied',
+  });
   const { rows } = await database().pool.query('select name from teams where id = $1', [teamId]);
   expect(rows).toEqual([{ name: 'in time' }]);
 });
@@ -157,30 +176,59 @@ test('whether rows name a file is decided by what stands before the look, also b
   const teamId = randomUUID();
   await append(make(createTeam(teamId, 'files')));
   const uploads = Array.from({ length: 20 }, () => ({ id: randomUUID(), name: newFileName() }));
-  const made = await Promise.all(uploads.map(async ({ id, name }, at) => {
-    const look = make({ type: 'UploadChecked', teamId, uploadId: id });
-    const naming = await tableNaming(teamId, name);
-    const limits = { sizeMax: 10, lifeMs: 60_000, unclaimedLifeMs: 0 };
-    return [
-      make({ type: 'UploadCreateRequested', teamId, uploadId: id, appId: 'app', contentType: 'image/png', fileName: 'a.png', limits }),
-      make({ type: 'UploadCompleteRequested', teamId, uploadId: id, appId: 'app', file: { name, size: 1 } }),
-      ...(at % 2 === 0 ? [naming, look] : [look, naming]),
-    ];
-  }));
+  const made = await Promise.all(
+    uploads.map(async ({ id, name }, at) => {
+      const look = make({ type: 'UploadChecked', teamId, uploadId: id });
+      const naming = await tableNaming(teamId, name);
+      const limits = { sizeMax: 10, lifeMs: 60_000, unclaimedLifeMs: 0 };
+      return [
+        make({
+          type: 'UploadCreateRequested',
+          teamId,
+          uploadId: id,
+          appId: 'app',
+          contentType: 'image/png',
+          fileName: 'a.png',
+          limits,
+        }),
+        make({ type: 'UploadCompleteRequested', teamId, uploadId: id, appId: 'app', file: { name, size: 1 } }),
+        ...(at % 2 === 0 ? [naming, look] : [look, naming]),
+      ];
+    }),
+  );
   const outcomes = await Promise.all(made.flat().map((one) => append(one)));
   expect(outcomes.every(({ status }) => status === 'applied')).toBe(true);
-  const { rows } = await database().pool.query('select id, unclaimed_since, removed_at from uploads where team_id = $1', [teamId]);
-  const stateOf = new Map(rows.map((row) => [row.id, { claimed: row.unclaimed_since === null, there: row.removed_at === null }]));
-  expect(uploads.map(({ id }) => stateOf.get(id))).toEqual(uploads.map((_, at) => ({ claimed: at % 2 === 0, there: at % 2 === 0 })));
+  const { rows } = await database().pool.query(
+    'select id, unclaimed_since, removed_at from uploads where team_id = $1',
+    [teamId],
+  );
+  const stateOf = new Map(
+    rows.map((row) => [row.id, { claimed: row.unclaimed_since === null, there: row.removed_at === null }]),
+  );
+  expect(uploads.map(({ id }) => stateOf.get(id))).toEqual(
+    uploads.map((_, at) => ({ claimed: at % 2 === 0, there: at % 2 === 0 })),
+  );
 });
 
 /** A table with a row that names a file. */
 async function tableNaming(teamId: string, file: string): Promise<Made> {
-  const { block: { profile, body } } = readPatchRow(Buffer.from(`{"a":"https://files.example${filePath(file, 'a.png')}"}`));
-  return make({
-    type: 'TableCreateRequested', teamId, tableId: randomUUID(), name: 'table', columns: null, onSchemaError: 'updateSchema', appsToLink: null,
-    limits: { rowsPerTableMax: 10, columnsMax: 10, rowBytesMax: 1000 }, rows: { kind: 'few', profile },
-  }, { body: await packBody(body) });
+  const {
+    block: { profile, body },
+  } = readPatchRow(Buffer.from(`{"a":"https://files.example${filePath(file, 'a.png')}"}`));
+  return make(
+    {
+      type: 'TableCreateRequested',
+      teamId,
+      tableId: randomUUID(),
+      name: 'table',
+      columns: null,
+      onSchemaError: 'updateSchema',
+      appsToLink: null,
+      limits: { rowsPerTableMax: 10, columnsMax: 10, rowBytesMax: 1000 },
+      rows: { kind: 'few', profile },
+    },
+    { body: await packBody(body) },
+  );
 }
 
 test('a reader of its own reads the same', async () => {
@@ -192,7 +240,9 @@ test('a reader of its own reads the same', async () => {
       const read = async (from: Pick<EventLog, 'read'>): Promise<string[]> => {
         const texts: string[] = [];
         for await (const records of from.read(partition, 0n, end)) {
-          texts.push(...records.map(({ offset, time, bytes }) => `${offset} ${time} ${Buffer.from(bytes).toString('hex')}`));
+          texts.push(
+            ...records.map(({ offset, time, bytes }) => `${offset} ${time} ${Buffer.from(bytes).toString('hex')}`),
+          );
         }
         return texts;
       };
@@ -238,7 +288,8 @@ test('a partition whose last record came from a clock that was ahead takes event
   const ahead = Date.now() + 600_000;
   await database().pool.query('update progress set time = $2 where partition = $1', [partition, ahead]);
   const { rowCount } = await database().pool.query("select 1 from pg_namespace where nspname = 'tablog_log'");
-  if (rowCount === 1) await database().pool.query('update tablog_log.heads set time = $2 where partition = $1', [partition, ahead]);
+  if (rowCount === 1)
+    await database().pool.query('update tablog_log.heads set time = $2 where partition = $1', [partition, ahead]);
   log = await open(config);
   expect(log.nextTime(partition)).toBeGreaterThanOrEqual(ahead);
   expect(log.nextTime((partition + 1) % partitionCount)).toBeLessThan(ahead);

@@ -45,12 +45,17 @@ async function lostAfter(partition: number, lose: () => Promise<unknown>): Promi
   await lose();
   const lost = Promise.withResolvers<boolean>();
   const projection = new PartitionProjection({
-    partition, position, database: database(), projector: new Projector(models),
+    partition,
+    position,
+    database: database(),
+    projector: new Projector(models),
     withNotification: async (_records, _decided, store) => {
       await store(null);
       return false;
     },
-    onProjected: () => lost.reject(new Error('it was stored')), onHalted: (_offset, error) => lost.reject(error), onLost: lost.resolve,
+    onProjected: () => lost.reject(new Error('it was stored')),
+    onHalted: (_offset, error) => lost.reject(error),
+    onLost: lost.resolve,
   });
   projection.offer([{ partition, offset: 0n, time: Date.now(), bytes: encodeGenesis(randomUUID()) }]);
   try {
@@ -61,14 +66,19 @@ async function lostAfter(partition: number, lose: () => Promise<unknown>): Promi
 }
 
 test('an owner that was fenced off by a process that proves the log, or by many, may take the partition back at once', async () => {
-  expect(await lostAfter(1, async () => {
-    for (let n = 0; n < 8; n += 1) await fenceOff(database().pool, 1, (await readProgressOf(database().pool, 1)).epoch);
-  })).toBe(true);
+  expect(
+    await lostAfter(1, async () => {
+      for (let n = 0; n < 8; n += 1)
+        await fenceOff(database().pool, 1, (await readProgressOf(database().pool, 1)).epoch);
+    }),
+  ).toBe(true);
 });
 
 test('an owner that another process took the partition from may not', async () => {
-  expect(await lostAfter(2, async () => {
-    await fenceOff(database().pool, 2, (await readProgressOf(database().pool, 2)).epoch);
-    await takeOver(database().pool, 2);
-  })).toBe(false);
+  expect(
+    await lostAfter(2, async () => {
+      await fenceOff(database().pool, 2, (await readProgressOf(database().pool, 2)).epoch);
+      await takeOver(database().pool, 2);
+    }),
+  ).toBe(false);
 });

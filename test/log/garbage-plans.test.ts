@@ -53,7 +53,7 @@ const fill = `
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
-  readonly Plans?: readonly PlanNode[];
+  readonly 'Plans'?: readonly PlanNode[];
 }
 
 function scannedBy(node: PlanNode): string[] {
@@ -66,21 +66,27 @@ const small = new Set(['progress', 'quarantines', 'teams']);
 
 /** The database, whose statements are explained before they run. */
 function explaining(scans: string[]): Database {
-  const queryOn = (on: Pick<pg.Pool, 'query'>) => async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
-    // Postgres explains no statements of transactions.
-    if (!['begin', 'commit', 'rollback'].includes(text)) {
-      const { rows: [explained] } = await on.query(`explain (format json) ${text}`, values);
-      const found = scannedBy(explained['QUERY PLAN'][0].Plan).filter((table) => !small.has(table));
-      scans.push(...found.map((table) => `${table}: ${text}`));
-    }
-    return on.query(text, values);
-  };
+  const queryOn =
+    (on: Pick<pg.Pool, 'query'>) =>
+    async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
+      // Postgres explains no statements of transactions.
+      if (!['begin', 'commit', 'rollback'].includes(text)) {
+        const {
+          rows: [explained],
+        } = await on.query(`explain (format json) ${text}`, values);
+        const found = scannedBy(explained['QUERY PLAN'][0].Plan).filter((table) => !small.has(table));
+        scans.push(...found.map((table) => `${table}: ${text}`));
+      }
+      return on.query(text, values);
+    };
   const { pool } = database();
   const connect = async (): Promise<object> => {
     const client = await pool.connect();
     return { query: queryOn(client), release: () => client.release() };
   };
-  return new Proxy(database(), { get: (target, name) => (name === 'pool' ? { query: queryOn(pool), connect } : Reflect.get(target, name, target)) });
+  return new Proxy(database(), {
+    get: (target, name) => (name === 'pool' ? { query: queryOn(pool), connect } : Reflect.get(target, name, target)),
+  });
 }
 
 beforeAll(async () => {
@@ -98,6 +104,8 @@ test.each(Object.entries(garbageOf(models)))('%s', async (_kind, remove) => {
 });
 
 test('bodies were erased', async () => {
-  const { rows: [{ erased }] } = await database().pool.query(`select count(*)::int as erased from segment_rows where body = '{}'`);
+  const {
+    rows: [{ erased }],
+  } = await database().pool.query(`select count(*)::int as erased from segment_rows where body = '{}'`);
   expect(erased).toBeGreaterThan(0);
 });

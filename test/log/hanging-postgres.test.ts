@@ -28,7 +28,11 @@ afterEach(async () => {
   await created.drop();
 });
 
-const failureOf = (asked: Promise<unknown>): Promise<unknown> => asked.then(() => null, (error: unknown) => error);
+const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
 
 test('a statement fails as if Postgres were away, and the next one gets another connection', async () => {
   await database.pool.query('select 1');
@@ -53,7 +57,11 @@ test('a connection that hangs once it is made fails the statement that waits for
 test('long work and transactions take as long as they take', async () => {
   const long = `select pg_sleep(${(1.5 * queryTimeout) / 1000})`;
   const failure = failureOf(database.pool.query(long));
-  const works = [asLongWork(() => database.pool.query(long)), inTransaction(database.pool, (client) => client.query(long)), database.withSession((client) => client.query(long))];
+  const works = [
+    asLongWork(() => database.pool.query(long)),
+    inTransaction(database.pool, (client) => client.query(long)),
+    database.withSession((client) => client.query(long)),
+  ];
   expect((await Promise.all(works)).map(({ rowCount }) => rowCount)).toEqual([1, 1, 1]);
   expect(isStatementTimeout(await failure)).toBe(true);
 });

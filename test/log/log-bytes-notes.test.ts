@@ -19,14 +19,19 @@ afterAll(async () => {
   await database.drop();
 });
 
-const noted = async (): Promise<unknown> => (await pool.query(`select bytes::int, table_bytes::int, file_bytes::int from ${logBytesNotes}`)).rows;
+const noted = async (): Promise<unknown> =>
+  (await pool.query(`select bytes::int, table_bytes::int, file_bytes::int from ${logBytesNotes}`)).rows;
 
 test('notes from before the bytes on disks go on, also beside a process that knows only those of the log', async () => {
   await pool.query('create schema tablog_usage');
-  await pool.query(`create table ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`);
-  const noteAsBefore = (): Promise<unknown> => pool.query(
-    `insert into ${logBytesNotes} as noted (day, team_id, bytes) values ($1, $2, 5) on conflict (day, team_id) do update set bytes = noted.bytes + excluded.bytes`, [day, teamId],
+  await pool.query(
+    `create table ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
   );
+  const noteAsBefore = (): Promise<unknown> =>
+    pool.query(
+      `insert into ${logBytesNotes} as noted (day, team_id, bytes) values ($1, $2, 5) on conflict (day, team_id) do update set bytes = noted.bytes + excluded.bytes`,
+      [day, teamId],
+    );
   await noteAsBefore();
   await Promise.all([createLogBytesNotes(pool), createLogBytesNotes(pool)]);
   expect(await noted()).toEqual([{ bytes: 5, table_bytes: 0, file_bytes: 0 }]);

@@ -16,7 +16,13 @@ let generated: GeneratedLog;
 let service: Service;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 1, eventsOfTeam: 20, blocksOfTeam: 1, rowsOfBlock: 10 });
+  generated = await createGeneratedLog({
+    seed: chooseSeed(),
+    teams: 1,
+    eventsOfTeam: 20,
+    blocksOfTeam: 1,
+    rowsOfBlock: 10,
+  });
   service = await openOperator(generated.environment);
 });
 
@@ -29,20 +35,30 @@ test('rows that are added while it is stored come behind its rows', async () => 
   const team = await DrivenTeam.create(logOf(service), partition);
   const tableId = await team.table('{"n":0}');
   for (let first = 0; first < chunks; first += putsAtOnce) {
-    await team.project(1, await Promise.all(Array.from({ length: putsAtOnce }, (_, at) => team.puttingChunk('many', ['{"n":1}'], String(first + at)))));
+    await team.project(
+      1,
+      await Promise.all(
+        Array.from({ length: putsAtOnce }, (_, at) => team.puttingChunk('many', ['{"n":1}'], String(first + at))),
+      ),
+    );
   }
   let imported = false;
-  const outcomes: Promise<Outcome>[] = [service.log.append(partition, team.importing(tableId, 'many')).finally(() => {
-    imported = true;
-  })];
+  const outcomes: Promise<Outcome>[] = [
+    service.log.append(partition, team.importing(tableId, 'many')).finally(() => {
+      imported = true;
+    }),
+  ];
   // Storing the import takes longer than the pause here, so some of these events arrive meanwhile.
   while (!imported) {
     outcomes.push(service.log.append(partition, await team.adding(tableId, 'few', ['{"n":2}'])));
     await sleep(5);
   }
   for (const outcome of await Promise.all(outcomes)) expect(outcome.status).toBe('applied');
-  const { rows: [found] } = await service.database.pool.query(
-    'select tables.rows::int, sum(extents.rows)::int as in_extents from tables join extents on extents.table_id = tables.id where tables.id = $1 group by tables.id', [tableId],
+  const {
+    rows: [found],
+  } = await service.database.pool.query(
+    'select tables.rows::int, sum(extents.rows)::int as in_extents from tables join extents on extents.table_id = tables.id where tables.id = $1 group by tables.id',
+    [tableId],
   );
   const rows = 1 + chunks + outcomes.length - 1;
   expect(found).toEqual({ rows, in_extents: rows });

@@ -14,14 +14,17 @@ test('a task that holds a connection of the pool is refused a second one, whiche
   await expect(withConnection(pool, () => pool.connect())).rejects.toThrow(SecondConnection);
 });
 
-test.each(['writers', 'scans', 'fills'] as const)('a task that holds one of the %s is refused a second one, also of code that it calls', async (name) => {
-  const pool = database()[name];
-  const nested = async (): Promise<unknown> => {
-    await new Promise((resolve) => setImmediate(resolve));
-    return pool.with((tx) => tx.query(select));
-  };
-  await expect(pool.with(nested)).rejects.toThrow(SecondConnection);
-});
+test.each(['writers', 'scans', 'fills'] as const)(
+  'a task that holds one of the %s is refused a second one, also of code that it calls',
+  async (name) => {
+    const pool = database()[name];
+    const nested = async (): Promise<unknown> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return pool.with((tx) => tx.query(select));
+    };
+    await expect(pool.with(nested)).rejects.toThrow(SecondConnection);
+  },
+);
 
 test('a task may hold connections of several pools, and take one again after it gave one back', async () => {
   const { pool, writers } = database();

@@ -19,10 +19,17 @@ const outcomeAt = (time: number): Outcome => ({ status: 'applied', result: {}, e
 async function findAfter(times: readonly number[], triedAt: number): Promise<TryOutcome> {
   const commandId = randomUUID();
   for (const time of times) {
-    const { statement, values } = storeOutcomes(0, [{ commandId, offset: BigInt(time), time, outcome: outcomeAt(time) }], 'replace');
+    const { statement, values } = storeOutcomes(
+      0,
+      [{ commandId, offset: BigInt(time), time, outcome: outcomeAt(time) }],
+      'replace',
+    );
     await database().writers.with((tx) => tx.query(statement, [...values]));
   }
-  const { outcome } = await new OutcomeQueries(database()).find(0, commandId, { at: triedAt, notAfter: triedAt + minute });
+  const { outcome } = await new OutcomeQueries(database()).find(0, commandId, {
+    at: triedAt,
+    notAfter: triedAt + minute,
+  });
   return outcome;
 }
 
@@ -35,9 +42,19 @@ test.each<[string, readonly number[], number, TryOutcome]>([
   ['a try that may count as a repetition, or as new', [first], first + outcomeLife - minute, 'forgotten'],
   ['another one', [first], first + outcomeLife + minute, 'forgotten'],
   ['a try that counts as new, and has no outcome yet', [first], first + outcomeLife + minute + 1, null],
-  ['the try that replaced it', [first, first + outcomeLife + 2 * minute], first + outcomeLife + 2 * minute - 1, outcomeAt(first + outcomeLife + 2 * minute)],
+  [
+    'the try that replaced it',
+    [first, first + outcomeLife + 2 * minute],
+    first + outcomeLife + 2 * minute - 1,
+    outcomeAt(first + outcomeLife + 2 * minute),
+  ],
   ['the first try, when another has replaced its outcome', [first, first + outcomeLife], first - 1, 'forgotten'],
-  ['a later try of the first command, when another has replaced its outcome', [first, first + 8 * day], first + 6 * day, 'forgotten'],
+  [
+    'a later try of the first command, when another has replaced its outcome',
+    [first, first + 8 * day],
+    first + 6 * day,
+    'forgotten',
+  ],
   ['a later try of the second command', [first, first + 8 * day], first + 9 * day, outcomeAt(first + 8 * day)],
 ])('%s', async (_name, times, triedAt, outcome) => {
   expect(await findAfter(times, triedAt)).toEqual(outcome);

@@ -22,10 +22,19 @@ let log: EventLog;
 let locks = 0;
 
 function openLog(through: Database): Promise<EventLog> {
-  return PostgresLog.open({
-    database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), observer: noLogObserver,
-    queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
-  }, new AbortController().signal);
+  return PostgresLog.open(
+    {
+      database: through,
+      projector: new Projector(models),
+      partitions: partitionCount,
+      logger: pino({ level: 'silent' }),
+      observer: noLogObserver,
+      queueEventsMax: 1000,
+      queueBytesMax: 1_000_000,
+      unknownWait: 1000,
+    },
+    new AbortController().signal,
+  );
 }
 
 /** The database, telling each time that a head is locked. */

@@ -23,7 +23,10 @@ beforeAll(async () => {
   const home = await createLog();
   closers.push(() => home.drop());
   log = await openLog(readConfig({ ...home.environment, DATABASE_URL: url() }), database(), {
-    logger: pino({ level: 'silent' }), projects: true, observer: noLogObserver, signal: new AbortController().signal,
+    logger: pino({ level: 'silent' }),
+    projects: true,
+    observer: noLogObserver,
+    signal: new AbortController().signal,
   });
   closers.push(() => log.close());
   await log.caughtUp();
@@ -39,7 +42,11 @@ class PlannedTeam {
     const { data } = create(noRows, { schema: 'a:number' });
     const facts = [createTeam(this.#teamId, 'planned'), setPlan(this.#teamId, { rowsMax: 5, uploadBytesMax: 10 })];
     const uploads = this.#uploadIds.map((uploadId) => createUpload({ teamId: this.#teamId, uploadId }));
-    for (const request of [...facts.map((fact) => ({ data: fact })), { data: { ...data, tableId: this.#tableId } } as Request, ...uploads]) {
+    for (const request of [
+      ...facts.map((fact) => ({ data: fact })),
+      { data: { ...data, tableId: this.#tableId } } as Request,
+      ...uploads,
+    ]) {
       expect(await this.#append(request)).toBe('applied');
     }
   }
@@ -82,24 +89,59 @@ const applied = 'applied';
 const refused = 'payment_required';
 
 describe.each<[string, (writers: readonly Writer[], team: PlannedTeam) => Promise<string[]>]>([
-  ['one after the other', async (writers, team) => {
-    const outcomes: string[] = [];
-    for (const write of writers) outcomes.push(await write(team));
-    return outcomes;
-  }],
+  [
+    'one after the other',
+    async (writers, team) => {
+      const outcomes: string[] = [];
+      for (const write of writers) outcomes.push(await write(team));
+      return outcomes;
+    },
+  ],
   ['all at once', (writers, team) => Promise.all(writers.map((write) => write(team)))],
 ])('%s', (_name, run) => {
   test.each<[string, readonly Writer[], outcomes: string[], used: [rows: number, bytes: number]]>([
-    ['of two files that are too much together the first fits', [(team) => team.complete(0, 6), (team) => team.complete(1, 6)], [applied, refused], [0, 6]],
-    ['two files fit that are no more than there is room for', [(team) => team.complete(0, 6), (team) => team.complete(1, 4)], [applied, applied], [0, 10]],
-    ['of rows that are too much together the first fit', [(team) => team.add(3), (team) => team.add(3)], [applied, refused], [3, 0]],
-    ['rows fit that are no more than there is room for', [(team) => team.add(3), (team) => team.add(2)], [applied, applied], [5, 0]],
+    [
+      'of two files that are too much together the first fits',
+      [(team) => team.complete(0, 6), (team) => team.complete(1, 6)],
+      [applied, refused],
+      [0, 6],
+    ],
+    [
+      'two files fit that are no more than there is room for',
+      [(team) => team.complete(0, 6), (team) => team.complete(1, 4)],
+      [applied, applied],
+      [0, 10],
+    ],
+    [
+      'of rows that are too much together the first fit',
+      [(team) => team.add(3), (team) => team.add(3)],
+      [applied, refused],
+      [3, 0],
+    ],
+    [
+      'rows fit that are no more than there is room for',
+      [(team) => team.add(3), (team) => team.add(2)],
+      [applied, applied],
+      [5, 0],
+    ],
     [
       'rows and files have each their own limit',
-      [(team) => team.add(3), (team) => team.complete(0, 6), (team) => team.add(3), (team) => team.complete(1, 6), (team) => team.add(2)],
-      [applied, applied, refused, refused, applied], [5, 6],
+      [
+        (team) => team.add(3),
+        (team) => team.complete(0, 6),
+        (team) => team.add(3),
+        (team) => team.complete(1, 6),
+        (team) => team.add(2),
+      ],
+      [applied, applied, refused, refused, applied],
+      [5, 6],
     ],
-    ['a file counts once, however often it is completed', [1, 2, 3].map(() => (team) => team.complete(0, 6)), [applied, applied, applied], [0, 6]],
+    [
+      'a file counts once, however often it is completed',
+      [1, 2, 3].map(() => (team) => team.complete(0, 6)),
+      [applied, applied, applied],
+      [0, 6],
+    ],
   ])('%s', async (_case, writers, outcomes, used) => {
     const team = await newTeam();
     expect(await run(writers, team)).toEqual(outcomes);
@@ -108,7 +150,13 @@ describe.each<[string, (writers: readonly Writer[], team: PlannedTeam) => Promis
 });
 
 test.each([1, 2, 3, 500])('and it is the same when it is replayed in batches of %d', async (batchEvents) => {
-  const { differences, counts } = await verify({ url: url(), log, batchEvents, onProgress: () => undefined, signal: new AbortController().signal });
+  const { differences, counts } = await verify({
+    url: url(),
+    log,
+    batchEvents,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
   expect(differences).toEqual([]);
   expect(counts).toMatchObject({ tables: 12 });
 });

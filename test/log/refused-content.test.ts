@@ -23,10 +23,12 @@ let log: DrivenLog;
 
 beforeEach(async () => {
   if (log === undefined) {
-    log = new DrivenLog(interceptWriters(database(), ({ name }, send) => {
-      if (readsContent.test(name)) read.push(name);
-      return send();
-    }));
+    log = new DrivenLog(
+      interceptWriters(database(), ({ name }, send) => {
+        if (readsContent.test(name)) read.push(name);
+        return send();
+      }),
+    );
     team = await DrivenTeam.create(log);
     table = await team.table('{"n":1}');
     await team.chunk('stash', '{"n":1}', '{"n":2}');
@@ -47,16 +49,32 @@ function overwriting(rows: RowSource, tableId = table, ifMatch: bigint | null = 
 }
 
 function creating(rows: RowSource): Write {
-  return { type: 'TableCreateRequested', teamId: team.id, tableId: randomUUID(), name: 'new', columns: null, appsToLink: null, rows, ...common };
+  return {
+    type: 'TableCreateRequested',
+    teamId: team.id,
+    tableId: randomUUID(),
+    name: 'new',
+    columns: null,
+    appsToLink: null,
+    rows,
+    ...common,
+  };
 }
 
 /** What becomes of requests that are decided in one batch. */
 async function decided(...writes: readonly Write[]): Promise<readonly string[]> {
-  const outcomes = await log.project(0, 1, writes.map((data) => team.event(data)));
+  const outcomes = await log.project(
+    0,
+    1,
+    writes.map((data) => team.event(data)),
+  );
   return outcomes.map((outcome) => (outcome.status === 'refused' ? outcome.refusal.type : 'applied'));
 }
 
-describe.each([['of a stash', stash], ['of a body', body]])('the rows %s are not read', (_name, rows) => {
+describe.each([
+  ['of a stash', stash],
+  ['of a body', body],
+])('the rows %s are not read', (_name, rows) => {
   test.each<[string, () => Write, string]>([
     ['for a table that is not there', () => adding(rows, missing), 'table_not_found'],
     ['to overwrite a table that is not there', () => overwriting(rows, missing), 'table_not_found'],
@@ -77,6 +95,10 @@ describe.each([['of a stash', stash], ['of a body', body]])('the rows %s are not
 
 test('an event before it in the same batch decides whether rows are read', async () => {
   const created = creating({ kind: 'none' });
-  expect(await decided(created, adding(stash, created.tableId), adding(body, created.tableId))).toEqual(['applied', 'applied', 'applied']);
+  expect(await decided(created, adding(stash, created.tableId), adding(body, created.tableId))).toEqual([
+    'applied',
+    'applied',
+    'applied',
+  ]);
   expect(read.length).toBeGreaterThanOrEqual(2);
 });

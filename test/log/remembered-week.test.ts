@@ -37,12 +37,18 @@ beforeEach(async () => {
 const teamId = randomUUID();
 
 function creating(notAfter: number | null): EncodedEvent {
-  return encodeEvent({ commandId: teamId, notAfter, requestDigest: 'the same request' }, createTeam(teamId, 'remembered'));
+  return encodeEvent(
+    { commandId: teamId, notAfter, requestDigest: 'the same request' },
+    createTeam(teamId, 'remembered'),
+  );
 }
 
 /** What a request hears, or the name of the error. */
 async function heard(outcome: Promise<Outcome>): Promise<string> {
-  return outcome.then(({ status }) => status, (error: Error) => error.name);
+  return outcome.then(
+    ({ status }) => status,
+    (error: Error) => error.name,
+  );
 }
 
 /** The offset of the record by which the command took effect. */
@@ -55,11 +61,22 @@ describe('on Kafka', () => {
   async function heardOfRepetition(time: number, notAfter: number, isPlaced: boolean): Promise<string> {
     const waiters = new OutcomeWaiters(1);
     const watch = new ProgressWatch({
-      database: database(), waiters, partitions: 1, unknownWait: 60_000, listens: true,
-      logger: pino({ level: 'silent' }), onFallen: () => undefined, onRefreshed: () => undefined,
+      database: database(),
+      waiters,
+      partitions: 1,
+      unknownWait: 60_000,
+      listens: true,
+      logger: pino({ level: 'silent' }),
+      onFallen: () => undefined,
+      onRefreshed: () => undefined,
     });
     closers.push(() => watch.close());
-    const records = [start, time].map((each, at) => ({ partition, offset: BigInt(at), time: each, bytes: creating(at === 0 ? null : notAfter).bytes }));
+    const records = [start, time].map((each, at) => ({
+      partition,
+      offset: BigInt(at),
+      time: each,
+      bytes: creating(at === 0 ? null : notAfter).bytes,
+    }));
     const wait = waiters.wait(partition, teamId, teamId, notAfter);
     const hearing = heard(wait.outcome);
     if (isPlaced) wait.placedAt(records[1]!);
@@ -73,9 +90,30 @@ describe('on Kafka', () => {
   test.each<[string, number, number, boolean, string, string]>([
     ['the last record that repeats it has the earlier outcome', edge - 1, edge + 59_999, true, 'applied', '0'],
     ['the first record that counts as new has an outcome of its own', edge, edge + 60_000, true, 'applied', '1'],
-    ['a record that counts as new and came too late has no effect', edge + 60_001, edge + 60_000, true, 'NotAppended', '0'],
-    ['nobody knows of a record that may count as new, while its place is not known', edge - 1, edge + 59_999, false, 'AppendUnknown', '0'],
-    ['a record that can only repeat it has the earlier outcome, wherever it is', edge - 60_001, edge - 1, false, 'applied', '0'],
+    [
+      'a record that counts as new and came too late has no effect',
+      edge + 60_001,
+      edge + 60_000,
+      true,
+      'NotAppended',
+      '0',
+    ],
+    [
+      'nobody knows of a record that may count as new, while its place is not known',
+      edge - 1,
+      edge + 59_999,
+      false,
+      'AppendUnknown',
+      '0',
+    ],
+    [
+      'a record that can only repeat it has the earlier outcome, wherever it is',
+      edge - 60_001,
+      edge - 1,
+      false,
+      'applied',
+      '0',
+    ],
   ])('%s', async (_name, time, notAfter, isPlaced, expected, effect) => {
     expect(await heardOfRepetition(time, notAfter, isPlaced)).toBe(expected);
     expect(await offsetOfEffect()).toBe(effect);
@@ -98,7 +136,11 @@ describe('on Postgres, when the answer to the commit is lost', () => {
     return interceptWriters(database(), async ({ name, text }, send) => {
       const answer = await send();
       // A batch that is decided ahead is one statement.
-      const isCommit = name === 'commit' || (text.startsWith('with part_1') && text.includes(`insert into ${logSchema}`) && text.includes('update progress'));
+      const isCommit =
+        name === 'commit' ||
+        (text.startsWith('with part_1') &&
+          text.includes(`insert into ${logSchema}`) &&
+          text.includes('update progress'));
       if (!isLosing() || !isCommit) return answer;
       onLost();
       throw new Error('Connection terminated unexpectedly');
@@ -111,12 +153,23 @@ describe('on Postgres, when the answer to the commit is lost', () => {
   ])('%s', async (_name, time, effect) => {
     const clock = new SetClock('the test');
     let losesAnswers = false;
-    const through = losing(() => losesAnswers, () => {
-      losesAnswers = false;
-      clock.time = edge + 60_000;
-    });
+    const through = losing(
+      () => losesAnswers,
+      () => {
+        losesAnswers = false;
+        clock.time = edge + 60_000;
+      },
+    );
     const writer = new PartitionWriter({
-      epoch: 0n, partition, database: through, projector: new Projector(models), clock, catchUp: async () => undefined, onLanded: () => undefined, unknownWait: 60_000, observer: noLogObserver,
+      epoch: 0n,
+      partition,
+      database: through,
+      projector: new Projector(models),
+      clock,
+      catchUp: async () => undefined,
+      onLanded: () => undefined,
+      unknownWait: 60_000,
+      observer: noLogObserver,
     });
     closers.push(() => writer.idle());
     expect(await heard(writer.append(creating(null)))).toBe('applied');

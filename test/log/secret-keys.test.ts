@@ -2,7 +2,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Database } from '../../src/storage/database/database.ts';
-import { KeysNotRead, listSecretKeys, removeSecretKey, rotateSecretKey, StoredSecretKeys, type KeyReading } from '../../src/storage/security/secret-keys.ts';
+import {
+  KeysNotRead,
+  listSecretKeys,
+  removeSecretKey,
+  rotateSecretKey,
+  StoredSecretKeys,
+  type KeyReading,
+} from '../../src/storage/security/secret-keys.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil } from '../support/server.ts';
 
@@ -89,7 +96,10 @@ describe('a new key', () => {
     await sleepUntil(() => keys.find(2) !== null, 'the new key is known');
     expect(keys.current.id).toBe(1);
     expect((await open()).current.id).toBe(1);
-    expect(await listSecretKeys(pool)).toEqual([{ id: 1, state: 'current' }, { id: 2, state: 'next' }]);
+    expect(await listSecretKeys(pool)).toEqual([
+      { id: 1, state: 'current' },
+      { id: 2, state: 'next' },
+    ]);
   });
 
   test('signs once its time has come, and the old one is still known', async () => {
@@ -99,7 +109,10 @@ describe('a new key', () => {
     await sleepUntil(() => keys.current.id === 2, 'the new key signs');
     expect(keys.current.bytes).not.toEqual(before.bytes);
     expect(keys.find(1)).toMatchObject({ id: 1, bytes: before.bytes });
-    expect(await listSecretKeys(pool)).toEqual([{ id: 1, state: 'past' }, { id: 2, state: 'current' }]);
+    expect(await listSecretKeys(pool)).toEqual([
+      { id: 1, state: 'past' },
+      { id: 2, state: 'current' },
+    ]);
   });
 
   test('is one for each who asks, at the same time too, until there are 255', async () => {
@@ -149,7 +162,11 @@ describe('a key that is removed', () => {
     await open();
     await rotateSecretKey(pool, 0);
     await rotateSecretKey(pool, 0);
-    expect(await Promise.all([1, 2, 3].map((id) => removeSecretKey(pool, id, 0)))).toEqual(['removed', 'removed', 'current']);
+    expect(await Promise.all([1, 2, 3].map((id) => removeSecretKey(pool, id, 0)))).toEqual([
+      'removed',
+      'removed',
+      'current',
+    ]);
     expect(await listSecretKeys(pool)).toEqual([{ id: 3, state: 'current' }]);
   });
 

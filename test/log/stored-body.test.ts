@@ -18,12 +18,24 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const extents = [null, 7n].flatMap((presented) => [true, false].flatMap((cells) => [true, false].flatMap((wrap) => ([1, 2, 3] as const).map((rule) => ({
-  presented, cells, schemaVersion: 2n ** 60n + 1n, wrap, rule,
-})))));
+const extents = [null, 7n].flatMap((presented) =>
+  [true, false].flatMap((cells) =>
+    [true, false].flatMap((wrap) =>
+      ([1, 2, 3] as const).map((rule) => ({
+        presented,
+        cells,
+        schemaVersion: 2n ** 60n + 1n,
+        wrap,
+        rule,
+      })),
+    ),
+  ),
+);
 
 test.each(extents)('of an extent of %j', async (extent) => {
-  const { rows: [found] } = await client.query<{ form: string }>(
+  const {
+    rows: [found],
+  } = await client.query<{ form: string }>(
     `select ${formInSql('extents')} as form from (values ($1::int8, $2::bool, $3::int8, $4::bool, $5::int4)) as extents(presented, cells, schema_version, wrap, rule)`,
     [extent.presented, extent.cells, extent.schemaVersion, extent.wrap, extent.rule],
   );
@@ -31,6 +43,8 @@ test.each(extents)('of an extent of %j', async (extent) => {
 });
 
 test('of a change', async () => {
-  const { rows: [found] } = await client.query<{ form: string }>(`select ${changedFormInSql('$1::int8')} as form`, [2n ** 60n + 1n]);
+  const {
+    rows: [found],
+  } = await client.query<{ form: string }>(`select ${changedFormInSql('$1::int8')} as form`, [2n ** 60n + 1n]);
   expect(parseForm(found!.form)).toEqual(changedForm(2n ** 60n + 1n));
 });

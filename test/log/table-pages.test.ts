@@ -19,7 +19,14 @@ test.each([null, 'an app'])('a page is read from the index, without sorting all 
   const teamId = randomUUID();
   await insertTables(teamId, 20_000, 'n');
   await pool.query('analyze tables');
-  const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${selectTables}`, [teamId, appId, 5000n, randomUUID(), 100, 10_000]);
+  const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${selectTables}`, [
+    teamId,
+    appId,
+    5000n,
+    randomUUID(),
+    100,
+    10_000,
+  ]);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   const reading = plan.slice(plan.indexOf('CTE found'), plan.indexOf('CTE', plan.indexOf('CTE found') + 3));
   expect(reading).toMatch(/Index Scan using tables_listed/);
@@ -55,6 +62,9 @@ describe('where a page ends', () => {
   });
 
   test('no tables are the last page', async () => {
-    expect(await new TableQueries(database()).list(team, null, from(before + 6n), 3)).toEqual({ tables: [], next: null });
+    expect(await new TableQueries(database()).list(team, null, from(before + 6n), 3)).toEqual({
+      tables: [],
+      next: null,
+    });
   });
 });

@@ -25,11 +25,22 @@ const rowWithId = `{"$rowID":"AAAAAAAAAAUAAAAAAAAAAA",${row.slice(1)}`;
 
 const { url, database, closers } = useReadModel(partitionCount, 'test');
 
-const keyedTables = ['extents', 'segments', 'segment_rows', 'retained_ids', 'changes', 'stashes', 'chunk_blocks', 'file_references'];
+const keyedTables = [
+  'extents',
+  'segments',
+  'segment_rows',
+  'retained_ids',
+  'changes',
+  'stashes',
+  'chunk_blocks',
+  'file_references',
+];
 
 /** All that is stored under local keys. */
 async function stored(): Promise<readonly string[]> {
-  const rows = keyedTables.map((table) => `select '${table} ' || to_jsonb(${table})::text as row from ${table}`).join(' union all ');
+  const rows = keyedTables
+    .map((table) => `select '${table} ' || to_jsonb(${table})::text as row from ${table}`)
+    .join(' union all ');
   return (await database().pool.query<{ row: string }>(rows)).rows.map((found) => found.row);
 }
 
@@ -40,9 +51,18 @@ async function takeSequenceBack(): Promise<void> {
 
 /** Appends events one after the other to a log in Postgres, as a process does that was just started. */
 async function appending(): Promise<DecidingLog> {
-  const engine = await PostgresLog.open({
-    database: database(), projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 1000,
-  }, new AbortController().signal);
+  const engine = await PostgresLog.open(
+    {
+      database: database(),
+      projector: new Projector(models),
+      partitions: partitionCount,
+      logger: pino({ level: 'silent' }),
+      queueEventsMax: 1000,
+      queueBytesMax: 1_000_000,
+      unknownWait: 1000,
+    },
+    new AbortController().signal,
+  );
   closers.push(() => engine.close());
   return {
     database: database(),
@@ -64,7 +84,10 @@ async function projecting(): Promise<DecidingLog> {
       const outcomes = new Map<string, Outcome>();
       let arrived = Promise.withResolvers<void>();
       const projection = new PartitionProjection({
-        partition, position, database: database(), projector,
+        partition,
+        position,
+        database: database(),
+        projector,
         withNotification: async (_records, _outcomes, store) => {
           await store(null);
           return false;
@@ -109,12 +132,21 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { what: 'an extent of a segment that is stored already', rows: 1, events: async (team, tableId) => [team.importing(tableId, 'stash')] },
+  {
+    what: 'an extent of a segment that is stored already',
+    rows: 1,
+    events: async (team, tableId) => [team.importing(tableId, 'stash')],
+  },
   { what: 'a tail', rows: 2, events: async (team) => [await team.creatingTable(randomUUID(), row, row)] },
   { what: 'a segment', rows: 2, events: async (team, tableId) => [await team.adding(tableId, 'block', [row, row])] },
-  { what: 'a segment with row IDs', rows: 1, events: async (team, tableId) => [await team.adding(tableId, 'block', [rowWithId])] },
   {
-    what: 'a stash', rows: 1,
+    what: 'a segment with row IDs',
+    rows: 1,
+    events: async (team, tableId) => [await team.adding(tableId, 'block', [rowWithId])],
+  },
+  {
+    what: 'a stash',
+    rows: 1,
     events: async (team, tableId) => {
       const name = randomUUID();
       return [await team.puttingChunk(name, [row]), team.importing(tableId, name)];
@@ -125,7 +157,11 @@ const cases: readonly Case[] = [
 /** So often each event comes, to meet keys of every kind. */
 const times = 15;
 
-describe.each([['appended', appending], ['projected', projecting], ['replayed', replaying]] as const)('when its event is %s', (_, start) => {
+describe.each([
+  ['appended', appending],
+  ['projected', projecting],
+  ['replayed', replaying],
+] as const)('when its event is %s', (_, start) => {
   test.each(cases)('$what takes no key of another thing', async ({ events, rows }) => {
     const first = await start();
     const team = await DrivenTeam.create(first, 1);
@@ -144,13 +180,16 @@ describe.each([['appended', appending], ['projected', projecting], ['replayed', 
     const later = await start();
     // The first batches of a process are not decided ahead; those behind them are.
     const given = [await other.creatingTable(randomUUID()), await other.creatingTable(randomUUID())];
-    for (let time = 0; time < times; time += 1) given.push(...await events(other, tableId));
+    for (let time = 0; time < times; time += 1) given.push(...(await events(other, tableId)));
     const outcomes = await later.project(2, 1, given);
 
     expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'applied'));
     expect(await stored()).toEqual(expect.arrayContaining([...before]));
-    const { rows: [found] } = await database().pool.query(
-      'select sum(extents.rows)::int as rows from extents join tables on tables.id = table_id where team_id = $1', [other.id],
+    const {
+      rows: [found],
+    } = await database().pool.query(
+      'select sum(extents.rows)::int as rows from extents join tables on tables.id = table_id where team_id = $1',
+      [other.id],
     );
     expect(found.rows).toBe(rows * times);
   });
@@ -172,6 +211,8 @@ test('a segment that is written ahead of its event adds nothing to another segme
   expect(after).toEqual(expect.arrayContaining([...before]));
   const added = after.filter((each) => !before.includes(each)).map((each) => each.split(' ', 1)[0]);
   expect(added.toSorted()).toEqual(['retained_ids', 'segment_rows', 'segment_rows', 'segments']);
-  const { rows: keys } = await database().pool.query('select key from segments union select segment from segment_rows union select segment from retained_ids');
+  const { rows: keys } = await database().pool.query(
+    'select key from segments union select segment from segment_rows union select segment from retained_ids',
+  );
   expect(keys).toHaveLength(2);
 });

@@ -26,14 +26,17 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-const encode = (data: EventData): ReturnType<typeof encodeEvent> => encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
+const encode = (data: EventData): ReturnType<typeof encodeEvent> =>
+  encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data);
 
 /** Puts a team into quarantine, as another process does that meets an event that cannot be projected. */
 async function hold(teamId: string, partition: number): Promise<void> {
   const { bytes } = encode(setPlan(teamId, { rowsMax: 1 }));
   await inTransaction(database().pool, async (client) => {
     await appendRecord(client, partition, bytes);
-    const { rows: [progress] } = await client.query('select next, epoch from progress where partition = $1', [partition]);
+    const {
+      rows: [progress],
+    } = await client.query('select next, epoch from progress where partition = $1', [partition]);
     const record = { partition, offset: BigInt(progress.next), time: Date.now(), bytes };
     const { statement, values } = beginQuarantine(record, teamId, 'a planted fault', BigInt(progress.epoch));
     expect((await client.query(statement.text, [...values])).rowCount).toBe(1);
@@ -62,10 +65,19 @@ async function appendAndLose({ commits }: { readonly commits: boolean }): Promis
     }
     return send();
   });
-  const log = await PostgresLog.open({
-    database: through, projector: new Projector(models), partitions: partitionCount, logger: pino({ level: 'silent' }), observer: noLogObserver,
-    queueEventsMax: 1000, queueBytesMax: 1_000_000, unknownWait: 60_000,
-  }, new AbortController().signal);
+  const log = await PostgresLog.open(
+    {
+      database: through,
+      projector: new Projector(models),
+      partitions: partitionCount,
+      logger: pino({ level: 'silent' }),
+      observer: noLogObserver,
+      queueEventsMax: 1000,
+      queueBytesMax: 1_000_000,
+      unknownWait: 60_000,
+    },
+    new AbortController().signal,
+  );
   closers.push(() => log.close());
   await log.append(partition, encode(createTeam(teamId, 'held')));
   steps.push('hold', 'lose', 'append another');

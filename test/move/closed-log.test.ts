@@ -15,7 +15,14 @@ import { isAnotherReadModelUsed } from '../../src/storage/database/held-locks.ts
 import { inTransaction } from '../../src/storage/database/transaction.ts';
 import type { RecordLog } from '../../src/log/event-log.ts';
 import { partitionCount } from '../../src/log/partition.ts';
-import { closePostgresLog, LogMoved, prepareMoves, readMoves, rememberMoves, type LogKind } from '../../src/log/postgres/log-place.ts';
+import {
+  closePostgresLog,
+  LogMoved,
+  prepareMoves,
+  readMoves,
+  rememberMoves,
+  type LogKind,
+} from '../../src/log/postgres/log-place.ts';
 import { replay } from '../../src/operations/replay/replay.ts';
 import { createLog } from '../support/deployment-kind.ts';
 import { useReadModel } from '../support/read-model.ts';
@@ -26,10 +33,16 @@ const kinds: LogKind[] = ['postgres', 'kafka'];
 const closed = { code: 'TL001' };
 
 /** Both logs, empty, with the settings that name them. */
-async function openLogs(): Promise<{ readonly logs: Readonly<Record<LogKind, RecordLog>>; readonly config: Readonly<Record<LogKind, Config>> }> {
+async function openLogs(): Promise<{
+  readonly logs: Readonly<Record<LogKind, RecordLog>>;
+  readonly config: Readonly<Record<LogKind, Config>>;
+}> {
   const { environment, drop } = await createLog('kafka');
   closers.push(drop);
-  const config = { postgres: readConfig({ DATABASE_URL: url() }), kafka: readConfig({ ...environment, DATABASE_URL: url() }) };
+  const config = {
+    postgres: readConfig({ DATABASE_URL: url() }),
+    kafka: readConfig({ ...environment, DATABASE_URL: url() }),
+  };
   const open = async (kind: LogKind): Promise<RecordLog> => {
     const log = await openCopyTarget(config[kind], url(), logger);
     closers.push(() => log.close());
@@ -56,14 +69,19 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-test.each(kinds)('a log in %s that a killed move left closed is opened by the next one, although the brokers are away', async (from) => {
-  const { pool } = database();
-  await prepareMoves(pool, partitionCount);
-  await inTransaction(pool, from === 'postgres' ? closePostgresLog : closeToKafka);
-  await expect(use[from]()).rejects.toMatchObject(closed);
-  await expect(move(from === 'postgres' ? 'kafka' : 'postgres', () => Promise.reject(new Error('the brokers are away')))).rejects.toThrow('the brokers are away');
-  await use[from]();
-});
+test.each(kinds)(
+  'a log in %s that a killed move left closed is opened by the next one, although the brokers are away',
+  async (from) => {
+    const { pool } = database();
+    await prepareMoves(pool, partitionCount);
+    await inTransaction(pool, from === 'postgres' ? closePostgresLog : closeToKafka);
+    await expect(use[from]()).rejects.toMatchObject(closed);
+    await expect(
+      move(from === 'postgres' ? 'kafka' : 'postgres', () => Promise.reject(new Error('the brokers are away'))),
+    ).rejects.toThrow('the brokers are away');
+    await use[from]();
+  },
+);
 
 test.each(kinds)('no process begins with the other log once a log in %s is being copied', async (from) => {
   const { logs, config } = await openLogs();
@@ -71,7 +89,9 @@ test.each(kinds)('no process begins with the other log once a log in %s is being
   const interrupted = new AbortController();
   interrupted.abort(new Error('interrupted'));
   await expect(move(to, async () => logs, interrupted.signal)).rejects.toThrow('interrupted');
-  await expect(openOrCreateRecords(config[to], database(), url(), logger)).rejects.toThrow(`the log is in ${from === 'kafka' ? 'Kafka' : 'Postgres'}`);
+  await expect(openOrCreateRecords(config[to], database(), url(), logger)).rejects.toThrow(
+    `the log is in ${from === 'kafka' ? 'Kafka' : 'Postgres'}`,
+  );
   await (await openOrCreateRecords(config[from], database(), url(), logger)).close();
 });
 
@@ -84,7 +104,13 @@ test('in a log that has moved to Postgres, who still reads Kafka takes over and 
     await use.postgres();
   };
   await expectRefused();
-  await replay({ url: url(), log: logs.postgres, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal });
+  await replay({
+    url: url(),
+    log: logs.postgres,
+    batchEvents: 500,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
   await expectRefused();
   await move('kafka', async () => logs);
   await use.kafka();
@@ -102,13 +128,17 @@ test('a process that missed a move of the log, and the one back, is told, and ta
   await move('kafka', async () => logs);
   await expect(isKnown()).rejects.toThrow(LogMoved);
   expect(await new Promise((resolve) => watch.onMoved(resolve))).toContain('the log is in Kafka');
-  await (await rememberMoves(pool))();
+  await (
+    await rememberMoves(pool)
+  )();
 });
 
 test('a log that an earlier version moved counts as never moved, until it moves again', async () => {
   const { pool } = database();
   await prepareMoves(pool, partitionCount);
-  await pool.query(`insert into tablog_log.place (log) values ('postgres'); alter table tablog_log.place drop column moves`);
+  await pool.query(
+    `insert into tablog_log.place (log) values ('postgres'); alter table tablog_log.place drop column moves`,
+  );
   expect(await readMoves(pool)).toBe('0');
   const isKnown = await rememberMoves(pool);
   const { logs } = await openLogs();
@@ -120,7 +150,9 @@ test('a log that an earlier version moved counts as never moved, until it moves 
 test('it waits for no transaction that reads', async () => {
   const { logs } = await openLogs();
   const reader = await connect();
-  await reader.query(`begin isolation level repeatable read; select from tablog_log.records; select from ${readModelSchema}.progress`);
+  await reader.query(
+    `begin isolation level repeatable read; select from tablog_log.records; select from ${readModelSchema}.progress`,
+  );
   await move('postgres', async () => logs);
   await move('kafka', async () => logs);
   await move('postgres', async () => logs);
@@ -146,11 +178,18 @@ test('a log stays in Kafka while processes use another read model, and anywhere 
 test('another read model is one of any other name, or of none', async () => {
   const [client, user] = [await connect(), await connect()];
   const names = Array.from({ length: 20 }, (_, n) => `tablog_${n}`);
-  const { rows } = await client.query<{ negative: boolean }>('select distinct hashtext(name) < 0 as negative from unnest($1::text[]) name', [names]);
+  const { rows } = await client.query<{ negative: boolean }>(
+    'select distinct hashtext(name) < 0 as negative from unnest($1::text[]) name',
+    [names],
+  );
   expect(rows).toHaveLength(2);
   for (const [n, name] of names.entries()) {
     await user.query('select pg_advisory_lock_shared($1, hashtext($2))', [advisoryLocks.usesReadModel, name]);
-    expect([name, await isAnotherReadModelUsed(client, name), await isAnotherReadModelUsed(client, names[(n + 1) % names.length]!)]).toEqual([name, false, true]);
+    expect([
+      name,
+      await isAnotherReadModelUsed(client, name),
+      await isAnotherReadModelUsed(client, names[(n + 1) % names.length]!),
+    ]).toEqual([name, false, true]);
     await user.query('select pg_advisory_unlock_all()');
   }
   await user.query('select pg_advisory_lock_shared($1)', [advisoryLocks.useReadModel]);

@@ -17,7 +17,8 @@ const mix: Mix = { patch: 10, add: 2, delete: 1, head: 2 };
 const movesMax = 40;
 
 const isIn: Readonly<Record<LogKind, string>> = {
-  kafka: 'the log is in Kafka: set KAFKA_BROKERS', postgres: 'the log is in Postgres: remove the settings',
+  kafka: 'the log is in Kafka: set KAFKA_BROKERS',
+  postgres: 'the log is in Postgres: remove the settings',
 };
 
 /** Moves the log to the other kind and back under load, with so many kills of the command each way. */
@@ -28,28 +29,49 @@ export async function expectMoves(service: MovedService, kills: number): Promise
   const client = new Client(service.urls, await service.token());
   const { tableId, rows, recorder } = await createRecordedTable(client, 8);
   const tables = Array.from({ length: 8 }, (_, n) => new RecordedTable(`client ${n}`, client, tableId, recorder));
-  const kept = await client.post('/tables', { name: 'kept', schema: { columns: [{ id: 'name', type: 'string' }] }, rows: [{ name: 'a' }] });
+  const kept = await client.post('/tables', {
+    name: 'kept',
+    schema: { columns: [{ id: 'name', type: 'string' }] },
+    rows: [{ name: 'a' }],
+  });
   const path = `/tables/${kept.json.data.tableID}/rows`;
-  const add = (): ReturnType<Client['send']> => client.send(path, { method: 'POST', body: [{ name: 'once' }], headers: { 'Idempotency-Key': 'once' } });
+  const add = (): ReturnType<Client['send']> =>
+    client.send(path, { method: 'POST', body: [{ name: 'once' }], headers: { 'Idempotency-Key': 'once' } });
   const added = await add();
   expect(added.status).toBe(201);
-  const { status, json: { data: { jobID } } } = await client.post(path, [{ name: 'by a job' }], { 'x-service-asynchronous': 'true' });
+  const {
+    status,
+    json: {
+      data: { jobID },
+    },
+  } = await client.post(path, [{ name: 'by a job' }], { 'x-service-asynchronous': 'true' });
   expect(status).toBe(202);
   const job = (await untilDone(client, jobID)).text;
   expect(job).toContain('"succeeded"');
 
-  const killed: Record<LogKind, Killed> = { kafka: { command: 0, whileClosed: 0, serving: 0 }, postgres: { command: 0, whileClosed: 0, serving: 0 } };
-  for (let moves = 0; moves < 2 || (moves < movesMax && Math.min(killed.kafka.command, killed.postgres.command) < kills); moves += 1) {
-    const [from, to] = service.log === 'kafka' ? ['kafka', 'postgres'] as const : ['postgres', 'kafka'] as const;
+  const killed: Record<LogKind, Killed> = {
+    kafka: { command: 0, whileClosed: 0, serving: 0 },
+    postgres: { command: 0, whileClosed: 0, serving: 0 },
+  };
+  for (
+    let moves = 0;
+    moves < 2 || (moves < movesMax && Math.min(killed.kafka.command, killed.postgres.command) < kills);
+    moves += 1
+  ) {
+    const [from, to] = service.log === 'kafka' ? (['kafka', 'postgres'] as const) : (['postgres', 'kafka'] as const);
     if (moves > 0 && to === 'kafka') await service.useNewTopic();
     const before = await client.get(path);
     const { continuation } = (await client.get(`${path}?limit=1`)).json;
     const furtherPage = (await client.get(`${path}?continuation=${continuation}`)).text;
     let hasMoved = false;
-    const load = Promise.all(tables.map((table) => work(table, rows, mix, random, async () => {
-      while (!hasMoved && !service.isServing) await sleep(20);
-      return !hasMoved;
-    })));
+    const load = Promise.all(
+      tables.map((table) =>
+        work(table, rows, mix, random, async () => {
+          while (!hasMoved && !service.isServing) await sleep(20);
+          return !hasMoved;
+        }),
+      ),
+    );
     try {
       const byMove = await service.move({ kills: kills - killed[to].command, random });
       for (const [what, times] of Object.entries(byMove) as [keyof Killed, number][]) killed[to][what] += times;
@@ -76,17 +98,26 @@ export async function expectMoves(service: MovedService, kills: number): Promise
     expect([again.status, again.text, again.version]).toEqual([added.status, added.text, added.version]);
     const [row] = added.json.data.rowIDs;
     const read = await client.get(`${path}/${row}`);
-    const patched = await client.send(`${path}/${row}`, { method: 'PATCH', body: { name: `${to} ${moves}` }, headers: { 'If-Match': read.headers.get('etag')! } });
+    const patched = await client.send(`${path}/${row}`, {
+      method: 'PATCH',
+      body: { name: `${to} ${moves}` },
+      headers: { 'If-Match': read.headers.get('etag')! },
+    });
     expect(patched.status).toBe(200);
     const until = performance.now() + 1000;
     await Promise.all(tables.map((table) => work(table, rows, mix, random, () => performance.now() < until)));
   }
 
-  process.stderr.write(`killed while the log moved to Kafka: ${JSON.stringify(killed.kafka)}, and to Postgres: ${JSON.stringify(killed.postgres)}\n`);
+  process.stderr.write(
+    `killed while the log moved to Kafka: ${JSON.stringify(killed.kafka)}, and to Postgres: ${JSON.stringify(killed.postgres)}\n`,
+  );
   // One that is to be killed once may have ended before.
   if (kills > 1) expect(Math.min(killed.kafka.command, killed.postgres.command)).toBe(kills);
   expect(recorder.unexpected).toEqual([]);
   expect(findProblems(await historyOf(recorder, client, tableId, rows))).toEqual([]);
   await service.stop();
-  expect(JSON.parse(await outputOf(['verify', '--json'], service.environment))).toMatchObject({ equal: true, differences: [] });
+  expect(JSON.parse(await outputOf(['verify', '--json'], service.environment))).toMatchObject({
+    equal: true,
+    differences: [],
+  });
 }

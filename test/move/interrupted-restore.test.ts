@@ -40,7 +40,10 @@ afterAll(async () => {
 
 async function emptyPlace(name: string): Promise<Environment> {
   const [database, topic] = await Promise.all([createDatabase(), createTopic()]);
-  closers.push(() => database.drop(), () => topic.drop());
+  closers.push(
+    () => database.drop(),
+    () => topic.drop(),
+  );
   return { ...topic.environment, DATABASE_URL: database.url, DATA_DIR: join(folder, name) };
 }
 
@@ -67,7 +70,9 @@ async function withLog<T>(place: Environment, work: (log: RecordLog) => Promise<
 /** Begins a restore that fails right after its append number `appends`. */
 async function restoreUntil(set: string, place: Environment, appends: number): Promise<void> {
   await using resources = new AsyncDisposableStack();
-  const store = resources.adopt(await openBackupStore(backups, readConfig({}), { make: false }), (opened) => opened.close());
+  const store = resources.adopt(await openBackupStore(backups, readConfig({}), { make: false }), (opened) =>
+    opened.close(),
+  );
   await withLog(place, async (log) => {
     let left = appends;
     const failing = new Proxy(log, {
@@ -80,24 +85,37 @@ async function restoreUntil(set: string, place: Environment, appends: number): P
           };
         }
         const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) as unknown : value;
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
     });
     await restore(await readSet(store, set), {
-      store, url: place['DATABASE_URL']!, kafka: failing, files: null, manifestKey: null, passphrase: null, withoutReadModel: false, signal: new AbortController().signal, onProgress: () => undefined,
+      store,
+      url: place['DATABASE_URL']!,
+      kafka: failing,
+      files: null,
+      manifestKey: null,
+      passphrase: null,
+      withoutReadModel: false,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
     });
   });
 }
 
 /** The type of the last event of each partition. */
 function lastEvents(place: Environment): Promise<string[]> {
-  return withLog(place, (log) => Promise.all(allPartitions(log.partitions).map(async (partition) => {
-    const { end } = await log.bounds(partition);
-    if (end === 0n) return 'none';
-    const types: string[] = [];
-    for await (const batch of log.read(partition, end - 1n, end)) types.push(...batch.map(({ bytes }) => decodeEvent(bytes).data.type));
-    return types.at(-1)!;
-  })));
+  return withLog(place, (log) =>
+    Promise.all(
+      allPartitions(log.partitions).map(async (partition) => {
+        const { end } = await log.bounds(partition);
+        if (end === 0n) return 'none';
+        const types: string[] = [];
+        for await (const batch of log.read(partition, end - 1n, end))
+          types.push(...batch.map(({ bytes }) => decodeEvent(bytes).data.type));
+        return types.at(-1)!;
+      }),
+    ),
+  );
 }
 
 test('each partition is resumed, and none stays halted, wherever the restore before was interrupted', async () => {
@@ -111,12 +129,15 @@ test('each partition is resumed, and none stays halted, wherever the restore bef
 
   const place = await emptyPlace('place');
   const partitions = (await lastEvents(place)).length;
-  for (const appends of [1, partitions - 1, partitions]) await expect(restoreUntil(set, place, appends)).rejects.toThrow('the restore is interrupted');
+  for (const appends of [1, partitions - 1, partitions])
+    await expect(restoreUntil(set, place, appends)).rejects.toThrow('the restore is interrupted');
   // What was appended before is in the topic: the partitions do not end with the set any more.
   await outputOf(['restore', backups, '--set', set, '--without-keys', '--unsigned'], place);
 
   expect(await lastEvents(place)).toEqual(Array.from({ length: partitions }, () => 'LogResumed'));
-  expect(await query(place, `select partition from ${readModelSchema}.progress where halted is not null or contradicted`)).toEqual([]);
+  expect(
+    await query(place, `select partition from ${readModelSchema}.progress where halted is not null or contradicted`),
+  ).toEqual([]);
   const restored = await startServer({ folder: place['DATA_DIR']!, environment: place });
   try {
     const reader = new Client(restored.url, client.token);
@@ -147,7 +168,10 @@ test('versions go on above a LogResumed that stands beyond the set', async () =>
   await outputOf(['restore', backups, '--set', set, '--without-keys', '--unsigned'], beside);
   const restored = await startServer({ folder: place['DATA_DIR']!, environment: beside });
   try {
-    const after = await new Client(restored.url, client.token).send(`${table.path}/${table.rowIds[0]}`, { method: 'PATCH', body: { n: 3 } });
+    const after = await new Client(restored.url, client.token).send(`${table.path}/${table.rowIds[0]}`, {
+      method: 'PATCH',
+      body: { n: 3 },
+    });
     expect(after.status).toBe(200);
     // By the least that a resumption leaves out, so that nothing is given out again if the end of the topic is lost.
     expect(Number(after.version) - Number(before.version)).toBeGreaterThan(2 ** 32 - 1000);

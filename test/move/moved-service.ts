@@ -48,7 +48,13 @@ export class MovedService {
   #log: LogKind;
   #places: Place[] = [];
 
-  private constructor(roles: readonly Role[], folder: string, postgres: EmbeddedPostgres, kafka: Awaited<ReturnType<typeof createTopic>>, { log, ports }: { readonly log: LogKind; readonly ports: readonly number[] }) {
+  private constructor(
+    roles: readonly Role[],
+    folder: string,
+    postgres: EmbeddedPostgres,
+    kafka: Awaited<ReturnType<typeof createTopic>>,
+    { log, ports }: { readonly log: LogKind; readonly ports: readonly number[] },
+  ) {
     this.#roles = roles;
     this.#folder = folder;
     this.#postgres = postgres;
@@ -61,7 +67,8 @@ export class MovedService {
   static async start(roles: readonly Role[], log: LogKind): Promise<MovedService> {
     const folder = await mkdtemp(join(tmpdir(), 'tablog-test-'));
     const [postgres, kafka] = await Promise.all([
-      startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined, settings: { fsync: 'off' } }), createTopic(),
+      startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined, settings: { fsync: 'off' } }),
+      createTopic(),
     ]);
     const ports: number[] = [];
     while (ports.length < roles.length) ports.push(await freePort());
@@ -112,7 +119,11 @@ export class MovedService {
 
   /** Starts a process with the settings for this log. */
   launch(ROLE: Role, port: number, log: LogKind): Promise<TestServer> {
-    return launchServer({ folder: this.#folder, port, environment: { ASYNC_WAIT_MS: '0', ...this.#place, ...(log === 'kafka' ? this.#kafka.environment : {}), ROLE } });
+    return launchServer({
+      folder: this.#folder,
+      port,
+      environment: { ASYNC_WAIT_MS: '0', ...this.#place, ...(log === 'kafka' ? this.#kafka.environment : {}), ROLE },
+    });
   }
 
   /**
@@ -122,16 +133,21 @@ export class MovedService {
   async move({ kills, random }: MoveOptions): Promise<Killed> {
     const to = this.#log === 'kafka' ? 'postgres' : 'kafka';
     const killed: Killed = { command: 0, whileClosed: 0, serving: 0 };
-    const [watcher, reader] = [new pg.Client({ connectionString: this.#postgres.url }), new pg.Client({ connectionString: this.#postgres.url })];
+    const [watcher, reader] = [
+      new pg.Client({ connectionString: this.#postgres.url }),
+      new pg.Client({ connectionString: this.#postgres.url }),
+    ];
     await Promise.all([watcher.connect(), reader.connect()]);
     try {
       // A backup or a verification reads in one transaction for minutes.
       await reader.query('begin isolation level repeatable read');
       for (const table of ['tablog_log.records', `${readModelSchema}.progress`]) {
-        const { rows: [found] } = await reader.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
+        const {
+          rows: [found],
+        } = await reader.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
         if (found!.there) await reader.query(`select from ${table} limit 1`);
       }
-      while (!await this.#run(to, { kills, random }, killed, watcher)) continue;
+      while (!(await this.#run(to, { kills, random }, killed, watcher))) continue;
     } finally {
       await Promise.all([watcher.end(), reader.end()]);
     }
@@ -176,8 +192,8 @@ export class MovedService {
     if (killed.command < kills) {
       if (random() < 0.5) {
         // If the one before was killed while the log was closed, it opens it first.
-        await sleepUntil(async () => hasEnded() || !await isClosed(), 'the log is open');
-        await sleepUntil(async () => hasEnded() || await isClosed(), 'the log is closed');
+        await sleepUntil(async () => hasEnded() || !(await isClosed()), 'the log is open');
+        await sleepUntil(async () => hasEnded() || (await isClosed()), 'the log is closed');
       } else await Promise.race([running, sleep(random() * 2500)]);
       await sleep(random() * 50);
       if (random() < 0.4) {
@@ -204,7 +220,9 @@ export class MovedService {
   }
 
   async #hasMoved(watcher: pg.Client, to: LogKind): Promise<boolean> {
-    const { rows: [found] } = await watcher.query<{ there: boolean }>(`select to_regclass('tablog_log.place') is not null as there`);
+    const {
+      rows: [found],
+    } = await watcher.query<{ there: boolean }>(`select to_regclass('tablog_log.place') is not null as there`);
     return found!.there && (await watcher.query('select from tablog_log.place where log = $1', [to])).rowCount === 1;
   }
 }

@@ -61,11 +61,22 @@ afterAll(async () => {
 /** An empty database and log, and a folder for files. Nothing changes there by itself. */
 async function emptyPlace(name: string, log: DeploymentKind): Promise<Environment> {
   const [database, home] = await Promise.all([createDatabase(), createLog(log)]);
-  closers.push(() => database.drop(), () => home.drop());
-  return { MAINTENANCE_INTERVAL_MS: String(2 ** 31 - 1), ASYNC_WAIT_MS: '0', ...home.environment, DATABASE_URL: database.url, DATA_DIR: join(folder, name) };
+  closers.push(
+    () => database.drop(),
+    () => home.drop(),
+  );
+  return {
+    MAINTENANCE_INTERVAL_MS: String(2 ** 31 - 1),
+    ASYNC_WAIT_MS: '0',
+    ...home.environment,
+    DATABASE_URL: database.url,
+    DATA_DIR: join(folder, name),
+  };
 }
 
-async function take(environment: Environment): Promise<{ readonly id: string; readonly stored: { readonly packs: number } }> {
+async function take(
+  environment: Environment,
+): Promise<{ readonly id: string; readonly stored: { readonly packs: number } }> {
   const began = performance.now();
   const taken = JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json'], environment));
   takeMs = performance.now() - began;
@@ -92,12 +103,21 @@ async function takeKilled(environment: Environment, work: () => Promise<void>): 
 }
 
 async function write(): Promise<void> {
-  const table = await createTable(client, Array.from({ length: rows }, (_, n) => ({ n, text: `row ${n}` })));
+  const table = await createTable(
+    client,
+    Array.from({ length: rows }, (_, n) => ({ n, text: `row ${n}` })),
+  );
   tables.push(table);
   const [first, second] = table.rowIds;
-  expect((await client.send(`${table.path}/${first}`, { method: 'PATCH', body: { text: 'patched' } })).status).toBe(200);
+  expect((await client.send(`${table.path}/${first}`, { method: 'PATCH', body: { text: 'patched' } })).status).toBe(
+    200,
+  );
   expect((await client.send(`${table.path}/${second}`, { method: 'DELETE' })).status).toBe(200);
-  const { json: { data: { jobID } } } = await client.post(table.path, [{ n: 40 }], { 'x-service-asynchronous': 'true' });
+  const {
+    json: {
+      data: { jobID },
+    },
+  } = await client.post(table.path, [{ n: 40 }], { 'x-service-asynchronous': 'true' });
   await untilDone(client, jobID);
   job = jobID;
   file = new URL((await upload(client, Buffer.alloc(10_000, table.id))).url).pathname;
@@ -106,9 +126,17 @@ async function write(): Promise<void> {
 /** All that can be read, with its ETags, and the answer to a request that is repeated. */
 async function read({ url }: TestServer): Promise<string[]> {
   const reader = new Client(url, client.token);
-  const paths = tables.flatMap(({ id, path, rowIds }) => [`/tables/${id}`, path, ...rowIds.slice(0, 3).map((row) => `${path}/${row}`)]);
+  const paths = tables.flatMap(({ id, path, rowIds }) => [
+    `/tables/${id}`,
+    path,
+    ...rowIds.slice(0, 3).map((row) => `${path}/${row}`),
+  ]);
   // Sent anew only the first time.
-  const once = await reader.send(tables[0]!.path, { method: 'POST', body: [{ n: -1 }], headers: { 'Idempotency-Key': 'once' } });
+  const once = await reader.send(tables[0]!.path, {
+    method: 'POST',
+    body: [{ n: -1 }],
+    headers: { 'Idempotency-Key': 'once' },
+  });
   const lines = [`once: ${once.status} ${once.version} ${once.text}`, await (await fetch(`${url}${file}`)).text()];
   for (const path of ['/tables', '/jobs', `/jobs/${job}`, '/uploads', ...paths]) {
     const { status, headers, text } = await reader.get(path);
@@ -138,69 +166,85 @@ async function expectVerified(place: Environment): Promise<void> {
   expect(JSON.parse(await outputOf(['verify', '--json'], place))).toMatchObject({ equal: true, differences: [] });
 }
 
-test('a log in Kafka is backed up with its records, restored to another topic and to Postgres, and from there to Kafka', async () => {
-  await write();
-  const first = await take(source);
-  await takeKilled(source, () => createTable(client, [{ name: 'beside a backup' }]).then(() => undefined));
-  await write();
-  const wanted = await read(server);
-  const second = await take(source);
-  const verified = JSON.parse(await outputOf(['backup', 'verify', backups, second.id, '--json'], {}));
-  expect(verified).toMatchObject({ problems: [] });
-  expect(verified.records).toBeGreaterThan(20);
-  expect(second.stored.packs).toBeLessThan(verified.packs);
-  const lost = await createTable(client, [{ name: 'written after the backup' }]);
-  expect(await server.stop()).toBe(0);
+test(
+  'a log in Kafka is backed up with its records, restored to another topic and to Postgres, and from there to Kafka',
+  async () => {
+    await write();
+    const first = await take(source);
+    await takeKilled(source, () => createTable(client, [{ name: 'beside a backup' }]).then(() => undefined));
+    await write();
+    const wanted = await read(server);
+    const second = await take(source);
+    const verified = JSON.parse(await outputOf(['backup', 'verify', backups, second.id, '--json'], {}));
+    expect(verified).toMatchObject({ problems: [] });
+    expect(verified.records).toBeGreaterThan(20);
+    expect(second.stored.packs).toBeLessThan(verified.packs);
+    const lost = await createTable(client, [{ name: 'written after the backup' }]);
+    expect(await server.stop()).toBe(0);
 
-  /** Resolves to what is read there, with a table that is made. */
-  const expectRestored = async (restored: TestServer): Promise<string[]> => {
-    tables.splice(2);
-    expect(await read(restored)).toEqual(wanted);
-    const reader = new Client(restored.url, client.token);
-    expect((await reader.get(`/tables/${lost.id}`)).status).toBe(404);
-    const made = await createTable(reader, [{ name: 'written after the restore' }]);
-    expect(made.version).toBeGreaterThan(lost.version);
-    tables.push(made);
-    return read(restored);
-  };
-  const elsewhere = await emptyPlace('kafka', 'kafka');
-  await restore(second.id, elsewhere);
-  await serve(elsewhere, expectRestored);
-  await expectVerified(elsewhere);
+    /** Resolves to what is read there, with a table that is made. */
+    const expectRestored = async (restored: TestServer): Promise<string[]> => {
+      tables.splice(2);
+      expect(await read(restored)).toEqual(wanted);
+      const reader = new Client(restored.url, client.token);
+      expect((await reader.get(`/tables/${lost.id}`)).status).toBe(404);
+      const made = await createTable(reader, [{ name: 'written after the restore' }]);
+      expect(made.version).toBeGreaterThan(lost.version);
+      tables.push(made);
+      return read(restored);
+    };
+    const elsewhere = await emptyPlace('kafka', 'kafka');
+    await restore(second.id, elsewhere);
+    await serve(elsewhere, expectRestored);
+    await expectVerified(elsewhere);
 
-  const postgres = await emptyPlace('postgres', 'postgres');
-  await restore(second.id, postgres);
-  const there = await serve(postgres, expectRestored);
-  await takeKilled(postgres, async () => undefined);
-  const third = await take(postgres);
-  const back = await emptyPlace('back', 'kafka');
-  await restore(third.id, back);
-  expect(await serve(back, read)).toEqual(there);
-  process.stderr.write(`${killed} backups and restores were killed before their end\n`);
-  expect(killed).toBeGreaterThanOrEqual(kills);
-  if (!isFull) return;
+    const postgres = await emptyPlace('postgres', 'postgres');
+    await restore(second.id, postgres);
+    const there = await serve(postgres, expectRestored);
+    await takeKilled(postgres, async () => undefined);
+    const third = await take(postgres);
+    const back = await emptyPlace('back', 'kafka');
+    await restore(third.id, back);
+    expect(await serve(back, read)).toEqual(there);
+    process.stderr.write(`${killed} backups and restores were killed before their end\n`);
+    expect(killed).toBeGreaterThanOrEqual(kills);
+    if (!isFull) return;
 
-  for (const place of [postgres, back]) await expectVerified(place);
-  // In its own topic nothing is lost but the list of the jobs since, which no log has. The second file was uploaded after this set.
-  tables.splice(2, 1, lost);
-  const beside = { ...source, DATABASE_URL: (await emptyPlace('beside', 'postgres'))['DATABASE_URL']! };
-  await restore(first.id, beside);
-  const withoutList = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('/jobs: '));
-  expect(withoutList(await serve(beside, read))).toEqual(withoutList(await serve(source, read)));
-  await expectVerified(beside);
-}, limitMs(kills > 0 ? 1_200_000 : 240_000));
+    for (const place of [postgres, back]) await expectVerified(place);
+    // In its own topic nothing is lost but the list of the jobs since, which no log has. The second file was uploaded after this set.
+    tables.splice(2, 1, lost);
+    const beside = { ...source, DATABASE_URL: (await emptyPlace('beside', 'postgres'))['DATABASE_URL']! };
+    await restore(first.id, beside);
+    const withoutList = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('/jobs: '));
+    expect(withoutList(await serve(beside, read))).toEqual(withoutList(await serve(source, read)));
+    await expectVerified(beside);
+  },
+  limitMs(kills > 0 ? 1_200_000 : 240_000),
+);
 
 test('a set without records is not restored where its log is not, nor is any set beside another log', async () => {
   const { id } = JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--no-log', '--json'], source));
   const args = ['restore', backups, '--set', id, '--key-file', keyFile];
   const empty = await emptyPlace('empty', 'kafka');
-  expect(await runTablog(args, empty)).toMatchObject({ code: 1, stderr: expect.stringContaining('of the log in Kafka ends at 0') });
+  expect(await runTablog(args, empty)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('of the log in Kafka ends at 0'),
+  });
   if (!isFull) return;
 
-  expect(await runTablog(args, await emptyPlace('no-records', 'postgres'))).toMatchObject({ code: 1, stderr: expect.stringContaining('does not hold the records of its log') });
-  await outputOf(args, { ...source, DATABASE_URL: (await emptyPlace('beside-without-records', 'postgres'))['DATABASE_URL']! });
+  expect(await runTablog(args, await emptyPlace('no-records', 'postgres'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('does not hold the records of its log'),
+  });
+  await outputOf(args, {
+    ...source,
+    DATABASE_URL: (await emptyPlace('beside-without-records', 'postgres'))['DATABASE_URL']!,
+  });
   await (await startServer({ folder: empty['DATA_DIR']!, environment: empty })).stop();
   const [first] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
-  const other = await runTablog(['restore', backups, '--set', first.id, '--key-file', keyFile], { ...empty, DATABASE_URL: (await emptyPlace('other', 'postgres'))['DATABASE_URL']! });
+  const other = await runTablog(['restore', backups, '--set', first.id, '--key-file', keyFile], {
+    ...empty,
+    DATABASE_URL: (await emptyPlace('other', 'postgres'))['DATABASE_URL']!,
+  });
   expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/the log is|is no copy of this log/) });
 });

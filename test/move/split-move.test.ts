@@ -9,20 +9,31 @@ import { limitMs } from '../support/time-limits.ts';
 import { expectMoves } from './expect-moves.ts';
 import { MovedService } from './moved-service.ts';
 
-test('all processes of a split service end when its log has moved, and those of the other kind go on', async () => {
-  await using service = await MovedService.start(['api', 'api', 'projector', 'projector'], 'kafka');
-  await expectMoves(service, scale.moveKills);
-}, limitMs(1_800_000));
+test(
+  'all processes of a split service end when its log has moved, and those of the other kind go on',
+  async () => {
+    await using service = await MovedService.start(['api', 'api', 'projector', 'projector'], 'kafka');
+    await expectMoves(service, scale.moveKills);
+  },
+  limitMs(1_800_000),
+);
 
 test('a process that was paused while the log moved changes nothing, however long it takes to end', async () => {
   await using service = await MovedService.start(['api', 'api', 'projector', 'projector'], 'kafka');
   const client = new Client(service.urls, await service.token());
-  const created = await client.post('/tables', { name: 'kept', schema: { columns: [{ id: 'name', type: 'string' }] }, rows: [{ name: 'a' }] });
+  const created = await client.post('/tables', {
+    name: 'kept',
+    schema: { columns: [{ id: 'name', type: 'string' }] },
+    rows: [{ name: 'a' }],
+  });
   const path = `/tables/${created.json.data.tableID}/rows`;
   const paused = await service.launch('api', await freePort(), 'kafka');
   await untilReady(paused);
   // Its body never comes to an end, so the process waits for it as long as it may.
-  const pending = request(`${paused.url}${path}`, { method: 'POST', headers: { 'authorization': `Bearer ${client.token}`, 'content-type': 'application/json' } });
+  const pending = request(`${paused.url}${path}`, {
+    method: 'POST',
+    headers: { 'authorization': `Bearer ${client.token}`, 'content-type': 'application/json' },
+  });
   pending.on('error', () => undefined).write('[{"name": "b"}, ');
   paused.process.kill('SIGSTOP');
   await service.move({ kills: 0, random: Math.random });
@@ -36,7 +47,10 @@ test('a process that was paused while the log moved changes nothing, however lon
     writes += 1;
     return paused.process.exitCode !== null;
   }, 'the paused process ends');
-  expect([paused.process.exitCode, paused.output()]).toEqual([1, expect.stringContaining('the log is in Postgres: remove the settings')]);
+  expect([paused.process.exitCode, paused.output()]).toEqual([
+    1,
+    expect.stringContaining('the log is in Postgres: remove the settings'),
+  ]);
   process.stderr.write(`${writes} writes were done while it ended\n`);
   pending.destroy();
   expect(await client.rows(created.json.data.tableID)).toHaveLength(6 + writes);

@@ -36,7 +36,12 @@ measureSlowness();
 
 await runToEnd(async ({ folder, signal }) => {
   const tree = await Tree.copyTo(folder);
-  const choices = choose(tree, targets.filter(({ name }) => values.target.includes(name)), Number(values.mutants), new Random(seed));
+  const choices = choose(
+    tree,
+    targets.filter(({ name }) => values.target.includes(name)),
+    Number(values.mutants),
+    new Random(seed),
+  );
   const related = new Map<string, string[]>();
   for (const { file } of choices) if (!related.has(file)) related.set(file, await findRelated(file, folder, signal));
   await expectPasses(choices, related, folder, signal);
@@ -58,7 +63,10 @@ await runToEnd(async ({ folder, signal }) => {
 
 /** Chooses mutants at random, as many of each file as of the others, as far as it has so many. */
 function choose(tree: Tree, chosen: readonly Target[], count: number, random: Random): Choice[] {
-  const left = chosen.flatMap((target) => target.files.map((file) => mutantsOf(tree.read(file)).map((mutant) => ({ target, file, mutant }))))
+  const left = chosen
+    .flatMap((target) =>
+      target.files.map((file) => mutantsOf(tree.read(file)).map((mutant) => ({ target, file, mutant }))),
+    )
     .filter((ofFile) => ofFile.length > 0);
   const choices: Choice[] = [];
   while (choices.length < count && left.length > 0) {
@@ -74,9 +82,17 @@ function choose(tree: Tree, chosen: readonly Target[], count: number, random: Ra
 }
 
 /** Without a mutant all tests must pass: else each mutant would count as noticed. */
-async function expectPasses(choices: readonly Choice[], related: ReadonlyMap<string, readonly string[]>, folder: string, signal: AbortSignal): Promise<void> {
+async function expectPasses(
+  choices: readonly Choice[],
+  related: ReadonlyMap<string, readonly string[]>,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
   const all = choices.map(({ target }) => target);
-  const merged = { isSimulated: all.some(({ isSimulated }) => isSimulated), api: [...new Set(all.flatMap(({ api }) => api))] };
+  const merged = {
+    isSimulated: all.some(({ isSimulated }) => isSimulated),
+    api: [...new Set(all.flatMap(({ api }) => api))],
+  };
   for (const step of stepsFor(null, merged, [...new Set([...related.values()].flat())], values.api)) {
     const { result, output } = await run(step, folder, signal);
     if (result !== 'passed') throw new Error(`without a mutant, ${step.name}: ${result}\n${output}`);

@@ -15,10 +15,19 @@ const K = ts.SyntaxKind;
 
 /** What each operator becomes. */
 const operators = new Map<ts.SyntaxKind, string>([
-  [K.LessThanToken, '<='], [K.LessThanEqualsToken, '<'], [K.GreaterThanToken, '>='], [K.GreaterThanEqualsToken, '>'],
-  [K.EqualsEqualsEqualsToken, '!=='], [K.ExclamationEqualsEqualsToken, '==='],
-  [K.AmpersandAmpersandToken, '||'], [K.BarBarToken, '&&'],
-  [K.PlusToken, '-'], [K.MinusToken, '+'], [K.AsteriskToken, '/'], [K.PlusEqualsToken, '-='], [K.MinusEqualsToken, '+='],
+  [K.LessThanToken, '<='],
+  [K.LessThanEqualsToken, '<'],
+  [K.GreaterThanToken, '>='],
+  [K.GreaterThanEqualsToken, '>'],
+  [K.EqualsEqualsEqualsToken, '!=='],
+  [K.ExclamationEqualsEqualsToken, '==='],
+  [K.AmpersandAmpersandToken, '||'],
+  [K.BarBarToken, '&&'],
+  [K.PlusToken, '-'],
+  [K.MinusToken, '+'],
+  [K.AsteriskToken, '/'],
+  [K.PlusEqualsToken, '-='],
+  [K.MinusEqualsToken, '+='],
 ]);
 
 /** All mutants of a TypeScript file, in the order of their places. Types, imports, thrown errors and texts of several words have none. */
@@ -29,12 +38,16 @@ export function mutantsOf(source: string): Mutant[] {
     const from = node.getStart(file);
     const was = node.getText(file);
     found.push({
-      from, end: node.end, text, line: file.getLineAndCharacterOfPosition(from).line + 1,
+      from,
+      end: node.end,
+      text,
+      line: file.getLineAndCharacterOfPosition(from).line + 1,
       change: `${onOneLine(was)} -> ${text === '' ? 'nothing' : onOneLine(text)}`,
     });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isThrowStatement(node) || isTypeDeclaration(node)) return;
+    if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isThrowStatement(node) || isTypeDeclaration(node))
+      return;
     mutate(node, file, replace);
     ts.forEachChild(node, visit);
   };
@@ -48,7 +61,11 @@ export function applyMutant(source: string, { from, end, text }: Mutant): string
 
 function mutate(node: ts.Node, file: ts.SourceFile, replace: (node: ts.Node, text: string) => void): void {
   if (ts.isBinaryExpression(node)) {
-    const { left, right, operatorToken: { kind } } = node;
+    const {
+      left,
+      right,
+      operatorToken: { kind },
+    } = node;
     const other = operators.get(kind);
     const joinsTexts = kind === K.PlusToken && (isText(left) || isText(right));
     // Replace the whole comparison, so that the report shows both sides.
@@ -59,9 +76,14 @@ function mutate(node: ts.Node, file: ts.SourceFile, replace: (node: ts.Node, tex
     if (node.elseStatement === undefined && isExit(node.thenStatement)) replace(node, ';');
   } else if (ts.isConditionalExpression(node)) {
     if (!isCompared(node.condition)) replace(node.condition, `!(${node.condition.getText(file)})`);
-  } else if (ts.isPrefixUnaryExpression(node) && node.operator === K.ExclamationToken) replace(node, node.operand.getText(file));
+  } else if (ts.isPrefixUnaryExpression(node) && node.operator === K.ExclamationToken)
+    replace(node, node.operand.getText(file));
   else if (ts.isExpressionStatement(node) && isCall(node.expression)) replace(node, ';');
-  else if (ts.isNumericLiteral(node) && isValue(node)) replace(node, `${node.getText(file)} + 1`.replace(/^(\d+) \+ 1$/, (_, digits: string) => String(Number(digits) + 1)));
+  else if (ts.isNumericLiteral(node) && isValue(node))
+    replace(
+      node,
+      `${node.getText(file)} + 1`.replace(/^(\d+) \+ 1$/, (_, digits: string) => String(Number(digits) + 1)),
+    );
   else if (ts.isBigIntLiteral(node) && isValue(node)) replace(node, `${BigInt(node.text.slice(0, -1)) + 1n}n`);
   else if (ts.isStringLiteral(node) && /^\S+$/.test(node.text) && isValue(node)) replace(node, `''`);
   else if (ts.isArrayLiteralExpression(node) && node.elements.length > 0 && !isAssignedTo(node)) replace(node, '[]');
@@ -71,7 +93,10 @@ function mutate(node: ts.Node, file: ts.SourceFile, replace: (node: ts.Node, tex
 
 /** Whether an operator is replaced that negates the condition. */
 function isCompared(node: ts.Expression): boolean {
-  return ts.isBinaryExpression(node) && [K.EqualsEqualsEqualsToken, K.ExclamationEqualsEqualsToken].includes(node.operatorToken.kind);
+  return (
+    ts.isBinaryExpression(node) &&
+    [K.EqualsEqualsEqualsToken, K.ExclamationEqualsEqualsToken].includes(node.operatorToken.kind)
+  );
 }
 
 function isTypeDeclaration(node: ts.Node): boolean {
@@ -79,14 +104,22 @@ function isTypeDeclaration(node: ts.Node): boolean {
 }
 
 function isText(node: ts.Node): boolean {
-  return ts.isStringLiteral(node) || ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node)
-    || (ts.isBinaryExpression(node) && node.operatorToken.kind === K.PlusToken && (isText(node.left) || isText(node.right)));
+  return (
+    ts.isStringLiteral(node) ||
+    ts.isTemplateExpression(node) ||
+    ts.isNoSubstitutionTemplateLiteral(node) ||
+    (ts.isBinaryExpression(node) &&
+      node.operatorToken.kind === K.PlusToken &&
+      (isText(node.left) || isText(node.right)))
+  );
 }
 
 /** Whether a statement leaves the function or loop, alone. */
 function isExit(statement: ts.Statement): boolean {
   const only = ts.isBlock(statement) && statement.statements.length === 1 ? statement.statements[0]! : statement;
-  return ts.isReturnStatement(only) || ts.isThrowStatement(only) || ts.isContinueStatement(only) || ts.isBreakStatement(only);
+  return (
+    ts.isReturnStatement(only) || ts.isThrowStatement(only) || ts.isContinueStatement(only) || ts.isBreakStatement(only)
+  );
 }
 
 function isCall(node: ts.Expression): boolean {
@@ -98,13 +131,21 @@ function isCall(node: ts.Expression): boolean {
 /** Whether a literal is a value: no name of a property, no case of a switch, and no file. */
 function isValue(node: ts.Node): boolean {
   const { parent } = node;
-  if (ts.isLiteralTypeNode(parent) || ts.isExportDeclaration(parent) || ts.isCaseClause(parent) || ts.isElementAccessExpression(parent)) return false;
+  if (
+    ts.isLiteralTypeNode(parent) ||
+    ts.isExportDeclaration(parent) ||
+    ts.isCaseClause(parent) ||
+    ts.isElementAccessExpression(parent)
+  )
+    return false;
   return !((ts.isPropertyAssignment(parent) || ts.isPropertyDeclaration(parent)) && parent.name === node);
 }
 
 /** `[a, b] = pair`. */
 function isAssignedTo(node: ts.Node): boolean {
-  return ts.isBinaryExpression(node.parent) && node.parent.operatorToken.kind === K.EqualsToken && node.parent.left === node;
+  return (
+    ts.isBinaryExpression(node.parent) && node.parent.operatorToken.kind === K.EqualsToken && node.parent.left === node
+  );
 }
 
 function onOneLine(text: string): string {

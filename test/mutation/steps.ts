@@ -28,7 +28,10 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
   signal.throwIfAborted();
   // Ends all processes that a step started: as a group of its own.
   const child = spawn(execPath, command, {
-    cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, NODE_OPTIONS: `--max-old-space-size=${heapMax}` },
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...env, NODE_OPTIONS: `--max-old-space-size=${heapMax}` },
   });
   const end = (): void => {
     process.kill(-child.pid!, 'SIGKILL');
@@ -46,7 +49,7 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
         output = (output + text).slice(-20_000);
       });
     }
-    const [code] = await once(child, 'exit') as [number | null];
+    const [code] = (await once(child, 'exit')) as [number | null];
     signal.throwIfAborted();
     return { result: isOver ? 'timeout' : code === 0 ? 'passed' : 'failed', output };
   } finally {
@@ -59,20 +62,58 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
  * The steps for a mutant of a file: the unit tests that import it, those of its own folder first; the engine on a Postgres; the compiler;
  * simulated histories; and with `withApi` the interface. `file`: null for all files. `related`: the unit and engine tests that import it, even through others.
  */
-export function stepsFor(file: string | null, { isSimulated, api }: Pick<Target, 'isSimulated' | 'api'>, related: readonly string[], withApi: boolean): Step[] {
+export function stepsFor(
+  file: string | null,
+  { isSimulated, api }: Pick<Target, 'isSimulated' | 'api'>,
+  related: readonly string[],
+  withApi: boolean,
+): Step[] {
   const folder = file === null ? null : /^(?:src\/)?([^/]+)/.exec(file)![1];
   const unit = related.filter((test) => test.includes('/test/unit/'));
   const near = unit.filter((test) => test.includes(`/test/unit/${folder}/`));
   const ofJest = (name: string, project: string, tests: readonly string[]): Step[] => {
-    return tests.length === 0 ? [] : [{ name, command: [...jest, '--ci', '--bail', '--silent', '--runInBand', '--selectProjects', project, '--runTestsByPath', ...tests] }];
+    return tests.length === 0
+      ? []
+      : [
+          {
+            name,
+            command: [
+              ...jest,
+              '--ci',
+              '--bail',
+              '--silent',
+              '--runInBand',
+              '--selectProjects',
+              project,
+              '--runTestsByPath',
+              ...tests,
+            ],
+          },
+        ];
   };
   return [
     ...ofJest('unit tests', 'unit', near),
-    ...ofJest('unit tests', 'unit', unit.filter((test) => !near.includes(test))),
-    ...ofJest('engine tests', 'engine', related.filter((test) => test.includes('/test/engine/'))),
+    ...ofJest(
+      'unit tests',
+      'unit',
+      unit.filter((test) => !near.includes(test)),
+    ),
+    ...ofJest(
+      'engine tests',
+      'engine',
+      related.filter((test) => test.includes('/test/engine/')),
+    ),
     { name: 'types', command: ['node_modules/typescript-7/bin/tsc', '-p', '.'] },
-    ...(isSimulated ? [{ name: 'simulation', command: ['test/simulation/main.ts', '--histories', '500', '--seed', '1'] }] : []),
-    ...(withApi ? ofJest('API tests', 'api', api.map((name) => `test/api/${name}.test.ts`)) : []),
+    ...(isSimulated
+      ? [{ name: 'simulation', command: ['test/simulation/main.ts', '--histories', '500', '--seed', '1'] }]
+      : []),
+    ...(withApi
+      ? ofJest(
+          'API tests',
+          'api',
+          api.map((name) => `test/api/${name}.test.ts`),
+        )
+      : []),
   ];
 }
 

@@ -17,15 +17,37 @@ function target(name: string, patterns: readonly string[], rest: Pick<Target, 'i
   return { name, files: globSync(patterns, { cwd: root }).toSorted(), ...rest };
 }
 
-const writes = ['add-rows', 'create-table', 'delete-row', 'idempotency', 'model', 'overwrite-table', 'patch-row', 'stashes', 'versions'];
+const writes = [
+  'add-rows',
+  'create-table',
+  'delete-row',
+  'idempotency',
+  'model',
+  'overwrite-table',
+  'patch-row',
+  'stashes',
+  'versions',
+];
 
 export const targets: readonly Target[] = [
-  target('decisions', ['projections/*/decide-*.ts', 'projections/*/*.state.ts'], { isSimulated: true, api: [...writes, 'deleted-table', 'stash-limits', 'uploads'] }),
-  target('batches', [
-    'src/log/{batch*,partition-batches,project-records,projector,speculative-batch}.ts', 'src/log/{batch-pipeline,fair-queue}.ts',
-  ], { isSimulated: true, api: writes }),
-  target('outcomes', ['src/log/outcomes/*.ts', 'src/api/http/submit/*.ts', 'src/language/events/outcome.ts'], {
-    isSimulated: true, api: ['asynchronous', 'errors', 'idempotency', 'job-list', 'jobs', 'versions'],
+  target('decisions', ['projections/*/decide-*.ts', 'projections/*/*.state.ts'], {
+    isSimulated: true,
+    api: [...writes, 'deleted-table', 'stash-limits', 'uploads'],
   }),
-  target('queries', ['src/api/query/sql/*.ts', 'src/api/query/engine/compile.ts'], { isSimulated: false, api: ['queries', 'random-queries', 'sql', 'sql-attempts'] }),
+  target(
+    'batches',
+    [
+      'src/log/{batch*,partition-batches,project-records,projector,speculative-batch}.ts',
+      'src/log/{batch-pipeline,fair-queue}.ts',
+    ],
+    { isSimulated: true, api: writes },
+  ),
+  target('outcomes', ['src/log/outcomes/*.ts', 'src/api/http/submit/*.ts', 'src/language/events/outcome.ts'], {
+    isSimulated: true,
+    api: ['asynchronous', 'errors', 'idempotency', 'job-list', 'jobs', 'versions'],
+  }),
+  target('queries', ['src/api/query/sql/*.ts', 'src/api/query/engine/compile.ts'], {
+    isSimulated: false,
+    api: ['queries', 'random-queries', 'sql', 'sql-attempts'],
+  }),
 ];

@@ -15,9 +15,13 @@ export class Tree {
 
   /** Copies all files that Git knows or would add, as they are now, and the built console, into an empty folder. `node_modules` is shared. */
   static async copyTo(folder: string): Promise<Tree> {
-    const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+    const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     const built = join('console', 'dist');
-    for (const name of [...list.split('\0').filter((file) => file !== ''), built]) await cp(join(root, name), join(folder, name), { recursive: true });
+    for (const name of [...list.split('\0').filter((file) => file !== ''), built])
+      await cp(join(root, name), join(folder, name), { recursive: true });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     return new Tree(folder);
   }

@@ -78,23 +78,46 @@ async function dump(environment: Environment, url: string): Promise<string> {
   const service = await openService(readConfig(environment), pino({ level: 'silent' }), new AbortController().signal);
   try {
     const text = await dumpOf(url, service, {
-      time: 0, readers, requests: Object.values(readers).flatMap((token) => ['/jobs', '/usage'].map((path) => ({ token, path }))),
+      time: 0,
+      readers,
+      requests: Object.values(readers).flatMap((token) => ['/jobs', '/usage'].map((path) => ({ token, path }))),
     });
-    return text.replaceAll(url, '').split('\n').filter((line) => !/ LogResumed | UploadChecked |^partition \d+: |^job .*("running"|did not reach the log in time)/.test(line)).join('\n');
+    return text
+      .replaceAll(url, '')
+      .split('\n')
+      .filter(
+        (line) =>
+          !/ LogResumed | UploadChecked |^partition \d+: |^job .*("running"|did not reach the log in time)/.test(line),
+      )
+      .join('\n');
   } finally {
     await service.close();
   }
 }
 
 /** A client of the team whose partition has the highest number. */
-async function writerOfLastPartition(service: Service): Promise<{ readonly client: Client; readonly partition: number }> {
-  const { log: { partitions }, queries: { teams } } = service;
-  const writer = Array.from({ length: 1000 }, (_, n) => newTeam(`writer ${n}`)).toSorted((a, b) => partitionOf(b.teamId, partitions) - partitionOf(a.teamId, partitions))[0]!;
+async function writerOfLastPartition(
+  service: Service,
+): Promise<{ readonly client: Client; readonly partition: number }> {
+  const {
+    log: { partitions },
+    queries: { teams },
+  } = service;
+  const writer = Array.from({ length: 1000 }, (_, n) => newTeam(`writer ${n}`)).toSorted(
+    (a, b) => partitionOf(b.teamId, partitions) - partitionOf(a.teamId, partitions),
+  )[0]!;
   await changeTeam({ log: service.log, teams }, writer);
-  return { client: new Client(server.url, (await newToken(service, writer.teamId)).token), partition: partitionOf(writer.teamId, partitions) };
+  return {
+    client: new Client(server.url, (await newToken(service, writer.teamId)).token),
+    partition: partitionOf(writer.teamId, partitions),
+  };
 }
 
-async function take(): Promise<{ readonly id: string; readonly events: number; readonly stored: { readonly packs: number; readonly bytes: number } }> {
+async function take(): Promise<{
+  readonly id: string;
+  readonly events: number;
+  readonly stored: { readonly packs: number; readonly bytes: number };
+}> {
   return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json'], source));
 }
 
@@ -122,10 +145,12 @@ test('a backup that is taken beside writes, killed before it was complete and ta
   const { path } = await createTable(client, [{ name: 'a' }]);
   let writing = true;
   const writes = (async () => {
-    for (let n = 0; writing; n += 1) expect((await client.post(path, { rows: [{ name: String(n) }] })).status).toBe(201);
+    for (let n = 0; writing; n += 1)
+      expect((await client.post(path, { rows: [{ name: String(n) }] })).status).toBe(201);
   })();
   try {
-    for (let n = 0; n < scale.backupKills; n += 1) await killed(['backup', backups, '--key-file', keyFile], source, 3000);
+    for (let n = 0; n < scale.backupKills; n += 1)
+      await killed(['backup', backups, '--key-file', keyFile], source, 3000);
     await take();
   } finally {
     writing = false;
@@ -156,8 +181,19 @@ test('each partition is copied out of a snapshot of its own, at an offset that t
     };
     const { signal } = new AbortController();
     const set = await takeBackup({
-      store, url: generated.url, database: service.database, log: service.log, withRecords: true, passphrase: null, withKeys: false, files: null, full: false,
-      behind: false, signal, onProgress: () => undefined, onUnusable: () => undefined,
+      store,
+      url: generated.url,
+      database: service.database,
+      log: service.log,
+      withRecords: true,
+      passphrase: null,
+      withKeys: false,
+      files: null,
+      full: false,
+      behind: false,
+      signal,
+      onProgress: () => undefined,
+      onUnusable: () => undefined,
     });
     expect(during.end).toBeGreaterThan(before);
     expect(BigInt(set.manifest.partitions[wrote.partition]!.next)).toBe(during.end);
@@ -173,14 +209,20 @@ test('each partition is copied out of a snapshot of its own, at an offset that t
 test('a second backup stores what is new, and shares the rest with the first', async () => {
   const content = Buffer.alloc(100_000, 'tablog');
   await upload(client, content);
-  const job = await client.post('/tables?name=later', { rows: [{ a: 1 }], schema: { columns: [{ id: 'a', type: 'number' }] } }, { 'x-service-asynchronous': 'true' });
+  const job = await client.post(
+    '/tables?name=later',
+    { rows: [{ a: 1 }], schema: { columns: [{ id: 'a', type: 'number' }] } },
+    { 'x-service-asynchronous': 'true' },
+  );
   expect([201, 202]).toContain(job.status);
   const first = await take();
   const text = await dump(source, server.url);
   const second = await take();
   dumped = { set: second.id, text };
   // Reading is noted, and maintenance goes on.
-  const { problems, set, ...verified } = JSON.parse(await outputOf(['backup', 'verify', backups, '--key-file', keyFile, '--json'], {}));
+  const { problems, set, ...verified } = JSON.parse(
+    await outputOf(['backup', 'verify', backups, '--key-file', keyFile, '--json'], {}),
+  );
   expect({ problems, set }).toEqual({ problems: [], set: second.id });
   expect(second.stored.packs).toBeLessThan(verified.packs / 2);
   const listed = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
@@ -235,7 +277,14 @@ test('a set has every table that no log can give back', async () => {
       ...manifest.notes.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`),
     ];
     // The log and the keys are held in forms of their own; engines are noted anew, digests are made anew, and the history is that of the server.
-    const others = ['tablog_keys.keys', 'tablog_log.heads', 'tablog_log.history', 'tablog_log.records', 'tablog_queries.engines', `${manifest.readModel}.digests`];
+    const others = [
+      'tablog_keys.keys',
+      'tablog_log.heads',
+      'tablog_log.history',
+      'tablog_log.records',
+      'tablog_queries.engines',
+      `${manifest.readModel}.digests`,
+    ];
     expect([...held, ...others].toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
   } finally {
     await asked.end();
@@ -243,7 +292,9 @@ test('a set has every table that no log can give back', async () => {
 });
 
 /** Writes a manifest as somebody does who can write to the backups. Resolves to the ID of the set, and the name of its file. */
-async function writeSet(manifest: { readonly takenAt: number }): Promise<{ readonly set: string; readonly name: string }> {
+async function writeSet(manifest: {
+  readonly takenAt: number;
+}): Promise<{ readonly set: string; readonly name: string }> {
   const content = JSON.stringify(manifest);
   const set = `${new Date(manifest.takenAt).toISOString().replace(/[-:.]/g, '')}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
   const name = join(backups, 'sets', `${set}.json`);
@@ -272,12 +323,18 @@ test('a set that was changed, or that is not signed, is not restored unless that
     }
   }
   expect(signature).toMatchObject({ hmac: expect.any(String) });
-  expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('Say with --key-file') });
+  expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Say with --key-file'),
+  });
   // From before manifests were signed.
   const { set, name } = await writeSet(formerOf(unsigned));
   try {
     const restoring = ['restore', backups, '--set', set, '--key-file', keyFile];
-    expect(await runTablog(restoring, place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not signed') });
+    expect(await runTablog(restoring, place)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not signed'),
+    });
     await outputOf([...restoring, '--unsigned'], place);
     await expectVerified(place);
   } finally {
@@ -288,11 +345,21 @@ test('a set that was changed, or that is not signed, is not restored unless that
 /** A manifest in the form from before manifests were signed: the rows of a table were not parted by partitions, and the sizes of packs were not noted. */
 function formerOf(manifest: Manifest): { readonly takenAt: number } {
   const tables = [...manifest.tables].map(({ name, columns }) => ({
-    name, columns, width: null, streams: manifest.partitions.flatMap((partition) => partition.tables.filter((table) => table.name === name).flatMap(({ streams }) => streams)),
+    name,
+    columns,
+    width: null,
+    streams: manifest.partitions.flatMap((partition) =>
+      partition.tables.filter((table) => table.name === name).flatMap(({ streams }) => streams),
+    ),
   }));
   return {
-    ...manifest, format: 1, tables,
-    partitions: manifest.partitions.map(({ tables: _, records, ...rest }) => ({ ...rest, records: records!.map(({ first, pack }) => ({ first, pack })) })),
+    ...manifest,
+    format: 1,
+    tables,
+    partitions: manifest.partitions.map(({ tables: _, records, ...rest }) => ({
+      ...rest,
+      records: records!.map(({ first, pack }) => ({ first, pack })),
+    })),
   } as { readonly takenAt: number };
 }
 
@@ -304,7 +371,10 @@ test('rows that are not those of the digests are not put in place; the log has t
   try {
     const place = await emptyPlace('other-rows');
     const restoring = ['restore', backups, '--set', set, '--key-file', keyFile, '--unsigned'];
-    expect(await runTablog(restoring, place)).toMatchObject({ code: 1, stderr: expect.stringContaining(`The read model of partition ${changed} has the digest`) });
+    expect(await runTablog(restoring, place)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`The read model of partition ${changed} has the digest`),
+    });
     await outputOf([...restoring, '--without-read-model'], place);
     await expectVerified(place);
   } finally {
@@ -318,10 +388,21 @@ test('another passphrase is refused, and nothing is restored', async () => {
   const place = await emptyPlace('refused');
   const refused = await runTablog(['restore', backups, '--key-file', other], place);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is another one') });
-  expect(await runTablog(['restore', backups, '--unsigned', '--key-file', other], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('The keys cannot be decrypted') });
-  expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({ code: 1, stdout: expect.stringContaining('the passphrase is another one') });
-  expect(await runTablog(['backup', backups], source)).toMatchObject({ code: 1, stderr: expect.stringContaining('--without-keys') });
-  expect(await runTablog(['restore', backups, '--without-keys', '--key-file', keyFile], place)).toMatchObject({ code: 0 });
+  expect(await runTablog(['restore', backups, '--unsigned', '--key-file', other], place)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The keys cannot be decrypted'),
+  });
+  expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('the passphrase is another one'),
+  });
+  expect(await runTablog(['backup', backups], source)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('--without-keys'),
+  });
+  expect(await runTablog(['restore', backups, '--without-keys', '--key-file', keyFile], place)).toMatchObject({
+    code: 0,
+  });
 });
 
 test('a set whose manifest is damaged is named, and the next backup goes on from the one before', async () => {
@@ -333,7 +414,10 @@ test('a set whose manifest is damaged is named, and the next backup goes on from
     expect(listed.at(-1)).toEqual({ id, problem: `The manifest of set ${id} is damaged.` });
     const { packs } = JSON.parse(await outputOf(['backup', 'verify', backups, dumped.set, '--json'], {}));
     const { code, stdout, stderr } = await runTablog(['backup', backups, '--key-file', keyFile, '--json'], source);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not go on from it.`) });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not go on from it.`),
+    });
     expect(JSON.parse(stdout).stored.packs).toBeLessThan(packs / 2);
   } finally {
     await rm(name);
@@ -349,15 +433,24 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
   const listed: { readonly id: string }[] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   expect(listed).toHaveLength(1);
   expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
-  const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
   const manifest = await readFile(join(backups, 'sets', `${listed[0]!.id}.json`), 'utf8');
   const damaged = random.pick(packs.filter(({ name }) => manifest.includes(name)));
   await truncate(join(damaged.parentPath, damaged.name), 10);
-  expect(await runTablog(verify, {})).toMatchObject({ code: 1, stdout: expect.stringContaining(`Pack ${damaged.name} is damaged`) });
+  expect(await runTablog(verify, {})).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`Pack ${damaged.name} is damaged`),
+  });
   const place = await emptyPlace('damaged');
-  expect(await runTablog(['restore', backups, '--key-file', keyFile], place)).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
+  expect(await runTablog(['restore', backups, '--key-file', keyFile], place)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is damaged'),
+  });
   const stored = async (...more: string[]): Promise<number> => {
-    return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json', ...more], source)).stored.packs;
+    return JSON.parse(await outputOf(['backup', backups, '--key-file', keyFile, '--json', ...more], source)).stored
+      .packs;
   };
   expect(await stored()).toBeLessThan(await stored('--full'));
   expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
@@ -369,7 +462,9 @@ test('a read model that lacks events is not backed up, unless that is said', asy
     const { signal } = new AbortController();
     await untilCaughtUp(generated.log, { pool }, signal, 0);
     await generated.log.appendRecord(3, Buffer.from('of a process that has not projected it yet'));
-    await expect(untilCaughtUp(generated.log, { pool }, signal, 0)).rejects.toThrow('The read model is behind the log by 1 event.');
+    await expect(untilCaughtUp(generated.log, { pool }, signal, 0)).rejects.toThrow(
+      'The read model is behind the log by 1 event.',
+    );
     await outputOf(['backup', backups, '--key-file', keyFile, '--behind'], source);
   } finally {
     await pool.end();

@@ -11,7 +11,13 @@ import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from
 let generated: GeneratedLog;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 14, eventsOfTeam: 300, blocksOfTeam: 8, rowsOfBlock: 150 });
+  generated = await createGeneratedLog({
+    seed: chooseSeed(),
+    teams: 14,
+    eventsOfTeam: 300,
+    blocksOfTeam: 8,
+    rowsOfBlock: 150,
+  });
 });
 
 afterAll(async () => {
@@ -20,7 +26,11 @@ afterAll(async () => {
 
 test.each([1, 500])('a read model that was written live is what replay in batches of %d gives', async (batchEvents) => {
   const { differences, events } = await verify({
-    url: generated.url, log: generated.log, batchEvents, onProgress: () => undefined, signal: new AbortController().signal,
+    url: generated.url,
+    log: generated.log,
+    batchEvents,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
   });
   expect(differences).toEqual([]);
   expect(events).toBeGreaterThan(generated.events);
@@ -28,16 +38,47 @@ test.each([1, 500])('a read model that was written live is what replay in batche
 
 // One key per type, so that a new type which is not generated does not compile.
 const eventTypes: Record<EventType, true> = {
-  GenerationStarted: true, LogResumed: true, TeamCreated: true, TeamSuspended: true, TeamResumed: true, TeamPlanSet: true, TokenCreated: true,
-  TokenRevoked: true, RequestRefused: true, BodyOpenRequested: true, BodyExpired: true, BlockReceived: true, ChunkPutRequested: true, StashDeleteRequested: true, StashExpired: true,
-  UploadCreateRequested: true, UploadCompleteRequested: true, UploadDeleteRequested: true, UploadChecked: true,
-  TableCreateRequested: true, TablePatchRequested: true, TableDeleteRequested: true,
-  TableOverwriteRequested: true, RowsAddRequested: true, RowPatchRequested: true, RowDeleteRequested: true,
+  GenerationStarted: true,
+  LogResumed: true,
+  TeamCreated: true,
+  TeamSuspended: true,
+  TeamResumed: true,
+  TeamPlanSet: true,
+  TokenCreated: true,
+  TokenRevoked: true,
+  RequestRefused: true,
+  BodyOpenRequested: true,
+  BodyExpired: true,
+  BlockReceived: true,
+  ChunkPutRequested: true,
+  StashDeleteRequested: true,
+  StashExpired: true,
+  UploadCreateRequested: true,
+  UploadCompleteRequested: true,
+  UploadDeleteRequested: true,
+  UploadChecked: true,
+  TableCreateRequested: true,
+  TablePatchRequested: true,
+  TableDeleteRequested: true,
+  TableOverwriteRequested: true,
+  RowsAddRequested: true,
+  RowPatchRequested: true,
+  RowDeleteRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
-  request_validation_error: true, limit_exceeded: true, payment_required: true, table_not_found: true, row_not_found: true,
-  stash_not_found: true, precondition_failed: true, column_id_not_found: true, column_has_invalid_value: true,
-  column_id_reserved: true, column_id_not_unique: true, upload_not_found: true, payload_too_large: true,
+  request_validation_error: true,
+  limit_exceeded: true,
+  payment_required: true,
+  table_not_found: true,
+  row_not_found: true,
+  stash_not_found: true,
+  precondition_failed: true,
+  column_id_not_found: true,
+  column_has_invalid_value: true,
+  column_id_reserved: true,
+  column_id_not_unique: true,
+  upload_not_found: true,
+  payload_too_large: true,
 };
 
 test('a generated log holds every kind of event, refusals of every kind, and what is repeated, late, widened and wrapped', async () => {
@@ -69,26 +110,46 @@ test('a generated log holds every kind of event, refusals of every kind, and wha
     expect(await count('select count(*) from extents where wrap and presented is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from extents where ordinal > 0')).toBeGreaterThan(0);
     expect(await count('select count(*) from generations')).toBeGreaterThan(0);
-    expect(await count('select count(*) from extents join retained_ids using (segment) where retained is not null')).toBeGreaterThan(0);
+    expect(
+      await count('select count(*) from extents join retained_ids using (segment) where retained is not null'),
+    ).toBeGreaterThan(0);
     expect(await count('select count(distinct partition) from teams')).toBeGreaterThan(3);
     expect(await count('select count(*) from stashes where ended_at is null')).toBeGreaterThan(0);
     expect(await count('select count(*) from stashes where ended_at is not null')).toBeGreaterThan(0);
     expect(await count('select count(*) from extents join chunk_blocks using (segment)')).toBeGreaterThan(0);
     expect(await count(`select count(*) from uploads where file is null`)).toBeGreaterThan(0);
     // Claimed by a row when checked; unclaimed; given up as unclaimed; given up as too large; never completed.
-    expect(await count('select count(*) from uploads where file is not null and unclaimed_since is null and removed_at is null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from uploads where unclaimed_since is not null and removed_at is null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from uploads where unclaimed_since is not null and removed_at is not null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from uploads where size > size_max and removed_at is not null')).toBeGreaterThan(0);
-    expect(await count('select count(*) from uploads where file is null and removed_at is not null')).toBeGreaterThan(0);
+    expect(
+      await count(
+        'select count(*) from uploads where file is not null and unclaimed_since is null and removed_at is null',
+      ),
+    ).toBeGreaterThan(0);
+    expect(
+      await count('select count(*) from uploads where unclaimed_since is not null and removed_at is null'),
+    ).toBeGreaterThan(0);
+    expect(
+      await count('select count(*) from uploads where unclaimed_since is not null and removed_at is not null'),
+    ).toBeGreaterThan(0);
+    expect(
+      await count('select count(*) from uploads where size > size_max and removed_at is not null'),
+    ).toBeGreaterThan(0);
+    expect(await count('select count(*) from uploads where file is null and removed_at is not null')).toBeGreaterThan(
+      0,
+    );
     expect(await count(`select count(*) from outcomes where detail like '%bytes of files%'`)).toBeGreaterThan(0);
     expect(await count(`select count(*) from outcomes where detail like '%open uploads%'`)).toBeGreaterThan(0);
     expect(await count('select count(*) from teams where open_uploads > 0')).toBeGreaterThan(0);
-    expect(await count(`select count(*) from teams where open_uploads <> (
-      select count(*) from uploads where team_id = teams.id and file is null and removed_at is null)`)).toBe(0);
+    expect(
+      await count(`select count(*) from teams where open_uploads <> (
+      select count(*) from uploads where team_id = teams.id and file is null and removed_at is null)`),
+    ).toBe(0);
     // References in rows of blocks, of tails and of patches.
     for (const kind of ['is not null', 'is null']) {
-      expect(await count(`select count(*) from file_references join segment_rows using (segment, index) where version ${kind}`)).toBeGreaterThan(0);
+      expect(
+        await count(
+          `select count(*) from file_references join segment_rows using (segment, index) where version ${kind}`,
+        ),
+      ).toBeGreaterThan(0);
     }
     expect(await count('select count(*) from change_references')).toBeGreaterThan(0);
     for (const kind of ['is not null', 'is null']) {
@@ -118,7 +179,9 @@ test('what teams use of each quota is what there is', async () => {
         (select coalesce(sum(size), 0) from uploads where team_id = teams.id and file is not null and removed_at is null)
       from teams`);
     expect(rows).toEqual([]);
-    const { rows: [used] } = await database.pool.query<Record<string, number>>(
+    const {
+      rows: [used],
+    } = await database.pool.query<Record<string, number>>(
       `select ${quotas.map((quota) => `sum(${columnName(quota)})::float8 as "${quota}"`).join(', ')} from teams`,
     );
     for (const quota of quotas) expect([quota, used![quota]! > 0]).toEqual([quota, true]);

@@ -117,7 +117,9 @@ describe.each(['few', 'block'] as const)('a row that came among %s', (kind) => {
 
   test('names what stands in a column that was dropped', async () => {
     const { team, upload, tableId } = await given();
-    await team.project(1, [await team.adding(tableId, kind, [`{"n":1,"unknown":"${upload.url}"}`, plain], 'dropColumns')]);
+    await team.project(1, [
+      await team.adding(tableId, kind, [`{"n":1,"unknown":"${upload.url}"}`, plain], 'dropColumns'),
+    ]);
     // Few rows are stored as presented, without the dropped column.
     expect(await team.isClaimed(upload)).toBe(kind === 'block');
   });
@@ -156,12 +158,14 @@ describe('what is read to answer for a file', () => {
     readonly 'Relation Name'?: string;
     readonly 'Actual Rows': number;
     readonly 'Actual Loops': number;
-    readonly Plans?: readonly PlanNode[];
+    readonly 'Plans'?: readonly PlanNode[];
   }
 
   /** The number of rows read from each table. */
   async function readFor({ id }: DrivenUpload): Promise<Record<string, number>> {
-    const { rows: [row] } = await log().database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
+    const {
+      rows: [row],
+    } = await log().database.pool.query(`explain (analyze, format json) ${selectClaims.text}`, [[id]]);
     const read: Record<string, number> = { file_references: 0, change_references: 0, extents: 0 };
     const add = (node: PlanNode): void => {
       const name = node['Relation Name'];
@@ -208,7 +212,10 @@ describe('compaction and garbage collection', () => {
   async function everyWay(): Promise<(readonly [DrivenTeam, DrivenUpload, boolean])[]> {
     const { team, tableId } = await given();
     const uploads = Array.from({ length: 60 }, () => team.upload());
-    await team.project(1, uploads.flatMap((upload) => [team.creating(upload), team.completing(upload)]));
+    await team.project(
+      1,
+      uploads.flatMap((upload) => [team.creating(upload), team.completing(upload)]),
+    );
     const claims: (readonly [DrivenTeam, DrivenUpload, boolean])[] = [];
     const ended = await team.table(plain);
     const overwritten = await team.table(plain);

@@ -48,7 +48,11 @@ async function readAll(): Promise<string[]> {
 
 async function expectEqual(): Promise<void> {
   const { differences } = await verify({
-    url: generated.url, log: generated.log, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
+    url: generated.url,
+    log: generated.log,
+    batchEvents: 500,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
   });
   expect(differences).toEqual([]);
 }
@@ -79,10 +83,12 @@ test('rows that are stored as they are presented, and together, read as before',
   expect(await readAll()).toEqual(before);
   expect(await count(received)).toBe(0);
   expect(await count('extents where merged')).toBeGreaterThan(15);
-  expect(await count(`(select 1 from extents where not merged and bytes < ${smallExtentBytes} and exists (
+  expect(
+    await count(`(select 1 from extents where not merged and bytes < ${smallExtentBytes} and exists (
     select from tables where tables.generation = extents.generation and tables.id = extents.table_id and not tables.deleted
       and tables.tail is distinct from extents.key
-  ) group by table_id having count(*) >= 16) scattered`)).toBe(0);
+  ) group by table_id having count(*) >= 16) scattered`),
+  ).toBe(0);
   await expectEqual();
 });
 
@@ -106,20 +112,32 @@ test('what nobody can read is gone in the end, and the rest reads as before', as
   expect(await readAll()).toEqual(before);
   expect(await count('generations where not expired')).toBe(0);
   expect(await count('body_blocks')).toBe(0);
-  expect(await count(`segment_rows where not exists (select from extents join tables on tables.id = extents.table_id
+  expect(
+    await count(`segment_rows where not exists (select from extents join tables on tables.id = extents.table_id
     and tables.generation = extents.generation where extents.segment = segment_rows.segment)
-    and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)`)).toBe(0);
-  expect(await count('chunk_blocks where not exists (select from stashes where key = stash and ended_at is null)')).toBe(0);
+    and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)`),
+  ).toBe(0);
+  expect(
+    await count('chunk_blocks where not exists (select from stashes where key = stash and ended_at is null)'),
+  ).toBe(0);
   expect(await count('chunk_blocks')).toBeGreaterThan(0);
   expect(await count('stashes where ended_at is not null')).toBe(0);
-  expect(await count(`changes where not exists (select from extents join tables on tables.id = extents.table_id
-    and tables.generation = extents.generation where extents.key = changes.extent)`)).toBe(0);
+  expect(
+    await count(`changes where not exists (select from extents join tables on tables.id = extents.table_id
+    and tables.generation = extents.generation where extents.key = changes.extent)`),
+  ).toBe(0);
   expect(await count('segment_rows')).toBeLessThan(held);
   // A look-up of a removed row finds nothing.
-  const { rows: gone } = await database.pool.query(`select extents.table_id, extents.version, extents.ordinal from extents
+  const { rows: gone } = await database.pool
+    .query(`select extents.table_id, extents.version, extents.ordinal from extents
     join segments on segments.key = extents.segment where segments.emptied limit 50`);
   expect(gone.length).toBeGreaterThan(0);
-  const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({ tableId, version: BigInt(version), ordinal, index: 0 }));
+  const wanted = gone.map(({ table_id: tableId, version, ordinal }) => ({
+    tableId,
+    version: BigInt(version),
+    ordinal,
+    index: 0,
+  }));
   expect(await database.writers.with((tx) => findRows(tx, wanted))).toEqual([]);
 
   while (await removeGarbage(models, database, 15 * day)) continue;

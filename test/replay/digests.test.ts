@@ -21,7 +21,13 @@ let generated: GeneratedLog;
 let service: Service;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 300, blocksOfTeam: 20, rowsOfBlock: 50 });
+  generated = await createGeneratedLog({
+    seed: chooseSeed(),
+    teams: 3,
+    eventsOfTeam: 300,
+    blocksOfTeam: 20,
+    rowsOfBlock: 50,
+  });
   service = await openOperator(generated.environment);
 });
 
@@ -31,7 +37,12 @@ afterAll(async () => {
 });
 
 function digest(schema = readModelSchema, snapshotMs?: number): Promise<ReadModelDigest> {
-  return digestReadModel(models, { url: generated.url, schema, signal, ...(snapshotMs === undefined ? {} : { snapshotMs }) });
+  return digestReadModel(models, {
+    url: generated.url,
+    schema,
+    signal,
+    ...(snapshotMs === undefined ? {} : { snapshotMs }),
+  });
 }
 
 async function digestOfRebuilt(): Promise<ReadModelDigest> {
@@ -92,7 +103,10 @@ test('the blocks of outcomes add up to all of them, and only those are read agai
   const outcomes = engineSections.find(({ what }) => what === 'outcomes') as BlockedSection;
   const inBlocks = (number: string): BlockedSection => ({ ...outcomes, blocks: { ...outcomes.blocks, number } });
   const { url } = generated;
-  const read = (section: BlockedSection, cache: DigestCache | null): Promise<{ reads: number; sums: ReadonlyMap<number, string> | null }> => {
+  const read = (
+    section: BlockedSection,
+    cache: DigestCache | null,
+  ): Promise<{ reads: number; sums: ReadonlyMap<number, string> | null }> => {
     return Snapshot.with(url, readModelSchema, async (snapshot) => {
       let reads = 0;
       const sums = await sumBlocks(section, snapshot, cache, { mayRead: () => true, onRead: () => (reads += 1) });
@@ -111,9 +125,11 @@ test('the blocks of outcomes add up to all of them, and only those are read agai
     const after = await read(inMany, cache);
     expect(after).toEqual({ sums: (await read(inOne, null)).sums, reads: 1 });
     expect(after.sums).not.toEqual(sums);
-    const [kept] = (await service.database.pool.query(
-      `select (select count(*) from digests where digest like '% %')::int as kept, (select count(distinct (partition, log_offset / 10)) from outcomes)::int as blocks`,
-    )).rows;
+    const [kept] = (
+      await service.database.pool.query(
+        `select (select count(*) from digests where digest like '% %')::int as kept, (select count(distinct (partition, log_offset / 10)) from outcomes)::int as blocks`,
+      )
+    ).rows;
     expect(kept.kept).toBe(kept.blocks);
   } finally {
     await cache.close();
@@ -124,8 +140,17 @@ test('on the command line each partition has a line with its offset and its dige
   const { partitions } = await digest();
   const { code, stdout } = await runTablog(['digest'], generated.environment);
   expect(code).toBe(0);
-  const lines = stdout.trimEnd().split('\n').map((line) => line.trim().split(/ +/));
-  expect(lines).toEqual([['PARTITION', 'OFFSET', 'DIGEST'], ...partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest])]);
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim().split(/ +/));
+  expect(lines).toEqual([
+    ['PARTITION', 'OFFSET', 'DIGEST'],
+    ...partitions.map(({ partition, next, digest }) => [String(partition), String(next), digest]),
+  ]);
   const asJson = await runTablog(['digest', '--json'], generated.environment);
-  expect(JSON.parse(asJson.stdout)).toEqual({ partitions: partitions.map(({ next, ...rest }) => ({ ...rest, next: String(next) })), rowsRead: 0 });
+  expect(JSON.parse(asJson.stdout)).toEqual({
+    partitions: partitions.map(({ next, ...rest }) => ({ ...rest, next: String(next) })),
+    rowsRead: 0,
+  });
 });

@@ -43,7 +43,12 @@ export class DrivenLog {
   }
 
   /** Projects events in batches of `batchEvents`, all at the same log time; resolves to their outcomes. */
-  async project(partition: number, time: number, events: readonly EncodedEvent[], batchEvents = events.length): Promise<Outcome[]> {
+  async project(
+    partition: number,
+    time: number,
+    events: readonly EncodedEvent[],
+    batchEvents = events.length,
+  ): Promise<Outcome[]> {
     const { database } = this;
     const first = this.#next.get(partition) ?? 0n;
     const records = events.map(({ bytes }, at): LogRecord => ({ partition, offset: first + BigInt(at), time, bytes }));
@@ -64,7 +69,10 @@ export type DecidingLog = Pick<DrivenLog, 'database' | 'project'>;
 
 /** The log of a service, which decides at the time that it is. */
 export function logOf({ database, log }: Pick<Service, 'database' | 'log'>): DecidingLog {
-  return { database, project: async (partition, _time, events) => Promise.all(events.map((event) => log.append(partition, event))) };
+  return {
+    database,
+    project: async (partition, _time, events) => Promise.all(events.map((event) => log.append(partition, event))),
+  };
 }
 
 export class DrivenTeam {
@@ -110,13 +118,24 @@ export class DrivenTeam {
 
   creating({ id }: DrivenUpload, unclaimedLifeMs = 10): EncodedEvent {
     return this.event({
-      type: 'UploadCreateRequested', teamId: this.id, uploadId: id, appId: 'app', contentType: 'image/png', fileName: 'a b.png',
+      type: 'UploadCreateRequested',
+      teamId: this.id,
+      uploadId: id,
+      appId: 'app',
+      contentType: 'image/png',
+      fileName: 'a b.png',
       limits: { sizeMax: 1000, lifeMs: 1000, unclaimedLifeMs },
     });
   }
 
   completing({ id, file }: DrivenUpload): EncodedEvent {
-    return this.event({ type: 'UploadCompleteRequested', teamId: this.id, uploadId: id, appId: 'app', file: { name: file, size: 7 } });
+    return this.event({
+      type: 'UploadCompleteRequested',
+      teamId: this.id,
+      uploadId: id,
+      appId: 'app',
+      file: { name: file, size: 7 },
+    });
   }
 
   checking({ id }: DrivenUpload): EncodedEvent {
@@ -140,10 +159,23 @@ export class DrivenTeam {
 
   async creatingTable(tableId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'few');
-    return this.event({
-      type: 'TableCreateRequested', teamId: this.id, tableId, name: 'table', columns: [{ id: 'n', type: 'number' }, { id: 'a', type: 'string' }],
-      onSchemaError: 'updateSchema', appsToLink: null, limits, rows: source,
-    }, body);
+    return this.event(
+      {
+        type: 'TableCreateRequested',
+        teamId: this.id,
+        tableId,
+        name: 'table',
+        columns: [
+          { id: 'n', type: 'number' },
+          { id: 'a', type: 'string' },
+        ],
+        onSchemaError: 'updateSchema',
+        appsToLink: null,
+        limits,
+        rows: source,
+      },
+      body,
+    );
   }
 
   async table(...rows: readonly string[]): Promise<string> {
@@ -152,13 +184,26 @@ export class DrivenTeam {
     return tableId;
   }
 
-  async adding(tableId: string, kind: 'few' | 'block', rows: readonly string[], onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema'): Promise<EncodedEvent> {
+  async adding(
+    tableId: string,
+    kind: 'few' | 'block',
+    rows: readonly string[],
+    onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema',
+  ): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, kind);
     return this.#adding(tableId, source, body, onSchemaError);
   }
 
-  #adding(tableId: string, rows: RowSource, body?: PackedBody, onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema'): EncodedEvent {
-    return this.event({ type: 'RowsAddRequested', teamId: this.id, tableId, ifMatch: null, onSchemaError, limits, rows }, body);
+  #adding(
+    tableId: string,
+    rows: RowSource,
+    body?: PackedBody,
+    onSchemaError: 'updateSchema' | 'dropColumns' = 'updateSchema',
+  ): EncodedEvent {
+    return this.event(
+      { type: 'RowsAddRequested', teamId: this.id, tableId, ifMatch: null, onSchemaError, limits, rows },
+      body,
+    );
   }
 
   /** Adds rows; resolves to the address of the first. */
@@ -181,12 +226,18 @@ export class DrivenTeam {
   async puttingChunk(stashId: string, rows: readonly string[], serial = '1'): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'block');
     const stashLimits = { lifeMs: 3_600_000, chunksMax: 20_000, rowsMax: 20_000, profiledColumnsMax: 20_000 };
-    return this.event({ type: 'ChunkPutRequested', teamId: this.id, stashId, serial, limits: stashLimits, rows: source }, body);
+    return this.event(
+      { type: 'ChunkPutRequested', teamId: this.id, stashId, serial, limits: stashLimits, rows: source },
+      body,
+    );
   }
 
   async sendingBlock(bodyId: string, number: number, rows: readonly string[]): Promise<EncodedEvent> {
     const { carried, body } = await packRows(rows);
-    return this.event({ type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried }, body);
+    return this.event(
+      { type: 'BlockReceived', teamId: this.id, bodyId, number, segmentId: randomUUID(), ...carried },
+      body,
+    );
   }
 
   async block(bodyId: string, number: number, ...rows: readonly string[]): Promise<void> {
@@ -199,22 +250,49 @@ export class DrivenTeam {
 
   async overwriting(tableId: string, ...rows: readonly string[]): Promise<EncodedEvent> {
     const { source, body } = await sourceOf(rows, 'few');
-    return this.event({
-      type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits, rows: source,
-    }, body);
+    return this.event(
+      {
+        type: 'TableOverwriteRequested',
+        teamId: this.id,
+        tableId,
+        ifMatch: null,
+        columns: null,
+        onSchemaError: 'updateSchema',
+        limits,
+        rows: source,
+      },
+      body,
+    );
   }
 
   overwritingByBody(tableId: string, bodyId: string, blocks: number): EncodedEvent {
     return this.event({
-      type: 'TableOverwriteRequested', teamId: this.id, tableId, ifMatch: null, columns: null, onSchemaError: 'updateSchema', limits,
+      type: 'TableOverwriteRequested',
+      teamId: this.id,
+      tableId,
+      ifMatch: null,
+      columns: null,
+      onSchemaError: 'updateSchema',
+      limits,
       rows: { kind: 'body', bodyId, blocks },
     });
   }
 
   async patching(tableId: string, row: RowAddress, text: string): Promise<EncodedEvent> {
-    const { block: { profile, body } } = readPatchRow(Buffer.from(text));
+    const {
+      block: { profile, body },
+    } = readPatchRow(Buffer.from(text));
     return this.event(
-      { type: 'RowPatchRequested', teamId: this.id, tableId, row, ifMatch: null, onSchemaError: 'updateSchema', limits, profile },
+      {
+        type: 'RowPatchRequested',
+        teamId: this.id,
+        tableId,
+        row,
+        ifMatch: null,
+        onSchemaError: 'updateSchema',
+        limits,
+        profile,
+      },
       await packBody(body),
     );
   }
@@ -233,7 +311,14 @@ export class DrivenTeam {
 
   /** Changes the schema. */
   renamingColumn(tableId: string, displayName: string): EncodedEvent {
-    return this.event({ type: 'TablePatchRequested', teamId: this.id, tableId, ifMatch: null, name: null, columns: [{ id: 'n', displayName }] });
+    return this.event({
+      type: 'TablePatchRequested',
+      teamId: this.id,
+      tableId,
+      ifMatch: null,
+      name: null,
+      columns: [{ id: 'n', displayName }],
+    });
   }
 
   deletingTable(tableId: string): EncodedEvent {
@@ -243,7 +328,10 @@ export class DrivenTeam {
 
 type EventRowsSource = Exclude<RowSource, { readonly kind: 'stash' }>;
 
-async function sourceOf(rows: readonly string[], kind: 'few' | 'block'): Promise<{ source: EventRowsSource; body?: PackedBody }> {
+async function sourceOf(
+  rows: readonly string[],
+  kind: 'few' | 'block',
+): Promise<{ source: EventRowsSource; body?: PackedBody }> {
   if (rows.length === 0) return { source: { kind: 'none' } };
   const { carried, body } = await packRows(rows);
   return { source: kind === 'few' ? { kind, ...carried } : { kind, ...carried, segmentId: randomUUID() }, body };

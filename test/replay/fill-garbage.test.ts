@@ -42,24 +42,42 @@ function append(time: number, ...events: readonly EncodedEvent[]): void {
 test('the rows of a generation that was replaced hours ago are removed while the log is still read', async () => {
   const schema = 'tablog_filled';
   const database = await Database.open({ url: created.url, schema });
-  const deciding: DecidingLog = { database, project: async (_partition, time, events) => (append(time, ...events), []) };
+  const deciding: DecidingLog = {
+    database,
+    project: async (_partition, time, events) => (append(time, ...events), []),
+  };
   const team = await DrivenTeam.create(deciding);
   const tableId = randomUUID();
-  append(hour, await team.creatingTable(tableId, '{"a":"first"}'), await team.adding(tableId, 'block', ['{"a":"old"}', '{"a":"older"}']));
+  append(
+    hour,
+    await team.creatingTable(tableId, '{"a":"first"}'),
+    await team.adding(tableId, 'block', ['{"a":"old"}', '{"a":"older"}']),
+  );
   append(2 * hour, await team.overwriting(tableId, '{"a":"new"}'));
   append(4 * hour, team.event({ type: 'TeamSuspended', teamId: team.id }));
   const overwritten = records.length;
   for (let n = 0; n < 5; n += 1) append(4 * hour + n, team.event({ type: 'TeamResumed', teamId: team.id }));
 
-  const rebuilding = await Rebuild.begin({ url: created.url, schema, log, batchEvents: 10, onProgress: () => undefined, signal: new AbortController().signal });
+  const rebuilding = await Rebuild.begin({
+    url: created.url,
+    schema,
+    log,
+    batchEvents: 10,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
   try {
     await rebuilding.bringTo(new Map([[0, BigInt(overwritten)]]));
     await rebuilding.removeGarbage();
-    const bodies = async (): Promise<readonly string[]> => (await database.pool.query<{ body: string }>('select body from segment_rows order by body')).rows.map(({ body }) => body);
+    const bodies = async (): Promise<readonly string[]> =>
+      (await database.pool.query<{ body: string }>('select body from segment_rows order by body')).rows.map(
+        ({ body }) => body,
+      );
     expect(await bodies()).toHaveLength(4);
     await database.pool.query(`update segments set idle_since = idle_since - interval '2 minutes'`);
     // Each time garbage is looked for at least once. A conflict with the projection puts it off.
-    for (let end = overwritten + 1; end <= records.length && (await bodies()).length > 1; end += 1) await rebuilding.bringTo(new Map([[0, BigInt(end)]]), true);
+    for (let end = overwritten + 1; end <= records.length && (await bodies()).length > 1; end += 1)
+      await rebuilding.bringTo(new Map([[0, BigInt(end)]]), true);
     expect(await bodies()).toEqual(['{"a":"new"}']);
   } finally {
     await rebuilding.close();
@@ -70,7 +88,10 @@ test('the rows of a generation that was replaced hours ago are removed while the
 test('replaced bodies and superseded schemas are removed while the log is still read, too', async () => {
   const schema = 'tablog_patched';
   const database = await Database.open({ url: created.url, schema });
-  const deciding: DecidingLog = { database, project: async (_partition, time, events) => (append(time, ...events), []) };
+  const deciding: DecidingLog = {
+    database,
+    project: async (_partition, time, events) => (append(time, ...events), []),
+  };
   const team = await DrivenTeam.create(deciding);
   const tableId = randomUUID();
   append(hour, await team.creatingTable(tableId), await team.adding(tableId, 'block', ['{"a":"old"}', '{"a":"kept"}']));
@@ -79,16 +100,28 @@ test('replaced bodies and superseded schemas are removed while the log is still 
   const patched = records.length;
   for (let n = 0; n < 5; n += 1) append(4 * hour + n, team.event({ type: 'TeamResumed', teamId: team.id }));
 
-  const rebuilding = await Rebuild.begin({ url: created.url, schema, log, batchEvents: 10, onProgress: () => undefined, signal: new AbortController().signal });
+  const rebuilding = await Rebuild.begin({
+    url: created.url,
+    schema,
+    log,
+    batchEvents: 10,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
   try {
     await rebuilding.bringTo(new Map([[0, BigInt(patched)]]));
-    const kept = async (): Promise<unknown> => (await database.pool.query(
-      `select (select string_agg(body, ' ' order by body) from segment_rows) as bodies, (select count(*)::int from table_schemas) as schemas`)).rows[0];
+    const kept = async (): Promise<unknown> =>
+      (
+        await database.pool.query(
+          `select (select string_agg(body, ' ' order by body) from segment_rows) as bodies, (select count(*)::int from table_schemas) as schemas`,
+        )
+      ).rows[0];
     expect(await kept()).toEqual({ bodies: '{"a":"kept"} {"a":"old"}', schemas: 2 });
     await database.pool.query(`update extents set erase_at = erase_at - interval '11 minutes'`);
     await database.pool.query(`update table_schemas set look_at = look_at - interval '11 minutes'`);
     // Each time garbage is looked for at least once. A conflict with the projection puts it off.
-    for (let end = patched + 1; end <= records.length && (await held('old')); end += 1) await rebuilding.bringTo(new Map([[0, BigInt(end)]]), true);
+    for (let end = patched + 1; end <= records.length && (await held('old')); end += 1)
+      await rebuilding.bringTo(new Map([[0, BigInt(end)]]), true);
     expect(await kept()).toEqual({ bodies: '{"a":"kept"} {}', schemas: 1 });
   } finally {
     await rebuilding.close();

@@ -30,7 +30,8 @@ async function openOwnLog(): Promise<OwnLog> {
   const database = await openReadModel(url);
   await createReadModel(readTablesSql, database, 12);
   return {
-    url, log: new DrivenLog(database),
+    url,
+    log: new DrivenLog(database),
     close: async () => {
       await database.close();
       await drop();
@@ -61,7 +62,7 @@ afterAll(async () => {
 /** As if it were two hours later for segments, which are judged by the clock of Postgres. */
 async function collect(): Promise<void> {
   const idle = models.segments.garbage['idle_segments']!;
-  while (await removeGarbage(models, both.database) || await idle(both.database, 7_200_000) > 0);
+  while ((await removeGarbage(models, both.database)) || (await idle(both.database, 7_200_000)) > 0);
 }
 
 async function count(of: string): Promise<number> {
@@ -80,7 +81,8 @@ async function differences(): Promise<readonly string[]> {
 }
 
 async function digestsOf({ url }: OwnLog): Promise<unknown> {
-  return (await digestReadModel(models, { url, schema: readModelSchema, signal: new AbortController().signal })).partitions;
+  return (await digestReadModel(models, { url, schema: readModelSchema, signal: new AbortController().signal }))
+    .partitions;
 }
 
 async function expectEqual(): Promise<void> {
@@ -103,7 +105,8 @@ const at = (row: RowAddress, index: number): RowAddress => ({ ...row, index });
 test('an overwrite may come with each row ID that a forgotten generation issued, and with no other', async () => {
   const team = await DrivenTeam.create(both);
   const tableId = await team.table();
-  const overwrite = async (time: number, ...rows: readonly string[]): Promise<Outcome> => (await both.project(0, time, [await team.overwriting(tableId, ...rows)]))[0]!;
+  const overwrite = async (time: number, ...rows: readonly string[]): Promise<Outcome> =>
+    (await both.project(0, time, [await team.overwriting(tableId, ...rows)]))[0]!;
   const plain = addressOf(await overwrite(day, '{"n":1}', '{"n":2}', '{"n":3}'));
   const joined = await team.add(tableId, 'few', '{"n":4}');
   const block = await team.add(tableId, 'block', '{"n":5}', '{"n":6}');
@@ -132,7 +135,9 @@ test('an overwrite may come with each row ID that a forgotten generation issued,
   const answers = async (time: number): Promise<unknown> => {
     const found: Outcome[] = [];
     for (const [, rows] of cases) found.push(await overwrite(time, ...rows));
-    expect(found.map(({ status }, place) => [cases[place]![0], status])).toEqual(cases.map(([what, , status]) => [what, status]));
+    expect(found.map(({ status }, place) => [cases[place]![0], status])).toEqual(
+      cases.map(([what, , status]) => [what, status]),
+    );
     return found.map((outcome) => (outcome.status === 'refused' ? outcome.refusal : null));
   };
   const before = await answers(5 * day);
@@ -161,7 +166,9 @@ test('many generations are forgotten at once, and a body may come with row IDs o
   const generations = 1200;
   const addresses: RowAddress[] = [];
   for (let done = 0; done < generations; done += 100) {
-    const events = await Promise.all(Array.from({ length: 100 }, (_, place) => team.overwriting(tableId, `{"n":${done + place}}`, '{"n":0}')));
+    const events = await Promise.all(
+      Array.from({ length: 100 }, (_, place) => team.overwriting(tableId, `{"n":${done + place}}`, '{"n":0}')),
+    );
     for (const outcome of await both.project(1, (1 + done / 400) * day, events)) addresses.push(addressOf(outcome));
   }
   await both.project(1, 17 * day, [await team.overwriting(tableId, '{"n":0}')]);
@@ -170,14 +177,16 @@ test('many generations are forgotten at once, and a body may come with row IDs o
   await expectEqual();
   await both.project(1, 40 * day, [await team.overwriting(tableId, '{"n":0}')]);
   const { cleared_generations: forget } = models.tables.garbage;
-  for (const kind of ['ended_generations', 'changes_of_ended_generations']) while (await models.tables.garbage[kind]!(both.database, 0));
+  for (const kind of ['ended_generations', 'changes_of_ended_generations'])
+    while (await models.tables.garbage[kind]!(both.database, 0));
   let steps = 0;
   while (await forget!(both.database, 0)) steps += 1;
   expect(steps).toBeLessThan(10);
   await collect();
   await expectEqual();
   const { rows: packs } = await both.database.pool.query<{ entries: number; bytes: number }>(
-    'select cardinality(versions) as entries, pg_column_size(issued_ids) as bytes from issued_ids where table_id = $1', [tableId],
+    'select cardinality(versions) as entries, pg_column_size(issued_ids) as bytes from issued_ids where table_id = $1',
+    [tableId],
   );
   expect(packs.length).toBeLessThanOrEqual(Math.ceil(generations / 256) + 1);
   expect(packs.reduce((sum, { entries }) => sum + entries, 0)).toBe(generations);
@@ -185,8 +194,16 @@ test('many generations are forgotten at once, and a body may come with row IDs o
 
   const bodyId = randomUUID();
   await team.project(40 * day, [
-    await team.sendingBlock(bodyId, 0, addresses.slice(0, 700).map((row) => withId(row))),
-    await team.sendingBlock(bodyId, 1, addresses.slice(700).map((row) => withId(at(row, 1)))),
+    await team.sendingBlock(
+      bodyId,
+      0,
+      addresses.slice(0, 700).map((row) => withId(row)),
+    ),
+    await team.sendingBlock(
+      bodyId,
+      1,
+      addresses.slice(700).map((row) => withId(at(row, 1))),
+    ),
   ]);
   await team.project(40 * day, [team.overwritingByBody(tableId, bodyId, 2)]);
   await expectEqual();
@@ -197,8 +214,12 @@ test('comparison and digest tell a changed entry from the one that was issued', 
   await client.connect();
   try {
     await expectEqual();
-    await client.query('update issued_ids set rows[1] = rows[1] + 1 where (table_id, version) in (select table_id, version from issued_ids limit 1)');
-    expect(await differences()).toEqual([expect.stringMatching(/^the row IDs that table \S+ issued by its forgotten extent \d+ 0: rows$/)]);
+    await client.query(
+      'update issued_ids set rows[1] = rows[1] + 1 where (table_id, version) in (select table_id, version from issued_ids limit 1)',
+    );
+    expect(await differences()).toEqual([
+      expect.stringMatching(/^the row IDs that table \S+ issued by its forgotten extent \d+ 0: rows$/),
+    ]);
   } finally {
     await client.end();
   }

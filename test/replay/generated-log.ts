@@ -42,14 +42,20 @@ export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
   try {
     await createReadModel(readTablesSql, database, partitionCount);
     const log = await openLog(config, database, {
-      logger, projects: true, observer: noLogObserver, signal: new AbortController().signal,
+      logger,
+      projects: true,
+      observer: noLogObserver,
+      signal: new AbortController().signal,
     });
     await log.caughtUp();
     const events = await generateLog(log, plan);
     await log.close();
     const reader = await openRecordLog(config, url, logger);
     return {
-      url, environment, log: reader, events,
+      url,
+      environment,
+      log: reader,
+      events,
       drop: async () => {
         await reader.close();
         await Promise.all([created.drop(), home.drop()]);

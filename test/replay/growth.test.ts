@@ -17,7 +17,10 @@ const settled = 16;
 /** How many rows each table of the read model has, and bytes of bodies. */
 async function sizes(): Promise<Record<string, number>> {
   const { pool } = log().database;
-  const { rows: tables } = await pool.query('select table_name as name from information_schema.tables where table_schema = $1', [readModelSchema]);
+  const { rows: tables } = await pool.query(
+    'select table_name as name from information_schema.tables where table_schema = $1',
+    [readModelSchema],
+  );
   const counts = tables.map(({ name }) => `select '${name}' as name, count(*)::int as size from ${name}`);
   const bytes = `select 'bytes of bodies' as name, coalesce(sum(length(body)), 0)::int as size from segment_rows`;
   const { rows } = await pool.query([...counts, bytes].join(' union all '));
@@ -35,7 +38,8 @@ async function collect(days: number): Promise<void> {
 }
 
 /** Equally long on all days, because bytes are counted. */
-const rows = (ofDay: number): string[] => Array.from({ length: 5 }, (_, at) => `{"a":"${String(ofDay).padStart(5, '0')} ${'x'.repeat(100)}","n":${at}}`);
+const rows = (ofDay: number): string[] =>
+  Array.from({ length: 5 }, (_, at) => `{"a":"${String(ofDay).padStart(5, '0')} ${'x'.repeat(100)}","n":${at}}`);
 
 test('what a day leaves is gone after some more', async () => {
   const team = await DrivenTeam.create(log());
@@ -50,10 +54,15 @@ test('what a day leaves is gone after some more', async () => {
     const today = randomUUID();
     const stashId = `stash ${at}`;
     await team.project(at * day, [
-      await team.creatingTable(today, ...rows(at)), await team.adding(today, 'block', rows(at)),
-      await team.overwriting(overwritten, ...rows(at)), await team.adding(overwritten, 'block', rows(at)),
-      await team.patching(kept, row, `{"n":${at}}`), team.renamingColumn(kept, `of day ${at}`),
-      await team.puttingChunk(stashId, rows(at)), await team.puttingChunk(stashId, rows(at + 1)), team.importing(today, stashId),
+      await team.creatingTable(today, ...rows(at)),
+      await team.adding(today, 'block', rows(at)),
+      await team.overwriting(overwritten, ...rows(at)),
+      await team.adding(overwritten, 'block', rows(at)),
+      await team.patching(kept, row, `{"n":${at}}`),
+      team.renamingColumn(kept, `of day ${at}`),
+      await team.puttingChunk(stashId, rows(at)),
+      await team.puttingChunk(stashId, rows(at + 1)),
+      team.importing(today, stashId),
       team.event({ type: 'StashDeleteRequested', teamId: team.id, stashId }),
       ...(yesterday === null ? [] : [team.deletingTable(yesterday)]),
     ]);
@@ -72,5 +81,12 @@ test('what a day leaves is gone after some more', async () => {
   await team.project((scale.daysOfGrowth + 1 + settled) * day, [await team.patching(kept, row, '{"n":0}')]);
   await collect(scale.daysOfGrowth + 1 + settled);
   const { extents, segments, issued_ids, generations, outcomes, tables } = await sizes();
-  expect({ extents, segments, issued_ids, generations, outcomes, tables }).toEqual({ extents: 1, segments: 1, issued_ids: 0, generations: 0, outcomes: 1, tables: 1 });
+  expect({ extents, segments, issued_ids, generations, outcomes, tables }).toEqual({
+    extents: 1,
+    segments: 1,
+    issued_ids: 0,
+    generations: 0,
+    outcomes: 1,
+    tables: 1,
+  });
 });

@@ -20,7 +20,9 @@ export interface LogPlan {
 export async function generateLog(log: EventLog, plan: LogPlan): Promise<number> {
   const random = new Random(plan.seed);
   const blocks = await Promise.all(
-    [...sampleNames, 'plain', 'plain', 'plain', 'plain'].map((name) => rowsOf(random, plan.rowsOfBlock, name as 'plain')),
+    [...sampleNames, 'plain', 'plain', 'plain', 'plain'].map((name) =>
+      rowsOf(random, plan.rowsOfBlock, name as 'plain'),
+    ),
   );
   const teams = Array.from({ length: plan.teams }, (_, team) => {
     const files = sampleFiles.filter((_, file) => file % plan.teams === team);

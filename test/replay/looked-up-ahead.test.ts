@@ -29,24 +29,41 @@ test('rows that are patched again a few batches later', async () => {
   const random = new Random(seed);
   const team = await DrivenTeam.create(logOf(service), 5);
   const tableId = await team.table();
-  const first = await team.add(tableId, 'block', ...Array.from({ length: rows }, (_, at) => `{"n":${at},"a":"row ${at}"}`));
+  const first = await team.add(
+    tableId,
+    'block',
+    ...Array.from({ length: rows }, (_, at) => `{"n":${at},"a":"row ${at}"}`),
+  );
   // Each sets one of two columns: whoever takes an older row loses the other one.
   const patching = Array.from({ length: rows }, (_, at) => {
-    const [once, again] = [at, Math.max(0, at - random.below(200))].map((index) => ({ ...first, index: first.index + index }));
+    const [once, again] = [at, Math.max(0, at - random.below(200))].map((index) => ({
+      ...first,
+      index: first.index + index,
+    }));
     return [team.patching(tableId, once!, `{"n":${-at}}`), team.patching(tableId, again!, `{"a":"patch ${at}"}`)];
   });
   await team.project(1, await Promise.all(patching.flat()));
 
   let found = 0;
   const { lookAhead } = RememberedTables.prototype;
-  const spy = jest.spyOn(RememberedTables.prototype, 'lookAhead').mockImplementation(function count(this: RememberedTables, named, find) {
+  const spy = jest.spyOn(RememberedTables.prototype, 'lookAhead').mockImplementation(function count(
+    this: RememberedTables,
+    named,
+    find,
+  ) {
     return lookAhead.call(this, named, async (wanted) => {
       const visible = await find(wanted);
       found += visible.length;
       return visible;
     });
   });
-  const { differences } = await verify({ url: generated.url, log: generated.log, batchEvents: 50, onProgress: () => undefined, signal: new AbortController().signal });
+  const { differences } = await verify({
+    url: generated.url,
+    log: generated.log,
+    batchEvents: 50,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
   expect(differences).toEqual([]);
   expect(found).toBeGreaterThan(0);
   spy.mockRestore();

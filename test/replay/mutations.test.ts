@@ -1,6 +1,15 @@
 /** `verify` reports every alteration of a read model that clients or decisions could see. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { BigIntType, BooleanType, IntegerType, StringType, TextType, UuidType, type EntityProperty, type EntitySchema } from '@mikro-orm/core';
+import {
+  BigIntType,
+  BooleanType,
+  IntegerType,
+  StringType,
+  TextType,
+  UuidType,
+  type EntityProperty,
+  type EntitySchema,
+} from '@mikro-orm/core';
 import pg from 'pg';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { OpenBodyEntity } from '../../projections/segments/segment.entity.ts';
@@ -37,7 +46,9 @@ beforeAll(async () => {
     await generated.drop();
   }
   await rebuild({ url: generated.url, log: generated.log, schema: rebuilt });
-  digests = (await digestReadModel(models, { url: generated.url, schema: rebuilt, signal: new AbortController().signal })).partitions;
+  digests = (
+    await digestReadModel(models, { url: generated.url, schema: rebuilt, signal: new AbortController().signal })
+  ).partitions;
   await (await DigestCache.open(generated.url, readModelSchema)).close();
 });
 
@@ -54,7 +65,11 @@ let expected: Snapshot | undefined;
 let client: pg.Client | undefined;
 
 async function connect(url: string): Promise<pg.Client> {
-  const connected = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}`, types: postgresTypes });
+  const connected = new pg.Client({
+    connectionString: url,
+    options: `-c search_path=${readModelSchema}`,
+    types: postgresTypes,
+  });
   await connected.connect();
   return connected;
 }
@@ -101,11 +116,14 @@ const shown = (tail: boolean): string => `segment_rows.version is ${tail ? 'not 
   select from extents where extents.segment = segment_rows.segment and extents.presented is not null and not exists (
     select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))`;
 /** A retained row ID, in the present generation or in a replaced one. */
-const retained = (isPresent: boolean): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
+const retained = (
+  isPresent: boolean,
+): string => `exists (select from extents join tables on tables.id = table_id and not tables.deleted
   where extents.segment = retained_ids.segment and extents.retained is not null and retained_ids.index >= extents.first
     and retained_ids.index < extents.first + extents.rows and extents.generation ${isPresent ? '=' : '<>'} tables.generation)`;
 /** References to files by rows of present generations, as received and as patched. */
-const isPresent = 'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
+const isPresent =
+  'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
 const named = `exists (select from ${isPresent} where extents.segment = file_references.segment
   and file_references.index >= extents.first and file_references.index < extents.first + extents.rows
   and not exists (select from changes where changes.extent = extents.key and changes.index = file_references.index - extents.first))`;
@@ -113,16 +131,30 @@ const namedByChange = `exists (select from ${isPresent} where extents.key = chan
 const otherNumber = `body = '{"n":123456789}'`;
 
 /** SQL for a different value of a column, by the class of its type. */
-const another: readonly (readonly [type: abstract new (...args: never[]) => unknown, value: (column: string) => string])[] = [
-  [UuidType, () => 'gen_random_uuid()'], [BooleanType, (column) => `not ${column}`], [HexBytes, () => `'\\x00'`],
-  [TextType, (column) => `coalesce(${column}, '') || '2'`], [StringType, (column) => `coalesce(${column}, '') || '2'`],
-  [BigIntType, (column) => `coalesce(${column}, 0) + 1`], [IntegerType, (column) => `coalesce(${column}, 0) + 1`],
+const another: readonly (readonly [
+  type: abstract new (...args: never[]) => unknown,
+  value: (column: string) => string,
+])[] = [
+  [UuidType, () => 'gen_random_uuid()'],
+  [BooleanType, (column) => `not ${column}`],
+  [HexBytes, () => `'\\x00'`],
+  [TextType, (column) => `coalesce(${column}, '') || '2'`],
+  [StringType, (column) => `coalesce(${column}, '') || '2'`],
+  [BigIntType, (column) => `coalesce(${column}, 0) + 1`],
+  [IntegerType, (column) => `coalesce(${column}, 0) + 1`],
 ];
 
 /** A statement per column that batches write, which changes one row; skips the key and the columns in `but`. */
-function eachColumn(what: string, { meta }: EntitySchema, but: readonly string[] = []): [what: string, statement: string][] {
-  const properties = Object.entries(meta.properties as Readonly<Record<string, Pick<EntityProperty, 'type' | 'primary' | 'default'>>>);
-  return properties.filter(([name, { primary, default: byDefault }]) => !primary && byDefault === undefined && !but.includes(name))
+function eachColumn(
+  what: string,
+  { meta }: EntitySchema,
+  but: readonly string[] = [],
+): [what: string, statement: string][] {
+  const properties = Object.entries(
+    meta.properties as Readonly<Record<string, Pick<EntityProperty, 'type' | 'primary' | 'default'>>>,
+  );
+  return properties
+    .filter(([name, { primary, default: byDefault }]) => !primary && byDefault === undefined && !but.includes(name))
     .map(([name, { type }]) => {
       const column = columnName(name);
       const [, value] = another.find(([one]) => (type as unknown) === one || (type as unknown) instanceof one)!;
@@ -142,26 +174,47 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['upload \\S+: removed_at', set('uploads', 'removed_at = 5', 'removed_at is null')],
   ['upload \\S+: removed_at', set('uploads', 'removed_at = null', 'removed_at is not null')],
   ['upload \\S+', remove('uploads')],
-  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('file_references', `file = 'A' || substr(file, 2)`, named)],
-  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('file_references', 'index = index - 1', `${named} and index > 0`)],
+  [
+    'file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+',
+    set('file_references', `file = 'A' || substr(file, 2)`, named),
+  ],
+  [
+    'file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+',
+    set('file_references', 'index = index - 1', `${named} and index > 0`),
+  ],
   ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', remove('file_references', named)],
-  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', set('change_references', `file = 'A' || substr(file, 2)`, namedByChange)],
+  [
+    'file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+',
+    set('change_references', `file = 'A' || substr(file, 2)`, namedByChange),
+  ],
   ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+', remove('change_references', namedByChange)],
-  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('file_references', 'team_id = gen_random_uuid()', named)],
-  ['file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id', set('change_references', 'team_id = gen_random_uuid()', namedByChange)],
+  [
+    'file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id',
+    set('file_references', 'team_id = gen_random_uuid()', named),
+  ],
+  [
+    'file \\S+ in row \\d+ of extent \\d+ \\d+ of table \\S+: team_id',
+    set('change_references', 'team_id = gen_random_uuid()', namedByChange),
+  ],
   ...eachColumn('token \\S+', TokenEntity),
   ['token \\S+', remove('tokens')],
   ...eachColumn('table \\S+', TableEntity, ['tail', 'deleted']),
   ['table \\S+', set('tables', 'deleted = not deleted')],
   ['table \\S+: tail', set('tables', 'tail = null', 'tail is not null')],
   ['table \\S+', remove('tables')],
-  ['schema \\d+ of table \\S+: columns', set('table_schemas', `columns = replace(columns, 'Number', 'number')`, `columns like '%Number%'`)],
+  [
+    'schema \\d+ of table \\S+: columns',
+    set('table_schemas', `columns = replace(columns, 'Number', 'number')`, `columns like '%Number%'`),
+  ],
   ['schema \\d+ of table \\S+', remove('table_schemas')],
   ['link of table \\S+ to app .*', remove('app_links')],
   ['link of table \\S+ to app .*', set('app_links', `app_id = app_id || '2'`)],
   ...eachColumn('open body \\S+', OpenBodyEntity),
   ['open body \\S+', remove('open_bodies')],
-  ['block \\d+ of body \\S+: team_id', set('body_blocks', `team_id = (select id from teams where id <> team_id limit 1)`)],
+  [
+    'block \\d+ of body \\S+: team_id',
+    set('body_blocks', `team_id = (select id from teams where id <> team_id limit 1)`),
+  ],
   ['block \\d+ of body \\S+: profile', set('body_blocks', `profile = replace(profile, '[60,', '[61,')`)],
   ['block \\d+ of body \\S+: time', set('body_blocks', 'time = time - 1')],
   ['block \\d+ of body \\S+', remove('body_blocks')],
@@ -169,7 +222,10 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['outcome of command \\S+ in partition \\d+: time', set('outcomes', 'time = time - 1')],
   ['outcome of command \\S+ in partition \\d+: etag', set('outcomes', 'etag = etag + 1', 'etag is not null')],
   ['outcome of command \\S+ in partition \\d+: etag', set('outcomes', 'etag = 0', 'etag is null')],
-  ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', `detail = replace(detail, 'is', 'was')`, `detail like '%is%'`)],
+  [
+    'outcome of command \\S+ in partition \\d+: detail',
+    set('outcomes', `detail = replace(detail, 'is', 'was')`, `detail like '%is%'`),
+  ],
   ['outcome of command \\S+ in partition \\d+: detail', set('outcomes', 'detail = null', 'detail is not null')],
   ['outcome of command \\S+ in partition \\d+: request_digest', set('outcomes', `request_digest = 'x'`)],
   ['outcome of command \\S+ in partition \\d+: replaced_time', set('outcomes', 'replaced_time = time - 1')],
@@ -183,12 +239,18 @@ const mutations: readonly (readonly [what: string, statement: string])[] = [
   ['extent \\d+ \\d+ of table \\S+', remove('extents')],
   ['row \\S+ of table \\S+.*', set('extents', 'first = first + 1', 'rows > 3')],
   ...[true, false].flatMap((isPresent): [string, string][] => [
-    ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ retains: id', set('retained_ids', `id = 'A' || substr(id, 2) || 'x'`, retained(isPresent))],
+    [
+      'the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ retains: id',
+      set('retained_ids', `id = 'A' || substr(id, 2) || 'x'`, retained(isPresent)),
+    ],
     ['the ID that row \\d+ of extent \\d+ \\d+ of table \\S+ retains', remove('retained_ids', retained(isPresent))],
   ]),
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(false))],
   ['row \\S+ of table \\S+: column ".*"', set('segment_rows', otherNumber, shown(true))],
-  ['row \\S+ of table \\S+: column "(n|name)"', set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '%"n%'`)],
+  [
+    'row \\S+ of table \\S+: column "(n|name)"',
+    set('segment_rows', `body = replace(body, '"n', '"N')`, `${shown(false)} and body like '%"n%'`),
+  ],
   ['row \\S+ of table \\S+: version', set('segment_rows', 'version = version - 1', shown(true))],
   ['row \\S+ of table \\S+', remove('segment_rows', shown(false))],
   ['rows from \\d+ on of extent \\d+ \\d+ of table \\S+', set('segment_rows', `body = E'{"n":\\n1}'`, shown(false))],
@@ -206,7 +268,9 @@ describe('one altered value is told', () => {
   test.each(mutations)('%s: %s', async (what, statement) => {
     const { differences, digests: found } = await compareAfter(statement);
     expect(found).not.toEqual(digests);
-    expect(differences.map((difference) => difference.what)).toContainEqual(expect.stringMatching(new RegExp(`^${what}$`)));
+    expect(differences.map((difference) => difference.what)).toContainEqual(
+      expect.stringMatching(new RegExp(`^${what}$`)),
+    );
     expect(differences.length).toBeLessThanOrEqual(20);
   });
 });
@@ -214,20 +278,35 @@ describe('one altered value is told', () => {
 /** Alterations that are not compared: how and where rows are stored, and expired things. */
 const harmless: readonly (readonly [what: string, statement: string])[] = [
   ['a segment that no extent shows', `insert into segments (key, id, rows) values (-1, gen_random_uuid(), 1)`],
-  ['an outcome whose time is over', `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`],
-  ['a body block whose time is over', `insert into body_blocks (body_id, number, team_id, segment, profile, time)
-    select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`],
-  ['an extent of a deleted table', `delete from extents where ctid = (select extents.ctid from extents
-    join tables on tables.id = table_id where tables.deleted limit 1)`],
-  ['a schema of a deleted table', `delete from table_schemas where ctid = (select table_schemas.ctid from table_schemas
-    join tables on tables.id = table_id where deleted limit 1)`],
+  [
+    'an outcome whose time is over',
+    `insert into outcomes (partition, command_id, log_offset, time) values (0, gen_random_uuid(), 0, 1)`,
+  ],
+  [
+    'a body block whose time is over',
+    `insert into body_blocks (body_id, number, team_id, segment, profile, time)
+    select gen_random_uuid(), 0, id, -1, '[]', 1 from teams limit 1`,
+  ],
+  [
+    'an extent of a deleted table',
+    `delete from extents where ctid = (select extents.ctid from extents
+    join tables on tables.id = table_id where tables.deleted limit 1)`,
+  ],
+  [
+    'a schema of a deleted table',
+    `delete from table_schemas where ctid = (select table_schemas.ctid from table_schemas
+    join tables on tables.id = table_id where deleted limit 1)`,
+  ],
   ['an app of a deleted table', `insert into app_links select id, 'x' from tables where deleted limit 1`],
   ['who projects', set('progress', 'epoch = epoch + 1')],
   ['whether the bytes of a file are gone', set('uploads', 'cleared = not cleared')],
-  ['a file that a row named which was patched or deleted', `insert into file_references (team_id, file, segment, index)
+  [
+    'a file that a row named which was patched or deleted',
+    `insert into file_references (team_id, file, segment, index)
     select team_id, 'nobody', segment, first + index from changes join extents on extents.key = changes.extent
       join tables on tables.id = table_id
-      where not exists (select from extents other where other.segment = extents.segment and other.key <> extents.key) limit 1`],
+      where not exists (select from extents other where other.segment = extents.segment and other.key <> extents.key) limit 1`,
+  ],
 ];
 
 /** The statements that find nothing to alter. */
@@ -268,7 +347,9 @@ test('on the command line a difference is told in a line and ends in exit code 1
     await client.end();
     const verified = await runTablog(['verify'], { ...generated.environment, DATABASE_URL: url });
     expect(verified).toMatchObject({ code: 1, stderr: expect.stringMatching(onlyProgress) });
-    expect(verified.stdout).toMatch(/^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/);
+    expect(verified.stdout).toMatch(
+      /^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/,
+    );
   } finally {
     await drop();
   }

@@ -29,10 +29,19 @@ async function bodyOf(team: DrivenTeam): Promise<Body> {
   const { carried, body } = await packRows(['{"a":1}']);
   return {
     open: team.event({ type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax: 10 } }),
-    blocks: [0, 1].map((number) => team.event({ type: 'BlockReceived', teamId, bodyId, number, segmentId: randomUUID(), ...carried }, body)),
+    blocks: [0, 1].map((number) =>
+      team.event({ type: 'BlockReceived', teamId, bodyId, number, segmentId: randomUUID(), ...carried }, body),
+    ),
     close: team.event({
-      type: 'TableCreateRequested', teamId, tableId: randomUUID(), name: 'n', columns: null, onSchemaError: 'abort', appsToLink: null,
-      limits: rowLimits(10), rows: { kind: 'body', bodyId, blocks: 2 },
+      type: 'TableCreateRequested',
+      teamId,
+      tableId: randomUUID(),
+      name: 'n',
+      columns: null,
+      onSchemaError: 'abort',
+      appsToLink: null,
+      limits: rowLimits(10),
+      rows: { kind: 'body', bodyId, blocks: 2 },
     }),
     expire: team.event({ type: 'BodyExpired', teamId, bodyId }),
   };
@@ -40,8 +49,11 @@ async function bodyOf(team: DrivenTeam): Promise<Body> {
 
 /** What the team's row counts, and how many bodies are stored as open. */
 async function openBodies({ id }: DrivenTeam): Promise<[counted: number, stored: number]> {
-  const { rows: [found] } = await database().pool.query<{ counted: number; stored: number }>(
-    `select open_bodies::int4 as counted, (select count(*)::int4 from open_bodies where team_id = $1) as stored from teams where id = $1`, [id],
+  const {
+    rows: [found],
+  } = await database().pool.query<{ counted: number; stored: number }>(
+    `select open_bodies::int4 as counted, (select count(*)::int4 from open_bodies where team_id = $1) as stored from teams where id = $1`,
+    [id],
   );
   return [found!.counted, found!.stored];
 }
@@ -50,7 +62,11 @@ test.each([1, 2, 3, 100])('in batches of %d', async (batchEvents) => {
   const team = await DrivenTeam.create(log);
   const [closed, left, expired] = [await bodyOf(team), await bodyOf(team), await bodyOf(team)];
   const begin = 10 * hour;
-  await team.project(begin, [left.open, ...left.blocks, closed.open, ...closed.blocks, closed.close, expired.open, ...expired.blocks], batchEvents);
+  await team.project(
+    begin,
+    [left.open, ...left.blocks, closed.open, ...closed.blocks, closed.close, expired.open, ...expired.blocks],
+    batchEvents,
+  );
   expect(await openBodies(team)).toEqual([2, 2]);
   await team.project(begin + hour, [left.expire, expired.expire], batchEvents);
   expect(await openBodies(team)).toEqual([2, 2]);

@@ -32,7 +32,8 @@ beforeEach(() => log().database.pool.query('delete from quarantines'));
 async function hold({ id }: DrivenTeam, time: number): Promise<void> {
   await log().database.pool.query(
     `insert into quarantines (partition, team_id, failed_offset, reason, since, next, time, base, gaps)
-      select partition, $2, next, 'planted', $3, next, $3, base, gaps from progress where partition = $1`, [partition, id, time],
+      select partition, $2, next, 'planted', $3, next, $3, base, gaps from progress where partition = $1`,
+    [partition, id, time],
   );
 }
 
@@ -42,7 +43,8 @@ async function collectGarbage(): Promise<void> {
 
 /** What is garbage some time after it was used. */
 async function garbage(): Promise<Record<string, number>> {
-  const { rows } = await log().database.pool.query(`select (select count(*)::int from generations where not expired) as replaced,
+  const { rows } = await log().database.pool
+    .query(`select (select count(*)::int from generations where not expired) as replaced,
     (select count(*)::int from generations where expired) as expired, (select count(*)::int from body_blocks) as blocks,
     (select count(*)::int from stashes) as stashes, (select count(*)::int from outcomes) as outcomes`);
   return rows[0];
@@ -53,14 +55,20 @@ test('what was there when its first event was held stays, however late it is for
   const neighbour = await DrivenTeam.create(log(), partition);
   const tableId = await team.table(row);
   await team.chunk('stash', row);
-  await team.project(1, [await team.overwriting(tableId, row), team.event({ type: 'StashDeleteRequested', teamId: team.id, stashId: 'stash' })]);
+  await team.project(1, [
+    await team.overwriting(tableId, row),
+    team.event({ type: 'StashDeleteRequested', teamId: team.id, stashId: 'stash' }),
+  ]);
   // The first generation has ended for readers, the second is replaced.
   await neighbour.project(2 * hour, [await neighbour.creatingTable(randomUUID(), row)]);
   await collectGarbage();
   const { carried, body } = await packRows([row]);
   await team.project(2 * hour, [
     await team.overwriting(tableId, row),
-    team.event({ type: 'BlockReceived', teamId: team.id, bodyId: randomUUID(), number: 0, segmentId: randomUUID(), ...carried }, body),
+    team.event(
+      { type: 'BlockReceived', teamId: team.id, bodyId: randomUUID(), number: 0, segmentId: randomUUID(), ...carried },
+      body,
+    ),
   ]);
   const before = await garbage();
   expect(before).toMatchObject({ replaced: 1, expired: 1, blocks: 1, stashes: 1 });
@@ -85,7 +93,8 @@ test('maintenance appends what is due of its neighbour, and nothing of it', asyn
     await each.uploaded();
     await each.table(naming(named));
     await each.project(1000 * hour, [
-      each.event(createToken(each.id, tokenId, 'token', hashToken(newAccessToken()))), each.creating(open),
+      each.event(createToken(each.id, tokenId, 'token', hashToken(newAccessToken()))),
+      each.creating(open),
       each.event(openBody(each.id, bodyId, { openMax: 5 })),
     ]);
     await noteRevocation(database.pool, tokenId);
@@ -97,7 +106,8 @@ test('maintenance appends what is due of its neighbour, and nothing of it', asyn
   const uploads = new UploadQueries(database);
   const appended: string[] = [];
   const telling = {
-    partitions: 12, now: () => now,
+    partitions: 12,
+    now: () => now,
     append: async (_partition, { event: { data } }) => {
       appended.push(`${data.type} ${teamOf(data)}`);
       return undefined as never;
@@ -108,13 +118,23 @@ test('maintenance appends what is due of its neighbour, and nothing of it', asyn
     await expireStashes(database, telling);
     await expireBodies(database, telling);
     await tellRevocations(database, telling);
-    const [late, { moved }] = [await uploads.due(now, 10), await uploads.claimsMoved('00000000-0000-0000-0000-000000000000', 100)];
-    return { appended: appended.toSorted(), late: late.map(({ teamId }) => teamId).toSorted(), moved: moved.map(({ teamId }) => teamId).toSorted() };
+    const [late, { moved }] = [
+      await uploads.due(now, 10),
+      await uploads.claimsMoved('00000000-0000-0000-0000-000000000000', 100),
+    ];
+    return {
+      appended: appended.toSorted(),
+      late: late.map(({ teamId }) => teamId).toSorted(),
+      moved: moved.map(({ teamId }) => teamId).toSorted(),
+    };
   };
   const of = (...ids: readonly string[]): unknown => ({
-    appended: ['BodyExpired', 'StashExpired', 'TokenRevoked'].flatMap((type) => ids.map((id) => `${type} ${id}`)).toSorted(),
+    appended: ['BodyExpired', 'StashExpired', 'TokenRevoked']
+      .flatMap((type) => ids.map((id) => `${type} ${id}`))
+      .toSorted(),
     // An open one, and two that are completed. One of these is named.
-    late: ids.flatMap((id) => [id, id, id]).toSorted(), moved: ids.toSorted(),
+    late: ids.flatMap((id) => [id, id, id]).toSorted(),
+    moved: ids.toSorted(),
   });
   expect(await told()).toEqual(of(neighbour.id));
   await database.pool.query('delete from quarantines');
@@ -127,12 +147,16 @@ test('no file is taken for an orphan while events are held, which may complete i
   const orphan = { kind: 'file', name: 'orphan' } as const;
   const files: Partial<FileStore> = {
     belongsTo: async () => true,
-    list: async function* list() { yield orphan; },
+    list: async function* list() {
+      yield orphan;
+    },
     remove: async (object) => void removed.push(object),
   };
   const maintenance = new UploadMaintenance({
-    log: { bounds: async () => ({ start: 0n, end: 0n }) } as Partial<EventLog> as EventLog, uploads: new UploadQueries(log().database),
-    files: files as FileStore, logger: { warn: () => undefined },
+    log: { bounds: async () => ({ start: 0n, end: 0n }) } as Partial<EventLog> as EventLog,
+    uploads: new UploadQueries(log().database),
+    files: files as FileStore,
+    logger: { warn: () => undefined },
   });
   const collect = async (): Promise<void> => {
     while (await maintenance.removeOrphans()) continue;

@@ -50,7 +50,10 @@ async function holders(): Promise<number> {
 
 describe('the use of a read model', () => {
   test('many share it, unless a replay of an earlier version has it alone', async () => {
-    const uses = await Promise.all([ReadModelUse.share(database.url, schema), ReadModelUse.share(database.url, schema)]);
+    const uses = await Promise.all([
+      ReadModelUse.share(database.url, schema),
+      ReadModelUse.share(database.url, schema),
+    ]);
     await Promise.all(uses.map((use) => use.end()));
     const earlier = new pg.Client({ connectionString: database.url });
     await earlier.connect();
@@ -74,7 +77,15 @@ describe('the use of a read model', () => {
     await rival.connect();
     const { rows } = await admin.query(`select (classid::int8 << 32 | objid::int8) as key ${locks}`);
     const taken = rival.query('select pg_advisory_lock($1)', [rows[0].key]);
-    await sleepUntil(async () => (await admin.query('select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())')).rowCount === 1, 'the rival waits');
+    await sleepUntil(
+      async () =>
+        (
+          await admin.query(
+            'select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())',
+          )
+        ).rowCount === 1,
+      'the rival waits',
+    );
     await breakConnections();
     await taken;
     await sleepUntil(() => lost.length > 0, 'the process is told');
@@ -82,7 +93,10 @@ describe('the use of a read model', () => {
     await Promise.all([rival.end(), use.end()]);
   });
 
-  test.each([['while it is connected', false], ['after it had no connection', true]])('a process is told when its read model is another one %s', async (_when, breaks) => {
+  test.each([
+    ['while it is connected', false],
+    ['after it had no connection', true],
+  ])('a process is told when its read model is another one %s', async (_when, breaks) => {
     const { use, lost } = await shareAndListen();
     let isReplaced = false;
     use.onReplaced(() => {
@@ -164,7 +178,10 @@ describe('replay and verify', () => {
   test('only one replay runs at a time; verify does not mind', async () => {
     const refusals: Promise<void>[] = [];
     const onProgress = (): void => {
-      if (refusals.length === 0) refusals.push(expect(replay({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(ReadModelInUse));
+      if (refusals.length === 0)
+        refusals.push(
+          expect(replay({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(ReadModelInUse),
+        );
     };
     await replay({ url: generated.url, log: generated.log, ...quietly, onProgress });
     expect(refusals).toHaveLength(1);
@@ -200,7 +217,10 @@ describe('replay and verify', () => {
     });
     const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass`;
     for (const isWaiting of [true, false, true, false]) {
-      await sleepUntil(async () => ((await holder.query(waits)).rowCount === 1) === isWaiting, `the takeover ${isWaiting ? 'waits for' : 'leaves'} the lock`);
+      await sleepUntil(
+        async () => ((await holder.query(waits)).rowCount === 1) === isWaiting,
+        `the takeover ${isWaiting ? 'waits for' : 'leaves'} the lock`,
+      );
     }
     expect(isDone).toBe(false);
     await holder.query('rollback');
@@ -210,14 +230,19 @@ describe('replay and verify', () => {
   });
 
   test('a vacuum delays the takeover, and nobody else', async () => {
-    const [vacuum, writer] = [new pg.Client({ connectionString: generated.url }), new pg.Client({ connectionString: generated.url })];
+    const [vacuum, writer] = [
+      new pg.Client({ connectionString: generated.url }),
+      new pg.Client({ connectionString: generated.url }),
+    ];
     await Promise.all([vacuum.connect(), writer.connect()]);
     // The lock of a vacuum. Postgres ends an automatic one once somebody has waited for it for a second.
     await vacuum.query(`begin; lock table ${schema}.progress in share update exclusive mode`);
     const replaying = replay({ url: generated.url, log: generated.log, ...quietly });
     const waits = `select from pg_locks where not granted and relation = '${schema}.progress'::regclass and mode = 'ShareUpdateExclusiveLock'`;
     await sleepUntil(async () => (await vacuum.query(waits)).rowCount === 1, 'the takeover waits for the vacuum');
-    await writer.query(`begin; set local lock_timeout = 2000; lock table ${schema}.progress in row exclusive mode; rollback`);
+    await writer.query(
+      `begin; set local lock_timeout = 2000; lock table ${schema}.progress in row exclusive mode; rollback`,
+    );
     await vacuum.query('rollback');
     await replaying;
     await Promise.all([vacuum.end(), writer.end()]);
@@ -242,7 +267,9 @@ describe('replay and verify', () => {
     expect(await interruptAt(120)).toBeGreaterThan(60);
     expect(await interruptAt(20, true)).toBeLessThan(20);
     const { events } = await replay({ url: generated.url, log: generated.log, ...quietly });
-    const ends = await Promise.all(Array.from({ length: generated.log.partitions }, (_, partition) => generated.log.bounds(partition)));
+    const ends = await Promise.all(
+      Array.from({ length: generated.log.partitions }, (_, partition) => generated.log.bounds(partition)),
+    );
     expect(BigInt(events)).toBe(ends.reduce((sum, { end }) => sum + end, 0n));
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });
@@ -253,10 +280,11 @@ describe('replay and verify', () => {
     const deposed = new Proxy(log, {
       get: (_log, name) => {
         if (name === 'confirmLeader') return async (partition: number) => void confirmed.add(partition);
-        if (name === 'bounds') return async (partition: number) => {
-          const { start, end } = await log.bounds(partition);
-          return { start, end: confirmed.has(partition) || end < 2n ? end : end - 1n };
-        };
+        if (name === 'bounds')
+          return async (partition: number) => {
+            const { start, end } = await log.bounds(partition);
+            return { start, end: confirmed.has(partition) || end < 2n ? end : end - 1n };
+          };
         const value: unknown = Reflect.get(log, name);
         return typeof value === 'function' ? value.bind(log) : value;
       },
@@ -271,7 +299,9 @@ describe('replay and verify', () => {
     await client.connect();
     await client.query(`drop schema ${schema} cascade`);
     await client.end();
-    await expect(verify({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow('There is nothing to verify');
+    await expect(verify({ url: generated.url, log: generated.log, ...quietly })).rejects.toThrow(
+      'There is nothing to verify',
+    );
     await replay({ url: generated.url, log: generated.log, ...quietly });
     expect((await verify({ url: generated.url, log: generated.log, ...quietly })).differences).toEqual([]);
   });

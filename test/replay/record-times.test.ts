@@ -52,8 +52,19 @@ const log: LogReader = {
 };
 
 /** Builds a read model, and stops at each of these offsets: there another replay goes on, or the same one does. */
-async function rebuild(schema: string, stops: readonly number[], goesOn: 'in another replay' | 'in the same replay'): Promise<void> {
-  const options = { url: created.url, schema, log, batchEvents: 10, onProgress: () => undefined, signal: new AbortController().signal };
+async function rebuild(
+  schema: string,
+  stops: readonly number[],
+  goesOn: 'in another replay' | 'in the same replay',
+): Promise<void> {
+  const options = {
+    url: created.url,
+    schema,
+    log,
+    batchEvents: 10,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  };
   let rebuilding = await Rebuild.begin(options);
   for (const stop of [...stops, written.length]) {
     await rebuilding.bringTo(new Map([[0, BigInt(stop)]]));
@@ -78,14 +89,20 @@ async function readAll(schema: string): Promise<unknown> {
   }
 }
 
-test.each([[[3]], [[4]], [[1, 2, 3, 4]]])('a replay that stops at %j and goes on decides as one that does not', async (stops) => {
-  const whole = `whole_${stops.join('_')}`;
-  await rebuild(whole, [], 'in the same replay');
-  const expected = await readAll(whole);
-  expect(expected).toMatchObject({ teams: [{ name: 'in time', suspended: true }], progress: [{ next: '5', time: '600000' }] });
-  for (const [at, goesOn] of (['in another replay', 'in the same replay'] as const).entries()) {
-    const pieces = `${whole}_in_pieces_${at}`;
-    await rebuild(pieces, stops, goesOn);
-    expect(await readAll(pieces)).toEqual(expected);
-  }
-});
+test.each([[[3]], [[4]], [[1, 2, 3, 4]]])(
+  'a replay that stops at %j and goes on decides as one that does not',
+  async (stops) => {
+    const whole = `whole_${stops.join('_')}`;
+    await rebuild(whole, [], 'in the same replay');
+    const expected = await readAll(whole);
+    expect(expected).toMatchObject({
+      teams: [{ name: 'in time', suspended: true }],
+      progress: [{ next: '5', time: '600000' }],
+    });
+    for (const [at, goesOn] of (['in another replay', 'in the same replay'] as const).entries()) {
+      const pieces = `${whole}_in_pieces_${at}`;
+      await rebuild(pieces, stops, goesOn);
+      expect(await readAll(pieces)).toEqual(expected);
+    }
+  },
+);

@@ -22,7 +22,10 @@ async function collect(): Promise<void> {
 
 /** How many rows of segments hold this text. */
 async function held(text: string): Promise<number> {
-  const { rows } = await log().database.pool.query('select count(*)::int as held from segment_rows where strpos(body, $1) > 0', [text]);
+  const { rows } = await log().database.pool.query(
+    'select count(*)::int as held from segment_rows where strpos(body, $1) > 0',
+    [text],
+  );
   return rows[0].held;
 }
 
@@ -67,8 +70,13 @@ test('compaction converts and merges what was erased, and what it has moved is l
   expect(await held('moved ')).toBe(12);
   const before = await readAll(team, tableId);
   // As if compaction had read it before it was erased.
-  const { rows: [{ segment, index }] } = await log().database.pool.query(`update segment_rows set body = '{"n":0,"a":"moved 0"}'
-    where (segment, index) in (select segment, first from extents where version = $1) returning segment, index`, [added[0]!.version]);
+  const {
+    rows: [{ segment, index }],
+  } = await log().database.pool.query(
+    `update segment_rows set body = '{"n":0,"a":"moved 0"}'
+    where (segment, index) in (select segment, first from extents where version = $1) returning segment, index`,
+    [added[0]!.version],
+  );
   await team.patch(tableId, added[5]!, '{"a":"new"}');
   while (await compactOnce(log().database));
   expect(await held('moved 5')).toBeGreaterThan(0);
@@ -76,11 +84,17 @@ test('compaction converts and merges what was erased, and what it has moved is l
   while (await removeGarbage(models, log().database, 2 * 3_600_000));
   await collect();
   expect([await held('moved 0'), await held('moved 5')]).toEqual([0, 0]);
-  expect((await log().database.pool.query('select from segment_rows where segment = $1 and index = $2', [segment, index])).rowCount).toBe(0);
+  expect(
+    (await log().database.pool.query('select from segment_rows where segment = $1 and index = $2', [segment, index]))
+      .rowCount,
+  ).toBe(0);
   expect(await held('moved ')).toBe(11);
   const after = await readAll(team, tableId);
   expect(after.slice(6)).toEqual(before.slice(6));
-  expect(await values(team, tableId)).toEqual([...Array.from({ length: 6 }, () => 'new'), ...added.slice(6).map((_, at) => `moved ${at + 6}`)]);
+  expect(await values(team, tableId)).toEqual([
+    ...Array.from({ length: 6 }, () => 'new'),
+    ...added.slice(6).map((_, at) => `moved ${at + 6}`),
+  ]);
 });
 
 test('rows of a stash stay while it, or another table, shows them', async () => {

@@ -34,7 +34,9 @@ async function readModels(): Promise<{ readonly id: unknown; readonly names: rea
   const admin = new pg.Client({ connectionString: api().databaseUrl });
   await admin.connect();
   try {
-    const { rows } = await admin.query<{ id: unknown; name: string }>(`select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%'`);
+    const { rows } = await admin.query<{ id: unknown; name: string }>(
+      `select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%'`,
+    );
     return { id: rows.find(({ name }) => name === readModelSchema)?.id, names: rows.map(({ name }) => name) };
   } finally {
     await admin.end();
@@ -47,7 +49,11 @@ async function changedOver(): Promise<number[]> {
 
 /** The events that are left until a read model is filled, as each process says. */
 async function eventsLeft(): Promise<(number | undefined)[]> {
-  return Promise.all(api().processes.map(async ({ url }) => sumOf(parseMetrics(await (await fetch(`${url}/metrics`)).text()), 'tablog_fill_events_left')));
+  return Promise.all(
+    api().processes.map(async ({ url }) =>
+      sumOf(parseMetrics(await (await fetch(`${url}/metrics`)).text()), 'tablog_fill_events_left'),
+    ),
+  );
 }
 
 test('each process says in its metrics how far a replay is, as long as that runs', async () => {
@@ -75,27 +81,37 @@ test('each process says in its metrics how far a replay is, as long as that runs
   }
 });
 
-test(`a replay takes over under load, after ${scale.replayKills} kills of it`, async () => {
-  const { operatorEnvironment: environment } = api();
-  await survive({ clients: clientsOfEach(), pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (random, acknowledged) => {
-    await sleepUntil(() => acknowledged() > 100, 'clients write');
-    for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
-      for (let kill = 0; kill < scale.replayKills; kill += 1) {
-        const killed = runTablog(['replay', '--batch-events', '5'], environment);
-        await sleep(1000 + random() * 3000);
-        killed.child.kill('SIGKILL');
-        await killed;
-      }
-      const before = await readModels();
-      const replayed = await runTablog(['replay', '--json'], environment);
-      expect(replayed).toMatchObject({ code: 0 });
-      expect(JSON.parse(replayed.stdout)).toMatchObject({ shortened: [] });
-      const after = await readModels();
-      expect(after.id).not.toBe(before.id);
-      expect(after.names).toEqual([readModelSchema]);
-      await sleepUntil(async () => (await changedOver()).every((times) => times >= takeover), 'all processes have changed over');
-      const reached = acknowledged();
-      await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again');
-    }
-  });
-}, limitMs(600_000));
+test(
+  `a replay takes over under load, after ${scale.replayKills} kills of it`,
+  async () => {
+    const { operatorEnvironment: environment } = api();
+    await survive(
+      { clients: clientsOfEach(), pauseMs, recoveryMs: 60_000, verify: () => verify(environment) },
+      async (random, acknowledged) => {
+        await sleepUntil(() => acknowledged() > 100, 'clients write');
+        for (let takeover = 1; takeover <= scale.replayTakeovers; takeover += 1) {
+          for (let kill = 0; kill < scale.replayKills; kill += 1) {
+            const killed = runTablog(['replay', '--batch-events', '5'], environment);
+            await sleep(1000 + random() * 3000);
+            killed.child.kill('SIGKILL');
+            await killed;
+          }
+          const before = await readModels();
+          const replayed = await runTablog(['replay', '--json'], environment);
+          expect(replayed).toMatchObject({ code: 0 });
+          expect(JSON.parse(replayed.stdout)).toMatchObject({ shortened: [] });
+          const after = await readModels();
+          expect(after.id).not.toBe(before.id);
+          expect(after.names).toEqual([readModelSchema]);
+          await sleepUntil(
+            async () => (await changedOver()).every((times) => times >= takeover),
+            'all processes have changed over',
+          );
+          const reached = acknowledged();
+          await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged again');
+        }
+      },
+    );
+  },
+  limitMs(600_000),
+);

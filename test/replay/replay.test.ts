@@ -43,7 +43,9 @@ const aYearLater = `--import=data:text/javascript,${encodeURIComponent(
 
 test('in batches of 7, another year, time zone and locale, replay gives what was written live', async () => {
   const name = new URL(generated.url).pathname.slice(1);
-  await ask(`alter database ${name} set timezone = 'Pacific/Chatham'; alter database ${name} set datestyle = 'SQL, DMY'`);
+  await ask(
+    `alter database ${name} set timezone = 'Pacific/Chatham'; alter database ${name} set datestyle = 'SQL, DMY'`,
+  );
   const elsewhere = { ...generated.environment, TZ: 'Asia/Kathmandu', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' };
   const verified = await runTablog(['verify', '--batch-events', '7'], elsewhere, [aYearLater]);
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('The read model is what the log says') });
@@ -55,7 +57,9 @@ test('replay puts an equal read model in the place of one that was damaged, and 
   await ask(`truncate ${readModelSchema}.changes, ${readModelSchema}.outcomes`);
   const before = await ask(`select '${readModelSchema}'::regnamespace::oid as id`);
   expect(await runTablog(['replay'], generated.environment)).toMatchObject({ code: 0 });
-  const after = await ask(`select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%' order by 2`);
+  const after = await ask(
+    `select oid as id, nspname as name from pg_namespace where nspname like '${readModelSchema}%' order by 2`,
+  );
   expect(after.rows.map(({ name }) => name)).toEqual([readModelSchema]);
   expect(after.rows[0].id).not.toBe(before.rows[0].id);
   const verified = await runTablog(['verify', '--json'], generated.environment);
@@ -64,10 +68,17 @@ test('replay puts an equal read model in the place of one that was damaged, and 
 });
 
 test('where the log was found to lack events, replay resumes it, although it has as many as before by now', async () => {
-  await ask(`update ${readModelSchema}.progress set halted = 'the log lacks records', contradicted = true where partition = 3`);
+  await ask(
+    `update ${readModelSchema}.progress set halted = 'the log lacks records', contradicted = true where partition = 3`,
+  );
   const replayed = await runTablog(['replay'], generated.environment);
-  expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('Partition 3 of the log lacks events that had been projected') });
+  expect(replayed).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Partition 3 of the log lacks events that had been projected'),
+  });
   const { end } = await generated.log.bounds(3);
   const last = await Array.fromAsync(generated.log.read(3, end - 1n, end));
-  expect(last.flat().map(({ bytes }) => decodeEvent(bytes).data)).toEqual([{ type: 'LogResumed', base: expect.any(BigInt) }]);
+  expect(last.flat().map(({ bytes }) => decodeEvent(bytes).data)).toEqual([
+    { type: 'LogResumed', base: expect.any(BigInt) },
+  ]);
 });

@@ -21,7 +21,10 @@ export const givenColumns: readonly GivenColumn[] = [
 ];
 
 /** Names of files for rows to name. */
-export const sampleFiles: readonly string[] = Array.from({ length: 20 }, (_, file) => `sample_file-${String(file).padStart(10, '0')}`);
+export const sampleFiles: readonly string[] = Array.from(
+  { length: 20 },
+  (_, file) => `sample_file-${String(file).padStart(10, '0')}`,
+);
 
 const urlOf = (file: string): string => `https://files.example${filePath(file, 'a b.png')}`;
 
@@ -29,7 +32,8 @@ const urlOf = (file: string): string => `https://files.example${filePath(file, '
 const pictures = {
   picture: (file: string) => `{"name":"${urlOf(file)}","n":1}`,
   escaped: (file: string) => `{"tags":["${urlOf(file).replaceAll('/', '\\/')}","x"],"name":"\\u0066iles"}`,
-  markdown: (file: string) => `{"name":"a ![picture](${urlOf(file).replace('/files', '/\\u0066iles')}) or none","ok":true}`,
+  markdown: (file: string) =>
+    `{"name":"a ![picture](${urlOf(file).replace('/files', '/\\u0066iles')}) or none","ok":true}`,
 };
 
 export function pictureOf(random: Random, file: string): string {
@@ -38,8 +42,10 @@ export function pictureOf(random: Random, file: string): string {
 
 /** Sample rows, each named for its peculiarity. Not all fit `givenColumns`. */
 const samples = {
-  plain: (r: Random) => `{"name":"n${r.below(1e6)}","n":${r.below(1e4)},"ok":${r.chance(0.5)},"tags":["a","b${r.below(9)}"],"day":"2026-01-0${1 + r.below(9)}"}`,
-  sparse: (r: Random) => (r.chance(0.5) ? `{"n":${r.below(100)}.50}` : `{"name":"İıŞ é 🙂 ${r.below(100)}","day":null}`),
+  plain: (r: Random) =>
+    `{"name":"n${r.below(1e6)}","n":${r.below(1e4)},"ok":${r.chance(0.5)},"tags":["a","b${r.below(9)}"],"day":"2026-01-0${1 + r.below(9)}"}`,
+  sparse: (r: Random) =>
+    r.chance(0.5) ? `{"n":${r.below(100)}.50}` : `{"name":"İıŞ é 🙂 ${r.below(100)}","day":null}`,
   otherOrder: (r: Random) => `{ "tags": [], "n":${r.below(100)}, "name":"a\\nb\\u0041" }`,
   numberAsName: (r: Random) => `{"name":4.2${r.below(10)},"ok":false}`,
   textAsNumber: (r: Random) => `{"name":"t","n":"${r.below(100)} pieces"}`,
@@ -82,7 +88,10 @@ export async function rowsOf(
 }
 
 /** Packs rows, given as JSON texts, as an event carries them. They must fit into one block. */
-export async function packRows(texts: readonly string[], { isCsv = false, dropsCells = false } = {}): Promise<SampleRows> {
+export async function packRows(
+  texts: readonly string[],
+  { isCsv = false, dropsCells = false } = {},
+): Promise<SampleRows> {
   // The API refuses a header with this column before anything is appended.
   const asCells = isCsv && !texts.some((text) => text.includes('"$stashID"'));
   const reader = asCells
@@ -91,14 +100,18 @@ export async function packRows(texts: readonly string[], { isCsv = false, dropsC
   const blocks = [...reader.push(Buffer.from(asCells ? csvOf(texts) : `[${texts.join(',')}]`)), ...reader.end().blocks];
   if (blocks.length !== 1) throw new Error(`${texts.length} rows made ${blocks.length} blocks`);
   const { profile, ids } = blocks[0]!;
-  return { carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: await packBody(joinRowBodies(blocks[0]!)) };
+  return {
+    carried: { profile, ...(ids === null ? {} : { ids: true }) },
+    body: await packBody(joinRowBodies(blocks[0]!)),
+  };
 }
 
 /** The same rows as CSV: strings as they are, all other values as JSON. */
 function csvOf(texts: readonly string[]): string {
   const rows = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const ids = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? undefined) ?? '');
+  const cell = (value: unknown): string =>
+    typeof value === 'string' ? value : (JSON.stringify(value ?? undefined) ?? '');
   return Papa.unparse([ids, ...rows.map((row) => ids.map((id) => cell(row[id])))], { quotes: true });
 }
 

@@ -25,19 +25,45 @@ export class TeamActor {
     const random = new Random(seed);
     const tables = new KnownTables(random);
     const teamId = random.uuid();
-    const sender = new EventSender({ log, random, teamId, onOutcome: (outcome, tableId) => tables.learn(outcome, tableId) });
-    const usualMode = (): SchemaErrorMode => (random.chance(0.05) ? 'updateSchema' : random.pick(['abort', 'dropColumns']));
+    const sender = new EventSender({
+      log,
+      random,
+      teamId,
+      onOutcome: (outcome, tableId) => tables.learn(outcome, tableId),
+    });
+    const usualMode = (): SchemaErrorMode =>
+      random.chance(0.05) ? 'updateSchema' : random.pick(['abort', 'dropColumns']);
     this.#sender = sender;
     this.#team = {
-      teamId, random, sender, tables, blocks, files,
-      addRows: (tableId, rows, body, onSchemaError = usualMode()) => sender.send({
-        type: 'RowsAddRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId), onSchemaError,
-        limits: random.chance(0.01) ? { ...limits, rowsPerTableMax: 0 } : limits, rows,
-      }, body),
+      teamId,
+      random,
+      sender,
+      tables,
+      blocks,
+      files,
+      addRows: (tableId, rows, body, onSchemaError = usualMode()) =>
+        sender.send(
+          {
+            type: 'RowsAddRequested',
+            teamId,
+            tableId,
+            ifMatch: tables.ifMatch(tableId),
+            onSchemaError,
+            limits: random.chance(0.01) ? { ...limits, rowsPerTableMax: 0 } : limits,
+            rows,
+          },
+          body,
+        ),
       sendBody: (parts) => {
         const bodyId = random.uuid();
         // Now and then a body from before they were opened, or one too many.
-        if (!random.chance(0.1)) sender.send({ type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax: random.chance(0.1) ? 0 : 1000 } });
+        if (!random.chance(0.1))
+          sender.send({
+            type: 'BodyOpenRequested',
+            teamId,
+            bodyId,
+            limits: { openMax: random.chance(0.1) ? 0 : 1000 },
+          });
         for (const [number, { carried, body }] of parts.entries()) {
           sender.send({ type: 'BlockReceived', teamId, bodyId, number, segmentId: random.uuid(), ...carried }, body);
         }
@@ -55,7 +81,8 @@ export class TeamActor {
     for (const generator of this.#generators) await generator.begin?.();
     const bursts = Math.max(4, Math.ceil(plan.eventsOfTeam / burstSteps));
     for (let burst = 0; burst < bursts; burst += 1) {
-      const blocks = Math.floor(((burst + 1) * plan.blocksOfTeam) / bursts) - Math.floor((burst * plan.blocksOfTeam) / bursts);
+      const blocks =
+        Math.floor(((burst + 1) * plan.blocksOfTeam) / bursts) - Math.floor((burst * plan.blocksOfTeam) / bursts);
       await this.#burst(Math.ceil(plan.eventsOfTeam / bursts));
       this.#sendBlocks(blocks);
       await this.#sender.settle();
@@ -80,14 +107,20 @@ export class TeamActor {
   /** Sends `count` blocks, each alone or with others as a body. */
   #sendBlocks(count: number): void {
     const { random: r, tables, blocks, addRows, sendBody } = this.#team;
-    for (let left = count; left > 0; ) {
+    for (let left = count; left > 0;) {
       const together = r.chance(0.3) ? Math.min(left, 2 + r.below(3)) : 1;
       left -= together;
       const parts = Array.from({ length: together }, () => r.pick(blocks));
       const [{ carried, body }] = parts as [(typeof parts)[number]];
       if (together > 1) addRows(tables.pick(), sendBody(parts), undefined, r.pick(modes));
       // Not `abort`: a refused block adds no rows, and the log needs them.
-      else addRows(tables.pick(), { kind: 'block', ...carried, segmentId: r.uuid() }, body, r.pick(['dropColumns', 'updateSchema']));
+      else
+        addRows(
+          tables.pick(),
+          { kind: 'block', ...carried, segmentId: r.uuid() },
+          body,
+          r.pick(['dropColumns', 'updateSchema']),
+        );
     }
   }
 }

@@ -27,30 +27,50 @@ function clientsOfEach(): Client[] {
   return urls.map((url) => new Client(url, client().token));
 }
 
-test('a version that has another read model fills it beside the one that serves, and both go on', async () => {
-  const { databaseUrl: url, operatorEnvironment: environment } = api();
-  // As the engine of another version would open it.
-  const schema = 'tablog_other';
-  const [config, logger, signal] = [readConfig(environment), pino({ level: 'silent' }), new AbortController().signal];
-  const database = await Database.open({ url, schema });
-  const log = await openRecordLog(config, url, logger);
-  try {
-    await survive({ clients: clientsOfEach(), name: 'later client', pauseMs, recoveryMs: 60_000, verify: () => verify(environment) }, async (_random, acknowledged) => {
-      await sleepUntil(() => acknowledged() > 100, 'clients write');
-      await createReadModel(readTablesSql, database, partitionCount);
-      const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
-      try {
-        await other.caughtUp();
-        const reached = acknowledged();
-        await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled');
-        const { differences, counts } = await verifyReadModel({ url, schema, log, batchEvents: 500, onProgress: () => undefined, signal });
-        expect(differences).toEqual([]);
-        expect(counts['rows']).toBeGreaterThan(100);
-      } finally {
-        await other.close();
-      }
-    });
-  } finally {
-    await Promise.all([database.close(), log.close()]);
-  }
-}, limitMs(600_000));
+test(
+  'a version that has another read model fills it beside the one that serves, and both go on',
+  async () => {
+    const { databaseUrl: url, operatorEnvironment: environment } = api();
+    // As the engine of another version would open it.
+    const schema = 'tablog_other';
+    const [config, logger, signal] = [readConfig(environment), pino({ level: 'silent' }), new AbortController().signal];
+    const database = await Database.open({ url, schema });
+    const log = await openRecordLog(config, url, logger);
+    try {
+      await survive(
+        {
+          clients: clientsOfEach(),
+          name: 'later client',
+          pauseMs,
+          recoveryMs: 60_000,
+          verify: () => verify(environment),
+        },
+        async (_random, acknowledged) => {
+          await sleepUntil(() => acknowledged() > 100, 'clients write');
+          await createReadModel(readTablesSql, database, partitionCount);
+          const other = await openLog(config, database, { logger, projects: true, observer: noLogObserver, signal });
+          try {
+            await other.caughtUp();
+            const reached = acknowledged();
+            await sleepUntil(() => acknowledged() > reached + 100, 'writes are acknowledged while both are filled');
+            const { differences, counts } = await verifyReadModel({
+              url,
+              schema,
+              log,
+              batchEvents: 500,
+              onProgress: () => undefined,
+              signal,
+            });
+            expect(differences).toEqual([]);
+            expect(counts['rows']).toBeGreaterThan(100);
+          } finally {
+            await other.close();
+          }
+        },
+      );
+    } finally {
+      await Promise.all([database.close(), log.close()]);
+    }
+  },
+  limitMs(600_000),
+);

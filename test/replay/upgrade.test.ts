@@ -35,7 +35,11 @@ beforeAll(async () => {
   const [database, log] = await Promise.all([createDatabase(), createLog()]);
   pool = new pg.Pool({ connectionString: database.url });
   environment = { DATABASE_URL: database.url, ...log.environment };
-  closers.push(() => database.drop(), () => log.drop(), () => pool.end());
+  closers.push(
+    () => database.drop(),
+    () => log.drop(),
+    () => pool.end(),
+  );
 });
 
 afterAll(async () => {
@@ -49,11 +53,20 @@ function owned(server: TestServer): TestServer {
 }
 
 function untilLive({ url }: TestServer): Promise<void> {
-  return sleepUntil(() => fetch(`${url}/livez`).then(({ ok }) => ok, () => false), 'the new process listens');
+  return sleepUntil(
+    () =>
+      fetch(`${url}/livez`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    'the new process listens',
+  );
 }
 
 async function schemas(): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(`select nspname as name from pg_namespace where nspname ~ '^tablog_[0-9]' order by 1`);
+  const { rows } = await pool.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname ~ '^tablog_[0-9]' order by 1`,
+  );
   return rows.map(({ name }) => name);
 }
 
@@ -75,64 +88,79 @@ function underLoad(client: Client, work: () => Promise<void>): Promise<void> {
   return isFull ? survive({ clients: [client], pauseMs: 20, verify: () => verify(environment) }, work) : work();
 }
 
-test(`a read model of a new version is filled beside the one that serves, after ${scale.fillKills} kills, and that one goes when nobody uses it any more`, async () => {
-  process.stderr.write(`SEED=${seed}\n`);
-  const random = randomFrom(seed);
-  const databaseUrl = environment['DATABASE_URL']!;
-  const old = owned(await startServer({ databaseUrl, environment, nodeArgs: [earlierVersion] }));
-  expect(await schemas()).toEqual([earlierSchema]);
-  const before = new Client(old.url, await old.token());
-  const { path } = await createTable(before, [{ n: 0 }]);
-  const write = async (client: Client): Promise<bigint> => {
-    const { status, version } = await client.post(path, [{ n: 1 }]);
-    expect(status).toBe(201);
-    return version!;
-  };
-  for (let done = 0; done < writes; done += writesAtOnce) {
-    await Promise.all(Array.from({ length: writesAtOnce }, () => write(before)));
-  }
-
-  // While one process fills, others wait.
-  const endFiller = await holding('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.fillReadModel, readModelSchema]);
-  let next = owned(await launchServer({ databaseUrl, environment }));
-  await untilLive(next);
-  for (const asked of ['/readyz', path]) {
-    const answer = await fetch(`${next.url}${asked}`, { headers: { authorization: `Bearer ${before.token}` } });
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect(await answer.json()).toMatchObject({ error: { type: 'service_unavailable', message: expect.stringMatching(/^The read model is being filled from the log: 0 of \d+ events/) } });
-  }
-  expect(await fillMetric(next, 'events')).toBeGreaterThanOrEqual(writes);
-  await write(before);
-  await endFiller();
-  await underLoad(before, async () => {
-    for (let kill = 0; kill < scale.fillKills; kill += 1) {
-      await sleep(random() * 500);
-      await next.stop('SIGKILL');
-      next = owned(await launchServer({ databaseUrl, environment }));
-      await untilLive(next);
+test(
+  `a read model of a new version is filled beside the one that serves, after ${scale.fillKills} kills, and that one goes when nobody uses it any more`,
+  async () => {
+    process.stderr.write(`SEED=${seed}\n`);
+    const random = randomFrom(seed);
+    const databaseUrl = environment['DATABASE_URL']!;
+    const old = owned(await startServer({ databaseUrl, environment, nodeArgs: [earlierVersion] }));
+    expect(await schemas()).toEqual([earlierSchema]);
+    const before = new Client(old.url, await old.token());
+    const { path } = await createTable(before, [{ n: 0 }]);
+    const write = async (client: Client): Promise<bigint> => {
+      const { status, version } = await client.post(path, [{ n: 1 }]);
+      expect(status).toBe(201);
+      return version!;
+    };
+    for (let done = 0; done < writes; done += writesAtOnce) {
+      await Promise.all(Array.from({ length: writesAtOnce }, () => write(before)));
     }
-    await untilReady(next);
-  });
-  expect([await fillMetric(next, 'events'), await fillMetric(next, 'seconds')]).toEqual([0, 0]);
 
-  // Both go on. What one has answered, the other shows soon.
-  const after = new Client(next.url, before.token);
-  for (const [writing, reading] of [[before, after], [after, before]] as const) {
-    const version = await write(writing);
-    await sleepUntil(async () => (await reading.head(path)).version === version, 'the other process shows it');
-  }
+    // While one process fills, others wait.
+    const endFiller = await holding('select pg_advisory_lock($1, hashtext($2))', [
+      advisoryLocks.fillReadModel,
+      readModelSchema,
+    ]);
+    let next = owned(await launchServer({ databaseUrl, environment }));
+    await untilLive(next);
+    for (const asked of ['/readyz', path]) {
+      const answer = await fetch(`${next.url}${asked}`, { headers: { authorization: `Bearer ${before.token}` } });
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(await answer.json()).toMatchObject({
+        error: {
+          type: 'service_unavailable',
+          message: expect.stringMatching(/^The read model is being filled from the log: 0 of \d+ events/),
+        },
+      });
+    }
+    expect(await fillMetric(next, 'events')).toBeGreaterThanOrEqual(writes);
+    await write(before);
+    await endFiller();
+    await underLoad(before, async () => {
+      for (let kill = 0; kill < scale.fillKills; kill += 1) {
+        await sleep(random() * 500);
+        await next.stop('SIGKILL');
+        next = owned(await launchServer({ databaseUrl, environment }));
+        await untilLive(next);
+      }
+      await untilReady(next);
+    });
+    expect([await fillMetric(next, 'events'), await fillMetric(next, 'seconds')]).toEqual([0, 0]);
 
-  expect(await removeSuperseded(pool, readModelSchema)).toBe(false);
-  // A version from before read models were named may use any.
-  const endUnnamed = await holding('select pg_advisory_lock_shared($1)', [advisoryLocks.useReadModel]);
-  expect(await old.stop()).toBe(0);
-  expect(await removeSuperseded(pool, readModelSchema)).toBe(false);
-  expect(await schemas()).toEqual([earlierSchema, readModelSchema]);
-  await endUnnamed();
-  let steps = 0;
-  while (await removeSuperseded(pool, readModelSchema)) steps += 1;
-  expect(steps).toBeGreaterThan(5);
-  expect(await schemas()).toEqual([readModelSchema]);
-  expect(await verify(environment)).toMatchObject({ exitCode: 0 });
-}, limitMs(600_000));
+    // Both go on. What one has answered, the other shows soon.
+    const after = new Client(next.url, before.token);
+    for (const [writing, reading] of [
+      [before, after],
+      [after, before],
+    ] as const) {
+      const version = await write(writing);
+      await sleepUntil(async () => (await reading.head(path)).version === version, 'the other process shows it');
+    }
+
+    expect(await removeSuperseded(pool, readModelSchema)).toBe(false);
+    // A version from before read models were named may use any.
+    const endUnnamed = await holding('select pg_advisory_lock_shared($1)', [advisoryLocks.useReadModel]);
+    expect(await old.stop()).toBe(0);
+    expect(await removeSuperseded(pool, readModelSchema)).toBe(false);
+    expect(await schemas()).toEqual([earlierSchema, readModelSchema]);
+    await endUnnamed();
+    let steps = 0;
+    while (await removeSuperseded(pool, readModelSchema)) steps += 1;
+    expect(steps).toBeGreaterThan(5);
+    expect(await schemas()).toEqual([readModelSchema]);
+    expect(await verify(environment)).toMatchObject({ exitCode: 0 });
+  },
+  limitMs(600_000),
+);

@@ -14,7 +14,13 @@ let service: Service;
 let watcher: pg.Client;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 3, eventsOfTeam: 150, blocksOfTeam: 4, rowsOfBlock: 50 });
+  generated = await createGeneratedLog({
+    seed: chooseSeed(),
+    teams: 3,
+    eventsOfTeam: 150,
+    blocksOfTeam: 4,
+    rowsOfBlock: 50,
+  });
   service = await openOperator(generated.environment);
   watcher = new pg.Client({ connectionString: generated.url });
   await watcher.connect();
@@ -28,26 +34,32 @@ afterAll(async () => {
 
 /** Writes to tables in two partitions, so many times or until it is aborted. Without a pause it would decide how long `verify` takes. */
 async function write(signal: AbortSignal, times = Infinity): Promise<void> {
-  await Promise.all([0, 7].map(async (partition) => {
-    const team = await DrivenTeam.create(logOf(service), partition);
-    for (let time = 0; time < times && !signal.aborted; time += 1) {
-      const tableId = await team.table('{"n":1}');
-      const row = await team.add(tableId, 'block', '{"n":2,"a":"x"}', '{"n":3}');
-      await team.patch(tableId, row, '{"a":"y"}');
-      await sleep(50);
-    }
-  }));
+  await Promise.all(
+    [0, 7].map(async (partition) => {
+      const team = await DrivenTeam.create(logOf(service), partition);
+      for (let time = 0; time < times && !signal.aborted; time += 1) {
+        const tableId = await team.table('{"n":1}');
+        const row = await team.add(tableId, 'block', '{"n":2,"a":"x"}', '{"n":3}');
+        await team.patch(tableId, row, '{"a":"y"}');
+        await sleep(50);
+      }
+    }),
+  );
 }
 
 /** The number of rows in tables that are not deleted. */
 async function liveRows(): Promise<number> {
-  const { rows: [found] } = await watcher.query(`select sum(rows)::int as rows from ${readModelSchema}.tables where not deleted`);
+  const {
+    rows: [found],
+  } = await watcher.query(`select sum(rows)::int as rows from ${readModelSchema}.tables where not deleted`);
   return found.rows;
 }
 
 /** How many snapshots `verify` holds open: Postgres must keep what any of them can see. */
 async function snapshots(): Promise<number> {
-  const { rows: [found] } = await watcher.query(`select count(*)::int from pg_stat_activity
+  const {
+    rows: [found],
+  } = await watcher.query(`select count(*)::int from pg_stat_activity
     where datname = current_database() and application_name = 'tablog verify' and backend_xmin is not null`);
   return found.count;
 }
@@ -57,7 +69,10 @@ test('the read model is what the log says while it moves on, and no snapshot is 
   const writing = write(stopping.signal);
   let [begun, rebuilt, ended] = [0, false, false];
   const verifying = verify({
-    url: generated.url, log: generated.log, batchEvents: 5, signal: new AbortController().signal,
+    url: generated.url,
+    log: generated.log,
+    batchEvents: 5,
+    signal: new AbortController().signal,
     onProgress: (events, ofEvents) => {
       begun ||= ofEvents;
       rebuilt ||= events >= begun;
@@ -95,7 +110,11 @@ test('where each snapshot is old at once, others go on while the read model move
   let opened = 0;
   try {
     const { differences, counts } = await verify({
-      url: generated.url, log: generated.log, batchEvents: 500, snapshotMs: 0, signal: new AbortController().signal,
+      url: generated.url,
+      log: generated.log,
+      batchEvents: 500,
+      snapshotMs: 0,
+      signal: new AbortController().signal,
       // It is called for what was written since the snapshot before.
       onProgress: () => {
         opened += 1;
@@ -111,11 +130,21 @@ test('where each snapshot is old at once, others go on while the read model move
 });
 
 test('a difference at the end is found in many short snapshots too', async () => {
-  const { rows: [table] } = await watcher.query(`select table_id from ${readModelSchema}.extents join ${readModelSchema}.tables on tables.id = table_id
+  const {
+    rows: [table],
+  } =
+    await watcher.query(`select table_id from ${readModelSchema}.extents join ${readModelSchema}.tables on tables.id = table_id
     where not tables.deleted and extents.rows > 0 and extents.generation = tables.generation order by table_id desc limit 1`);
   await watcher.query(`update ${readModelSchema}.extents set bytes = bytes + 1 where table_id = $1`, [table.table_id]);
   const { differences } = await verify({
-    url: generated.url, log: generated.log, batchEvents: 500, snapshotMs: 0, signal: new AbortController().signal, onProgress: () => undefined,
+    url: generated.url,
+    log: generated.log,
+    batchEvents: 500,
+    snapshotMs: 0,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
   });
-  expect(differences.map(({ what }) => what)).toContainEqual(expect.stringMatching(new RegExp(`^extent \\d+ \\d+ of table ${table.table_id}: bytes$`)));
+  expect(differences.map(({ what }) => what)).toContainEqual(
+    expect.stringMatching(new RegExp(`^extent \\d+ \\d+ of table ${table.table_id}: bytes$`)),
+  );
 });

@@ -22,7 +22,13 @@ let tableId: string;
 let row: RowAddress;
 
 beforeAll(async () => {
-  generated = await createGeneratedLog({ seed: chooseSeed(), teams: 2, eventsOfTeam: 150, blocksOfTeam: 4, rowsOfBlock: 50 });
+  generated = await createGeneratedLog({
+    seed: chooseSeed(),
+    teams: 2,
+    eventsOfTeam: 150,
+    blocksOfTeam: 4,
+    rowsOfBlock: 50,
+  });
   service = await openOperator(generated.environment, { projects: true });
   client = new pg.Client({ connectionString: generated.url });
   await client.connect();
@@ -46,13 +52,16 @@ function verifyByDigest(schema = readModelSchema): Promise<Verification> {
 /** Changes the stored body of the patched row, apart from the log. */
 async function plant(n: number): Promise<void> {
   const { rowCount } = await client.query(
-    `update ${readModelSchema}.changes set body = $2 where extent in (select key from ${readModelSchema}.extents where table_id = $1)`, [tableId, `{"n":${n}}`],
+    `update ${readModelSchema}.changes set body = $2 where extent in (select key from ${readModelSchema}.extents where table_id = $1)`,
+    [tableId, `{"n":${n}}`],
   );
   expect(rowCount).toBe(1);
 }
 
 async function keptSchemas(): Promise<string[]> {
-  const { rows } = await client.query(`select nspname as name from pg_namespace where nspname like '%\\_verify' order by 1`);
+  const { rows } = await client.query(
+    `select nspname as name from pg_namespace where nspname like '%\\_verify' order by 1`,
+  );
   return rows.map(({ name }) => name);
 }
 
@@ -85,7 +94,11 @@ test('damage is found, and named, in what has changed since, not in what has not
   await plant(-98);
   const { code, stdout } = await runTablog(['verify', '--by-digest'], generated.environment);
   expect(code).toBe(1);
-  expect(stdout).toMatch(new RegExp(`^The read model is not what the log says. The first differences:\n(.*\n)*.*${tableId}.*: expected .*-2.*, found .*-98`));
+  expect(stdout).toMatch(
+    new RegExp(
+      `^The read model is not what the log says. The first differences:\n(.*\n)*.*${tableId}.*: expected .*-2.*, found .*-98`,
+    ),
+  );
   expect(await keptSchemas()).toEqual([]);
 });
 
@@ -93,7 +106,11 @@ test('after a difference nothing is kept: the next run begins anew', async () =>
   const again = await runTablog(['verify', '--by-digest', '--json'], generated.environment);
   expect(again.code).toBe(1);
   const found = JSON.parse(again.stdout);
-  expect(found).toMatchObject({ equal: false, newEvents: found.events, differences: [{ expected: '-2', found: '-98' }] });
+  expect(found).toMatchObject({
+    equal: false,
+    newEvents: found.events,
+    differences: [{ expected: '-2', found: '-98' }],
+  });
   await plant(-2);
   const { code, stdout } = await runTablog(['verify', '--by-digest'], generated.environment);
   expect(code).toBe(0);

@@ -21,7 +21,13 @@ test('a write that hangs is given up and ended, and the rows are written with th
     create trigger slow before insert on segments for each row execute function sleep_long()`);
 
   await expect(new Projector(models).writeAhead(database, [event.event])).rejects.toThrow('Query read timeout');
-  expect((await database.pool.query(`select query from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`)).rows).toEqual([]);
+  expect(
+    (
+      await database.pool.query(
+        `select query from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+      )
+    ).rows,
+  ).toEqual([]);
 
   const [outcome] = await team.project(1, [event]);
   expect(outcome).toMatchObject({ status: 'applied' });

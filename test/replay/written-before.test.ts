@@ -11,14 +11,31 @@ const kind: Kind = deploymentKind === 'postgres' ? 'postgres' : 'kafka';
 /** The events that each version's fixtures contain: every kind that the version had. Of requests, some are applied and some refused. */
 const facts = {
   'v0.1': [
-    'GenerationStarted', 'TeamCreated', 'TeamSuspended', 'TeamResumed', 'TeamPlanSet', 'TokenCreated', 'TokenRevoked', 'BlockReceived',
-    'StashDeleteRequested', 'StashExpired', 'UploadChecked',
+    'GenerationStarted',
+    'TeamCreated',
+    'TeamSuspended',
+    'TeamResumed',
+    'TeamPlanSet',
+    'TokenCreated',
+    'TokenRevoked',
+    'BlockReceived',
+    'StashDeleteRequested',
+    'StashExpired',
+    'UploadChecked',
   ],
 } as const satisfies Readonly<Record<string, readonly EventType[]>>;
 const requests = {
   'v0.1': [
-    'ChunkPutRequested', 'UploadCreateRequested', 'UploadCompleteRequested', 'TableCreateRequested', 'TablePatchRequested',
-    'TableDeleteRequested', 'RowsAddRequested', 'TableOverwriteRequested', 'RowPatchRequested', 'RowDeleteRequested',
+    'ChunkPutRequested',
+    'UploadCreateRequested',
+    'UploadCompleteRequested',
+    'TableCreateRequested',
+    'TablePatchRequested',
+    'TableDeleteRequested',
+    'RowsAddRequested',
+    'TableOverwriteRequested',
+    'RowPatchRequested',
+    'RowDeleteRequested',
   ],
 } as const satisfies Readonly<Record<keyof typeof facts, readonly EventType[]>>;
 type Version = keyof typeof facts;
@@ -29,7 +46,9 @@ test('there is a list of what each version wrote', async () => {
 
 const canRun = kind === 'kafka' || opensEmbedded;
 if (!canRun) {
-  process.stderr.write('What other versions wrote into their embedded Postgres is not opened here: its files are those of Linux on x64.\n');
+  process.stderr.write(
+    'What other versions wrote into their embedded Postgres is not opened here: its files are those of Linux on x64.\n',
+  );
 }
 
 describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind} of %s`, (version) => {
@@ -43,7 +62,10 @@ describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind}
       restored = await restore(version, kind);
     } else {
       const [database, log] = [await createDatabase(), await createLog()];
-      drops.push(() => database.drop(), () => log.drop());
+      drops.push(
+        () => database.drop(),
+        () => log.drop(),
+      );
       restored = await restore(version, kind, { ...log.environment, DATABASE_URL: database.url });
     }
   });
@@ -63,15 +85,22 @@ describe.each(canRun ? (Object.keys(facts) as Version[]) : [])(`a log in ${kind}
   });
 
   test('holds every kind of event', () => {
-    const outcomes = Array.from(dump.matchAll(/^\d+\/\d+ (\w+) \S+: (?:null|\{"status":"(\w+)")/gm), ([, type, status]) => ({ type, status }));
-    const typesOf = (status: string) => [...new Set(outcomes.filter((one) => one.status === status).map(({ type }) => type))].toSorted();
+    const outcomes = Array.from(
+      dump.matchAll(/^\d+\/\d+ (\w+) \S+: (?:null|\{"status":"(\w+)")/gm),
+      ([, type, status]) => ({ type, status }),
+    );
+    const typesOf = (status: string) =>
+      [...new Set(outcomes.filter((one) => one.status === status).map(({ type }) => type))].toSorted();
     expect(typesOf('applied')).toEqual([...facts[version], ...requests[version]].toSorted());
     expect(typesOf('refused')).toEqual([...requests[version]].toSorted());
   });
 });
 
 /** The first lines that differ. */
-function differencesOf(expected: string, found: string): { readonly line: number; readonly was: string | undefined; readonly is: string | undefined }[] {
+function differencesOf(
+  expected: string,
+  found: string,
+): { readonly line: number; readonly was: string | undefined; readonly is: string | undefined }[] {
   const [before, now] = [expected.split('\n'), found.split('\n')];
   const differences = [];
   for (let at = 0; at < Math.max(before.length, now.length) && differences.length < 10; at += 1) {

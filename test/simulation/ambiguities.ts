@@ -8,7 +8,8 @@ export function findAmbiguities(calls: readonly Call[]): string[] {
   const means = (name: string, meaning: string, { client, invoked }: Call): void => {
     const known = meanings.get(name) ?? meaning;
     meanings.set(name, known);
-    if (known !== meaning) problems.push(`${name} meant ${known}, and means ${meaning} in call ${invoked} of ${client}`);
+    if (known !== meaning)
+      problems.push(`${name} meant ${known}, and means ${meaning} in call ${invoked} of ${client}`);
   };
   for (const call of calls) {
     const { operation } = call;
@@ -19,10 +20,11 @@ export function findAmbiguities(calls: readonly Call[]): string[] {
     const version = `version ${operation.outcome.version}`;
     if (operation.kind === 'patch') means(version, `${operation.value} in row ${operation.row}`, call);
     // The deletion of a row that is gone is answered with the version of another write.
-    else if (operation.kind === 'add') operation.rows.forEach((row, at) => {
-      means(version, `${operation.values[at]} in row ${row}`, call);
-      means(`row ${row}`, `what ${operation.values[at]} was added as`, call);
-    });
+    else if (operation.kind === 'add')
+      operation.rows.forEach((row, at) => {
+        means(version, `${operation.values[at]} in row ${row}`, call);
+        means(`row ${row}`, `what ${operation.values[at]} was added as`, call);
+      });
   }
   return problems;
 }

@@ -22,7 +22,13 @@ interface Partition {
  * What becomes of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the same, but it is written. `late`: it is
  * written long after the connection broke. Otherwise the error that is answered, although (`written`) or because (`refused`) it is.
  */
-export type Fate = 'taken' | 'lost' | 'unanswered' | 'late' | { readonly written: string } | { readonly refused: string };
+export type Fate =
+  | 'taken'
+  | 'lost'
+  | 'unanswered'
+  | 'late'
+  | { readonly written: string }
+  | { readonly refused: string };
 
 export const brokerIds = [1, 2, 3];
 
@@ -58,7 +64,11 @@ export class Brokers {
 
   constructor(random: Random, partitions: number) {
     this.random = random;
-    this.partitions = Array.from({ length: partitions }, () => ({ records: [], leader: random.pick(brokerIds), waiting: new Set() }));
+    this.partitions = Array.from({ length: partitions }, () => ({
+      records: [],
+      leader: random.pick(brokerIds),
+      waiting: new Set(),
+    }));
   }
 
   /** What becomes of the next send. */

@@ -72,8 +72,20 @@ export class SharedTable {
 /** The record of a patch that no client of this history sends. */
 export function patchOf({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
   const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
-  const data: EventData = { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: null, onSchemaError: 'abort', limits, profile: block.profile };
-  return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data, { codec: 0, bytes: block.body }).bytes;
+  const data: EventData = {
+    type: 'RowPatchRequested',
+    teamId,
+    tableId,
+    row,
+    ifMatch: null,
+    onSchemaError: 'abort',
+    limits,
+    profile: block.profile,
+  };
+  return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data, {
+    codec: 0,
+    bytes: block.body,
+  }).bytes;
 }
 
 export class SimulatedClient {
@@ -98,8 +110,15 @@ export class SimulatedClient {
     const { teamId, tableId } = this.#table;
     const team: EventData = { type: 'TeamCreated', teamId, name: 'team' };
     const table: EventData = {
-      type: 'TableCreateRequested', teamId, tableId, name: 'table', columns: [{ id: 'value', type: 'string' }], onSchemaError: 'abort',
-      appsToLink: null, limits, rows: { kind: 'none' },
+      type: 'TableCreateRequested',
+      teamId,
+      tableId,
+      name: 'table',
+      columns: [{ id: 'value', type: 'string' }],
+      onSchemaError: 'abort',
+      appsToLink: null,
+      limits,
+      rows: { kind: 'none' },
     };
     for (const data of [team, table]) await this.#untilApplied(data);
     while (this.#table.rows.length < rows) this.#table.rows.push(...(await this.add()));
@@ -148,13 +167,25 @@ export class SimulatedClient {
     const { teamId, tableId } = this.#table;
     const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
     const added: Row[] = [];
-    await this.#write((applied) => {
-      const { version, ordinal, first } = applied.result.rows![0]!;
-      const address = { version, ordinal, index: first };
-      added.push({ id: formatRowId(address), address });
-    }, {
-      type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'abort', limits, rows: { kind: 'few', profile: block.profile },
-    }, block.body, (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }), place);
+    await this.#write(
+      (applied) => {
+        const { version, ordinal, first } = applied.result.rows![0]!;
+        const address = { version, ordinal, index: first };
+        added.push({ id: formatRowId(address), address });
+      },
+      {
+        type: 'RowsAddRequested',
+        teamId,
+        tableId,
+        ifMatch: null,
+        onSchemaError: 'abort',
+        limits,
+        rows: { kind: 'few', profile: block.profile },
+      },
+      block.body,
+      (outcome) => ({ kind: 'add', values: [value], rows: added.map(({ id }) => id), outcome }),
+      place,
+    );
     return added;
   }
 
@@ -162,15 +193,31 @@ export class SimulatedClient {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
     const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
-    await this.#write(() => undefined, {
-      type: 'RowPatchRequested', teamId, tableId, row: address, ifMatch, onSchemaError: 'abort', limits, profile: block.profile,
-    }, block.body, (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }));
+    await this.#write(
+      () => undefined,
+      {
+        type: 'RowPatchRequested',
+        teamId,
+        tableId,
+        row: address,
+        ifMatch,
+        onSchemaError: 'abort',
+        limits,
+        profile: block.profile,
+      },
+      block.body,
+      (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }),
+    );
   }
 
   async delete({ id: row, address }: Row): Promise<void> {
     const { teamId, tableId } = this.#table;
-    await this.#write(() => undefined, { type: 'RowDeleteRequested', teamId, tableId, row: address, ifMatch: null }, undefined,
-      (outcome) => ({ kind: 'delete', row, ifMatch: null, outcome }));
+    await this.#write(
+      () => undefined,
+      { type: 'RowDeleteRequested', teamId, tableId, row: address, ifMatch: null },
+      undefined,
+      (outcome) => ({ kind: 'delete', row, ifMatch: null, outcome }),
+    );
   }
 
   #anyPlace(): Place {
@@ -184,12 +231,17 @@ export class SimulatedClient {
 
   async #untilApplied(data: EventData): Promise<void> {
     const commandId = this.#random.uuid();
-    while ((await this.#submit(null, data, undefined, commandId, () => undefined)).status !== 'applied') await clock.sleep(500);
+    while ((await this.#submit(null, data, undefined, commandId, () => undefined)).status !== 'applied')
+      await clock.sleep(500);
   }
 
   /** Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is unknown. */
   async #write(
-    onApplied: (applied: Applied) => void, data: EventData, body: Uint8Array | undefined, operationOf: (outcome: WriteOutcome) => Operation, place: Place | null = null,
+    onApplied: (applied: Applied) => void,
+    data: EventData,
+    body: Uint8Array | undefined,
+    operationOf: (outcome: WriteOutcome) => Operation,
+    place: Place | null = null,
   ): Promise<void> {
     const commandId = this.#random.uuid();
     const repeats = place === null && this.#random.chance(0.5) ? 6 : 0;
@@ -206,7 +258,13 @@ export class SimulatedClient {
   }
 
   /** Sends a command to a process, or to any; then it asks for a job, if it is told of one, as often as not. */
-  async #submit(at: Place | null, data: EventData, body: Uint8Array | undefined, commandId: string, onApplied: (applied: Applied) => void): Promise<WriteOutcome> {
+  async #submit(
+    at: Place | null,
+    data: EventData,
+    body: Uint8Array | undefined,
+    commandId: string,
+    onApplied: (applied: Applied) => void,
+  ): Promise<WriteOutcome> {
     while (this.#table.load.isQuiet) await clock.sleep(100);
     const place = at ?? this.#anyPlace();
     const { serving } = place;
@@ -215,7 +273,10 @@ export class SimulatedClient {
     try {
       const packed = body === undefined ? undefined : { codec: 0, bytes: body };
       const submitting = serving.submitter.submit(this.#table.teamId, { commandId, digest }, data, packed);
-      const applied = await this.#waits.during(`${this.#name}'s ${data.type} at ${place.name}`, Promise.race([submitting, place.ended.promise]));
+      const applied = await this.#waits.during(
+        `${this.#name}'s ${data.type} at ${place.name}`,
+        Promise.race([submitting, place.ended.promise]),
+      );
       onApplied(applied);
       return { status: 'applied', version: applied.etag };
     } catch (error) {
@@ -237,8 +298,11 @@ export class SimulatedClient {
       const { serving, ended, name } = this.#random.pick(this.#places);
       if (serving === null) continue;
       const finding = Promise.race([serving.jobs.find(this.#table.teamId, jobId), ended.promise]);
-      const found = await this.#waits.during(`${this.#name}'s question for a job at ${name}`, finding).catch(() => null);
-      if (found?.state.status === 'failed' && found.state.message === lostMessage) return { status: 'refused', changed: false };
+      const found = await this.#waits
+        .during(`${this.#name}'s question for a job at ${name}`, finding)
+        .catch(() => null);
+      if (found?.state.status === 'failed' && found.state.message === lostMessage)
+        return { status: 'refused', changed: false };
       if (found !== null && found.state.status !== 'running') break;
     }
     return { status: 'unknown' };
@@ -250,7 +314,10 @@ export class SimulatedClient {
       const { serving } = place;
       if (serving === null) return null;
       try {
-        return await this.#waits.during(`${this.#name}'s read at ${place.name}`, Promise.race([work(serving), place.ended.promise]));
+        return await this.#waits.during(
+          `${this.#name}'s read at ${place.name}`,
+          Promise.race([work(serving), place.ended.promise]),
+        );
       } catch (error) {
         if (!isDatabaseAway(error) && !place.hasEnded(serving)) throw error;
         return null;

@@ -121,9 +121,11 @@ export class Clock {
   async runUntil<T>(promise: Promise<T>, limit: number, check: () => void): Promise<T> {
     let isSettled = false;
     let checkedAt = this.now;
-    void promise.catch(() => undefined).finally(() => {
-      isSettled = true;
-    });
+    void promise
+      .catch(() => undefined)
+      .finally(() => {
+        isSettled = true;
+      });
     for (;;) {
       // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor. Waiting for a turn of the
       // event loop would settle all of them, and take longer.
@@ -189,14 +191,16 @@ let newId: () => string;
 
 /** Puts simulated time and seeded IDs into the place of those of Node.js. Call it before the code that is to use them is imported. */
 export function simulateTime(): void {
-  const set = (ms: number, run: (...args: unknown[]) => void, args: unknown[]): Timer => clock.schedule(ms, () => run(...args));
+  const set = (ms: number, run: (...args: unknown[]) => void, args: unknown[]): Timer =>
+    clock.schedule(ms, () => run(...args));
   const clear = (timer: Timer | undefined): void => {
     if (timer) timer.isCleared = true;
   };
   const simulated = {
     setTimeout: (run: () => void, ms = 0, ...args: unknown[]) => set(ms, run, args),
     // Of no process: code that all processes share here waits for its turn (src/language/time-slices.ts), also behind one that has been killed since.
-    setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) => clock.schedule(0, () => run(...args), null),
+    setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) =>
+      clock.schedule(0, () => run(...args), null),
     setInterval: (run: () => void, ms: number) => {
       const repeat = (): void => {
         run();
@@ -205,7 +209,9 @@ export function simulateTime(): void {
       const timer = clock.schedule(ms, repeat);
       return timer;
     },
-    clearTimeout: clear, clearInterval: clear, clearImmediate: clear,
+    clearTimeout: clear,
+    clearInterval: clear,
+    clearImmediate: clear,
     performance: {
       now: () => clock.now,
       get timeOrigin() {
@@ -213,20 +219,22 @@ export function simulateTime(): void {
       },
     },
   };
-  for (const [name, value] of Object.entries(simulated)) Object.defineProperty(globalThis, name, { value, configurable: true });
+  for (const [name, value] of Object.entries(simulated))
+    Object.defineProperty(globalThis, name, { value, configurable: true });
   Date.now = () => Math.floor(wallClock());
-  const sleep = (ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<unknown> => new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clear(timer);
-      reject(signal!.reason as Error);
-    };
-    const timer = clock.schedule(ms, () => {
-      signal?.removeEventListener('abort', abort);
-      resolve(value);
+  const sleep = (ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const abort = (): void => {
+        clear(timer);
+        reject(signal!.reason as Error);
+      };
+      const timer = clock.schedule(ms, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve(value);
+      });
+      if (signal?.aborted) abort();
+      else signal?.addEventListener('abort', abort, { once: true });
     });
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
-  });
   Object.assign(timers, { setTimeout: sleep });
   Object.assign(crypto, { randomUUID: () => newId(), randomUUIDv7: () => newId() });
   syncBuiltinESMExports();

@@ -59,30 +59,40 @@ class Cluster {
   }
 
   findLeaderForPartitions(_topic: string, partitions: readonly number[]): Record<string, number[]> {
-    return Object.fromEntries(Map.groupBy(partitions, (partition) => String(this.#leaders[partition]))) as Record<string, number[]>;
+    return Object.fromEntries(Map.groupBy(partitions, (partition) => String(this.#leaders[partition]))) as Record<
+      string,
+      number[]
+    >;
   }
 
   async findBroker({ nodeId }: { readonly nodeId: string }): Promise<KafkajsBroker> {
     const id = Number(nodeId);
-    const broker = this.#known.get(nodeId) ?? {
-      produce: (request: Produce) => this.#produce(id, request),
-      fetch: (request: Fetch) => this.#fetch(id, request),
-      metadata: () => this.#metadata(id),
-      isConnected: () => this.#connectedAt.get(nodeId) === this.#brokers.breaks,
-    } as unknown as KafkajsBroker;
+    const broker =
+      this.#known.get(nodeId) ??
+      ({
+        produce: (request: Produce) => this.#produce(id, request),
+        fetch: (request: Fetch) => this.#fetch(id, request),
+        metadata: () => this.#metadata(id),
+        isConnected: () => this.#connectedAt.get(nodeId) === this.#brokers.breaks,
+      } as unknown as KafkajsBroker);
     this.#known.set(nodeId, broker);
     this.#connectedAt.set(nodeId, this.#brokers.breaks);
     return broker;
   }
 
-  async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [{ partitions: readonly { partition: number }[]; fromBeginning: boolean }]): Promise<unknown> {
+  async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [
+    { partitions: readonly { partition: number }[]; fromBeginning: boolean },
+  ]): Promise<unknown> {
     // As they are known when it is called, as in kafkajs.
     const leaders = this.#leaders;
-    return this.#ask(() => [{
-      partitions: partitions.map(({ partition }) => ({
-        partition, offset: fromBeginning ? '0' : String(this.#brokers.recordsOf(partition, leaders[partition]!).length),
-      })),
-    }]);
+    return this.#ask(() => [
+      {
+        partitions: partitions.map(({ partition }) => ({
+          partition,
+          offset: fromBeginning ? '0' : String(this.#brokers.recordsOf(partition, leaders[partition]!).length),
+        })),
+      },
+    ]);
   }
 
   removeBroker({ port }: { readonly port: number }): void {
@@ -97,14 +107,20 @@ class Cluster {
   /** Who leads the partitions, as this broker knows it. */
   #metadata(broker: number): Promise<unknown> {
     return this.#ask(() => ({
-      topicMetadata: [{
-        partitionMetadata: this.#brokers.leadersKnownTo(broker).map((leader, partitionId) => ({ partitionId, leader })),
-      }],
+      topicMetadata: [
+        {
+          partitionMetadata: this.#brokers
+            .leadersKnownTo(broker)
+            .map((leader, partitionId) => ({ partitionId, leader })),
+        },
+      ],
     }));
   }
 
   async #produce(broker: number, { topicData: [topic] }: Produce): Promise<unknown> {
-    const [{ partition, messages }] = topic!.partitions as unknown as [{ partition: number; messages: readonly { value: Buffer }[] }];
+    const [{ partition, messages }] = topic!.partitions as unknown as [
+      { partition: number; messages: readonly { value: Buffer }[] },
+    ];
     const brokers = this.#brokers;
     let fate: Fate = brokers.nextFate();
     return this.#ask(() => {
@@ -125,24 +141,41 @@ class Cluster {
   }
 
   async #fetch(broker: number, { topics: [topic], maxWaitTime = 0 }: Fetch): Promise<unknown> {
-    const wanted = (topic!.partitions as readonly { partition: number; fetchOffset: string }[])
-      .map(({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset) }));
+    const wanted = (topic!.partitions as readonly { partition: number; fetchOffset: string }[]).map(
+      ({ partition, fetchOffset }) => ({ partition, from: Number(fetchOffset) }),
+    );
     const { breaks } = this.#brokers;
-    const isThere = await this.#ask(() => wanted.some(({ partition, from }) => from !== this.#brokers.recordsOf(partition, broker).length));
-    if (!isThere) await this.#untilRecordsCome(wanted.map(({ partition }) => partition), maxWaitTime);
+    const isThere = await this.#ask(() =>
+      wanted.some(({ partition, from }) => from !== this.#brokers.recordsOf(partition, broker).length),
+    );
+    if (!isThere)
+      await this.#untilRecordsCome(
+        wanted.map(({ partition }) => partition),
+        maxWaitTime,
+      );
     return this.#ask(() => {
       if (breaks !== this.#brokers.breaks) throw this.#broken();
-      const found = wanted.map(({ partition, from }) => ({ partition, from, records: this.#brokers.recordsOf(partition, broker) }));
+      const found = wanted.map(({ partition, from }) => ({
+        partition,
+        from,
+        records: this.#brokers.recordsOf(partition, broker),
+      }));
       for (const { partition, from, records } of found) {
-        if (from > records.length) throw Object.assign(new Error('there is no such offset'), { name: 'KafkaJSOffsetOutOfRange', partition });
+        if (from > records.length)
+          throw Object.assign(new Error('there is no such offset'), { name: 'KafkaJSOffsetOutOfRange', partition });
       }
       return {
-        responses: [{
-          partitions: found.map(({ partition, from, records }) => ({
-            partition, highWatermark: String(records.length),
-            messages: records.slice(from, from + 100).map(({ time, value }, at) => ({ offset: String(from + at), timestamp: String(time), value })),
-          })),
-        }],
+        responses: [
+          {
+            partitions: found.map(({ partition, from, records }) => ({
+              partition,
+              highWatermark: String(records.length),
+              messages: records
+                .slice(from, from + 100)
+                .map(({ time, value }, at) => ({ offset: String(from + at), timestamp: String(time), value })),
+            })),
+          },
+        ],
       };
     });
   }
@@ -166,17 +199,23 @@ class Cluster {
     return new Promise((resolve, reject) => {
       const later = (ms: number, run: () => void): unknown => clock.schedule(ms, run, process);
       // What is on its way when the process dies arrives, or not.
-      clock.schedule(random.between(0.1, 2), () => {
-        if (this.#brokers.away) return later(random.chance(0.8) ? 1 : requestTimeout, () => reject(this.#broken()));
-        if (!process.isAlive && random.chance(0.5)) return;
-        if (breaks !== this.#brokers.breaks) return later(1, () => reject(this.#broken()));
-        try {
-          const answer = work();
-          later(random.between(0.1, 2), () => (breaks === this.#brokers.breaks ? resolve(answer) : reject(this.#broken())));
-        } catch (error) {
-          later(random.between(0.1, 2), () => reject(error as Error));
-        }
-      }, null);
+      clock.schedule(
+        random.between(0.1, 2),
+        () => {
+          if (this.#brokers.away) return later(random.chance(0.8) ? 1 : requestTimeout, () => reject(this.#broken()));
+          if (!process.isAlive && random.chance(0.5)) return;
+          if (breaks !== this.#brokers.breaks) return later(1, () => reject(this.#broken()));
+          try {
+            const answer = work();
+            later(random.between(0.1, 2), () =>
+              breaks === this.#brokers.breaks ? resolve(answer) : reject(this.#broken()),
+            );
+          } catch (error) {
+            later(random.between(0.1, 2), () => reject(error as Error));
+          }
+        },
+        null,
+      );
     });
   }
 

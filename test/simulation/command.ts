@@ -23,7 +23,11 @@ export async function untilDone(deployment: Deployment, command: Command): Promi
   const interruptions = random.below(interruptionsMax + 1);
   for (let attempt = 0; ; attempt += 1) {
     if (random.chance(0.2)) random.pick(places).kill();
-    const ended = await run(random, command, attempt < interruptions ? random.between(1, random.pick([20, 200, 2000])) : null);
+    const ended = await run(
+      random,
+      command,
+      attempt < interruptions ? random.between(1, random.pick([20, 200, 2000])) : null,
+    );
     if (ended === 'done') return;
     if (attempt === attemptsMax) {
       problems.push(`${command.name} fails again and again: ${String(ended)}`);
@@ -34,21 +38,33 @@ export async function untilDone(deployment: Deployment, command: Command): Promi
 }
 
 /** Runs it once, and kills it after so many milliseconds; null: not at all. */
-async function run(random: Random, { name, work, isDone }: Command, killedAfter: number | null): Promise<'done' | 'killed' | Error> {
+async function run(
+  random: Random,
+  { name, work, isDone }: Command,
+  killedAfter: number | null,
+): Promise<'done' | 'killed' | Error> {
   const process = new SimulatedProcess(name);
   const killed = Promise.withResolvers<'killed'>();
   if (killedAfter !== null) {
-    clock.schedule(killedAfter, () => {
-      process.kill();
-      cutConnectionsOf(process);
-      killed.resolve('killed');
-    }, null);
+    clock.schedule(
+      killedAfter,
+      () => {
+        process.kill();
+        cutConnectionsOf(process);
+        killed.resolve('killed');
+      },
+      null,
+    );
   }
   if (random.chance(0.2)) {
-    clock.schedule(random.between(0, 5000), () => {
-      process.pause();
-      clock.schedule(random.between(100, 20_000), () => process.resume(), null);
-    }, null);
+    clock.schedule(
+      random.between(0, 5000),
+      () => {
+        process.pause();
+        clock.schedule(random.between(100, 20_000), () => process.resume(), null);
+      },
+      null,
+    );
   }
   const running = process.run(async (): Promise<'done' | Error> => {
     const database = await Database.open({ url: '', schema: readModelSchema });
@@ -56,7 +72,7 @@ async function run(random: Random, { name, work, isDone }: Command, killedAfter:
       await work(process, database);
       return 'done';
     } catch (error) {
-      return isDone?.(error) === true ? 'done' : error as Error;
+      return isDone?.(error) === true ? 'done' : (error as Error);
     } finally {
       await database.close();
     }

@@ -12,7 +12,8 @@ import { SimulatedDatabase, type SimulatedPgClient } from './database.ts';
 import type { PostgresServer } from './postgres.ts';
 
 /** The server of the history, and the connections that each process has opened by itself. */
-let present: { readonly server: PostgresServer; readonly opened: Map<SimulatedProcess, SimulatedDatabase[]> } | null = null;
+let present: { readonly server: PostgresServer; readonly opened: Map<SimulatedProcess, SimulatedDatabase[]> } | null =
+  null;
 
 /** From now on connections lead to this server. */
 export function connectAllTo(server: PostgresServer): void {

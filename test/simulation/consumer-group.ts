@@ -37,9 +37,13 @@ export class ConsumerGroup {
   /** A process says nothing any more. After its session it is no member; once it says something again it joins anew. */
   silence(process: SimulatedProcess): () => void {
     const silent = this.#members.filter((member) => member.process === process);
-    const expiry = clock.schedule(sessionTimeout, () => {
-      for (const member of silent) this.#remove(member);
-    }, null);
+    const expiry = clock.schedule(
+      sessionTimeout,
+      () => {
+        for (const member of silent) this.#remove(member);
+      },
+      null,
+    );
     return () => {
       expiry.isCleared = true;
       const expired = silent.filter((member) => !this.#members.includes(member));
@@ -59,9 +63,13 @@ export class ConsumerGroup {
     const generation = (this.#generation += 1);
     members.forEach(({ process, onAssigned }, at) => {
       const assigned = this.#partitions.filter((partition) => partition % members.length === at);
-      clock.schedule(this.#random.between(1, 200), () => {
-        if (generation === this.#generation) process.run(() => onAssigned(assigned));
-      }, process);
+      clock.schedule(
+        this.#random.between(1, 200),
+        () => {
+          if (generation === this.#generation) process.run(() => onAssigned(assigned));
+        },
+        process,
+      );
     });
   }
 }

@@ -72,13 +72,24 @@ class Connection {
     this.#failing.add(reject);
     const answer = (run: () => void): void => {
       this.#answersAt = Math.max(this.#answersAt, clock.now + this.#latency());
-      clock.schedule(this.#answersAt - clock.now, () => (this.#broken === null ? settle(run) : undefined), this.#process);
+      clock.schedule(
+        this.#answersAt - clock.now,
+        () => (this.#broken === null ? settle(run) : undefined),
+        this.#process,
+      );
     };
     this.#arrivesAt = Math.max(this.#arrivesAt, clock.now + this.#latency());
-    clock.schedule(this.#arrivesAt - clock.now, () => {
-      if (!this.#session.isAlive) return;
-      this.#session.run(statement, values).then((result) => answer(() => resolve(result)), (error: Error) => answer(() => reject(error)));
-    }, null);
+    clock.schedule(
+      this.#arrivesAt - clock.now,
+      () => {
+        if (!this.#session.isAlive) return;
+        this.#session.run(statement, values).then(
+          (result) => answer(() => resolve(result)),
+          (error: Error) => answer(() => reject(error)),
+        );
+      },
+      null,
+    );
     return promise;
   }
 
@@ -149,7 +160,11 @@ class WatchedPool extends PipelinedPool {
 
   /** Whether all connections have been lent since then, none has been used, and somebody waits for one. */
   isStarvedSince(time: number): boolean {
-    return this.#waiting > 0 && this.#lent.size === this.max && [...this.#lent].every(({ pending, idleSince }) => pending === 0 && idleSince < time);
+    return (
+      this.#waiting > 0 &&
+      this.#lent.size === this.max &&
+      [...this.#lent].every(({ pending, idleSince }) => pending === 0 && idleSince < time)
+    );
   }
 
   get waiting(): number {
@@ -161,14 +176,20 @@ class WatchedPool extends PipelinedPool {
 function asTexts({ rows, rowCount }: Result): { rows: Row[]; rowCount: number } {
   return {
     rowCount,
-    rows: rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]))),
+    rows: rows.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
+      ),
+    ),
   };
 }
 
 type PoolQuery = string | { readonly name?: string; readonly text: string; readonly values?: readonly unknown[] };
 
 function statementOf(query: PoolQuery, values: readonly unknown[] = []): [Statement, readonly unknown[]] {
-  return typeof query === 'string' ? [{ name: '', text: query }, values] : [{ name: query.name ?? '', text: query.text }, query.values ?? values];
+  return typeof query === 'string'
+    ? [{ name: '', text: query }, values]
+    : [{ name: query.name ?? '', text: query.text }, query.values ?? values];
 }
 
 /** A connection with the methods of pg's client. */
@@ -228,7 +249,11 @@ export class SimulatedDatabase {
       return client;
     };
     this.reader = new PipelinedReader(connect, 1);
-    [this.writers, this.scans, this.fills] = [new WatchedPool('writers', connect, writersMax), new WatchedPool('scans', connect, 4), new WatchedPool('fills', connect, 4)];
+    [this.writers, this.scans, this.fills] = [
+      new WatchedPool('writers', connect, writersMax),
+      new WatchedPool('scans', connect, 4),
+      new WatchedPool('fills', connect, 4),
+    ];
     const pooled = new WatchedPool('pool', connectPooled, 8);
     this.#pools = [this.writers, this.scans, this.fills, pooled];
     const query = async (client: PipelinedClient, text: PoolQuery, values?: readonly unknown[]): Promise<unknown> => {
@@ -236,12 +261,19 @@ export class SimulatedDatabase {
     };
     this.pool = {
       query: (text: PoolQuery, values?: readonly unknown[]) => pooled.with((client) => query(client, text, values)),
-      connect: () => new Promise((resolve, reject) => {
-        const lending = pooled.with((client) => new Promise<void>((release) => {
-          resolve({ query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values), release: () => release() });
-        }));
-        lending.catch(reject);
-      }),
+      connect: () =>
+        new Promise((resolve, reject) => {
+          const lending = pooled.with(
+            (client) =>
+              new Promise<void>((release) => {
+                resolve({
+                  query: (text: PoolQuery, values?: readonly unknown[]) => query(client, text, values),
+                  release: () => release(),
+                });
+              }),
+          );
+          lending.catch(reject);
+        }),
     } as unknown as pg.Pool;
   }
 
@@ -253,7 +285,8 @@ export class SimulatedDatabase {
   async listen(channel: string, hear: (payload: string) => void): Promise<{ close(): Promise<void> }> {
     const listener = (to: string, payload: string): void => {
       // A notification is lost when the connection breaks just then.
-      if (to === channel && this.#server.random.chance(0.98)) clock.schedule(this.#server.random.between(0.1, 1), () => hear(payload), this.#process);
+      if (to === channel && this.#server.random.chance(0.98))
+        clock.schedule(this.#server.random.between(0.1, 1), () => hear(payload), this.#process);
     };
     this.#server.listeners.add(listener);
     return {
@@ -289,9 +322,11 @@ export class SimulatedDatabase {
     const { isAlive, isPaused, runsSince, name } = this.#process;
     const since = clock.now - starvedAfter;
     if (!isAlive || isPaused || runsSince > since) return [];
-    return this.#pools.filter((pool) => pool.isStarvedSince(since)).map((pool) => {
-      return `${name}: all ${pool.max} connections of \`${pool.name}\` are lent and have done nothing for ${starvedAfter} ms, and ${pool.waiting} wait for one`;
-    });
+    return this.#pools
+      .filter((pool) => pool.isStarvedSince(since))
+      .map((pool) => {
+        return `${name}: all ${pool.max} connections of \`${pool.name}\` are lent and have done nothing for ${starvedAfter} ms, and ${pool.waiting} wait for one`;
+      });
   }
 
   /** Cuts the lines of all connections. */

@@ -39,22 +39,24 @@ export const nothingIsLost: Fault['judge'] = (_, history) => findProblems(histor
 export const nothingMeansTwoThings: Fault['judge'] = (_, { calls }) => findAmbiguities(calls);
 
 /** Nothing is lost, but a read may miss what was written just before: another version wrote it. */
-export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) => findProblems({
-  calls: calls.flatMap((call) => {
-    const { operation } = call;
-    if (operation.kind !== 'read' && operation.kind !== 'head') return call;
-    // As if it had been asked for before everything else.
-    return operation.kind === 'read' && operation.seen === null ? [] : { ...call, invoked: 0 };
-  }),
-  final,
-});
+export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) =>
+  findProblems({
+    calls: calls.flatMap((call) => {
+      const { operation } = call;
+      if (operation.kind !== 'read' && operation.kind !== 'head') return call;
+      // As if it had been asked for before everything else.
+      return operation.kind === 'read' && operation.seen === null ? [] : { ...call, invoked: 0 };
+    }),
+    final,
+  });
 
 export function placesOf(...roles: readonly Role[]): Fault['places'] {
   return (world) => roles.map((role) => new Place(world, role));
 }
 
 export const together = placesOf('all', 'all');
-export const apart: Fault['places'] = (world) => (world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world));
+export const apart: Fault['places'] = (world) =>
+  world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world);
 
 /** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
 export const quietFor = 3000;

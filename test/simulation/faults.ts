@@ -14,7 +14,11 @@ import { operations } from './operations.ts';
 /** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
 function sending(name: string, fateOf: (random: Random) => Fate): Fault {
   return {
-    name, log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    name,
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world, places, random }) => {
       const { brokers } = world.kafka!;
       const probability = random.pick([0.2, 0.5, 1]);
@@ -34,37 +38,56 @@ const seenWithin = 600;
 
 /** What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes). */
 export const falseRefusals: readonly string[] = [
-  'UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION', 'REQUEST_TIMED_OUT', 'NOT_ENOUGH_REPLICAS',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'REQUEST_TIMED_OUT',
+  'NOT_ENOUGH_REPLICAS',
   'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
 ];
 
 /** Things that happen to the processes, to Postgres or to the lines between them, whichever log there is. */
 const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[] = [
-  ['a process is killed', async ({ places, random }) => {
-    random.pick(places).kill();
-    await clock.sleep(random.between(0, 2000));
-  }],
-  ['all processes are killed', async ({ places, random }) => {
-    for (const place of places) place.kill();
-    await clock.sleep(random.between(0, 2000));
-  }],
-  ['a process stands still', async ({ places, random }) => {
-    const ms = random.between(100, 20_000);
-    random.pick(places).pause(ms);
-    await clock.sleep(ms);
-  }],
-  ['lines to Postgres are cut', async ({ places, random }) => {
-    for (let count = random.below(5); count >= 0; count -= 1) {
-      random.pick(places).cut();
-      await clock.sleep(random.between(0, 300));
-    }
-  }],
-  ['Postgres is restarted', async ({ world: { postgres }, random }) => {
-    postgres.away = true;
-    postgres.restart();
-    await clock.sleep(random.between(10, 4000));
-    postgres.away = false;
-  }],
+  [
+    'a process is killed',
+    async ({ places, random }) => {
+      random.pick(places).kill();
+      await clock.sleep(random.between(0, 2000));
+    },
+  ],
+  [
+    'all processes are killed',
+    async ({ places, random }) => {
+      for (const place of places) place.kill();
+      await clock.sleep(random.between(0, 2000));
+    },
+  ],
+  [
+    'a process stands still',
+    async ({ places, random }) => {
+      const ms = random.between(100, 20_000);
+      random.pick(places).pause(ms);
+      await clock.sleep(ms);
+    },
+  ],
+  [
+    'lines to Postgres are cut',
+    async ({ places, random }) => {
+      for (let count = random.below(5); count >= 0; count -= 1) {
+        random.pick(places).cut();
+        await clock.sleep(random.between(0, 300));
+      }
+    },
+  ],
+  [
+    'Postgres is restarted',
+    async ({ world: { postgres }, random }) => {
+      postgres.away = true;
+      postgres.restart();
+      await clock.sleep(random.between(10, 4000));
+      postgres.away = false;
+    },
+  ],
 ];
 
 const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
@@ -79,7 +102,11 @@ const disturbing: readonly Fault[] = [
   sending('sends are refused after they were written', (random) => ({ written: random.pick(falseRefusals) })),
   sending('sends come late', () => 'late'),
   {
-    name: 'other brokers lead', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    name: 'other brokers lead',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world, random }) => {
       for (let count = random.below(4); count >= 0; count -= 1) {
         world.kafka!.brokers.elect(random.below(partitions));
@@ -88,7 +115,11 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
-    name: 'a leader that was deposed tells the end that it knows', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    name: 'a leader that was deposed tells the end that it knows',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async (deployment) => {
       const { world, places, random } = deployment;
       const { brokers } = world.kafka!;
@@ -102,15 +133,26 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
-    name: 'two groups of projectors', log: 'kafka', judge: nothingIsLost, overlaps: 'as first',
-    places: (world) => [new Place(world, 'api'), new Place(world, 'projector'), new Place(world, 'projector', { group: new ConsumerGroup(world.random, partitions) })],
+    name: 'two groups of projectors',
+    log: 'kafka',
+    judge: nothingIsLost,
+    overlaps: 'as first',
+    places: (world) => [
+      new Place(world, 'api'),
+      new Place(world, 'projector'),
+      new Place(world, 'projector', { group: new ConsumerGroup(world.random, partitions) }),
+    ],
     strike: ({ random }) => clock.sleep(random.between(2000, 12_000)),
   },
 ];
 
 const misleading: readonly Fault[] = [
   {
-    name: 'the clocks of the brokers are wrong for a while', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    name: 'the clocks of the brokers are wrong for a while',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world, random }) => {
       const { brokers } = world.kafka!;
       brokers.skew = random.between(-10, 10) * minute;
@@ -119,7 +161,11 @@ const misleading: readonly Fault[] = [
     },
   },
   ...(['kafka', 'postgres'] as const).map((log): Fault => ({
-    name: 'the clock of Postgres is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    name: 'the clock of Postgres is wrong for a while',
+    log,
+    places: log === 'kafka' ? apart : together,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world: { postgres }, random }) => {
       postgres.skew = random.between(-10, 10) * minute;
       await clock.sleep(random.between(500, 20_000));
@@ -127,7 +173,11 @@ const misleading: readonly Fault[] = [
     },
   })),
   ...(['kafka', 'postgres'] as const).map((log): Fault => ({
-    name: 'the clock of a process is wrong for a while', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    name: 'the clock of a process is wrong for a while',
+    log,
+    places: log === 'kafka' ? apart : together,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ places, random }) => {
       const place = random.pick(places);
       place.setClock(random.between(-10, 10) * minute);
@@ -136,7 +186,11 @@ const misleading: readonly Fault[] = [
     },
   })),
   {
-    name: 'another version writes', log: 'postgres', places: together, judge: nothingIsLost, overlaps: 'none',
+    name: 'another version writes',
+    log: 'postgres',
+    places: together,
+    judge: nothingIsLost,
+    overlaps: 'none',
     strike: async (deployment) => {
       const { world, places, table, load, random, problems } = deployment;
       const goOn = load.silence();
@@ -150,20 +204,30 @@ const misleading: readonly Fault[] = [
       await clock.sleep(seenWithin);
       for (const place of places) {
         const seen = await place.serving?.queries.tables.rows.row(table.teamId, table.tableId, row.address);
-        if (typeof seen === 'object' && !seen.json.includes(value)) problems.push('a read does not show what another version wrote');
+        if (typeof seen === 'object' && !seen.json.includes(value))
+          problems.push('a read does not show what another version wrote');
       }
       goOn();
     },
   },
   {
-    name: 'a record is no event', log: 'kafka', places: apart, judge: nothingIsLost, isFinal: true, overlaps: 'none',
+    name: 'a record is no event',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    isFinal: true,
+    overlaps: 'none',
     strike: async (deployment) => {
-      const { world: { kafka, postgres }, problems } = deployment;
+      const {
+        world: { kafka, postgres },
+        problems,
+      } = deployment;
       const partition = partitionOfClients(deployment);
       const { offset } = kafka!.brokers.append(partition, [Buffer.from('no event')]);
       await clock.sleep(quietFor);
       const { next, halted } = postgres.rowsOf('progress').get(String(partition))!;
-      if (next !== BigInt(offset) || halted === null) problems.push(`the partition is at ${String(next)}, not halted at ${offset}`);
+      if (next !== BigInt(offset) || halted === null)
+        problems.push(`the partition is at ${String(next)}, not halted at ${offset}`);
     },
   },
 ];

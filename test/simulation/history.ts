@@ -50,13 +50,18 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   connectAllTo(world.postgres);
   const { problems, waits } = world;
   const load = new Load();
-  const tables = allPartitions(partitions).flatMap((partition) => Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load)));
+  const tables = allPartitions(partitions).flatMap((partition) =>
+    Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load)),
+  );
   let recoveryMs = 0;
   const run = async (): Promise<void> => {
     const places = faults[0]!.places(world);
     const deployment: Deployment = { world, places, random, load, table: tables[0]!, tables, problems };
     const teams = tables.map((table, team) => {
-      return Array.from({ length: team === 0 ? clientsAtOnce : 1 }, (_, n) => new SimulatedClient(team === 0 ? `client ${n}` : `team ${team}`, world, places, table));
+      return Array.from(
+        { length: team === 0 ? clientsAtOnce : 1 },
+        (_, n) => new SimulatedClient(team === 0 ? `client ${n}` : `team ${team}`, world, places, table),
+      );
     });
     await untilServing(places);
     await Promise.all(teams.map(([client], team) => client!.prepare(team === 0 ? 3 : 1)));
@@ -75,18 +80,25 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
           await clock.sleep(random.between(0, hasFew() ? 40 : 2000));
         }
       }),
-      ...teams.slice(1).flat().map(async (client) => {
-        while (goesOn) {
-          await client.step();
-          await Promise.race([clock.sleep(random.between(0, hasFew() ? 600 : 30_000)), over.promise]);
-        }
-      }),
+      ...teams
+        .slice(1)
+        .flat()
+        .map(async (client) => {
+          while (goesOn) {
+            await client.step();
+            await Promise.race([clock.sleep(random.between(0, hasFew() ? 600 : 30_000)), over.promise]);
+          }
+        }),
     ]);
     await clock.sleep(random.between(0, 300));
     await strikeAll(faults, deployment);
     const began = clock.now;
     const broken = faults.some(({ isFinal }) => isFinal) ? tables[0]!.partition : null;
-    await recovered(deployment, teams.map(([client]) => client!), broken);
+    await recovered(
+      deployment,
+      teams.map(([client]) => client!),
+      broken,
+    );
     recoveryMs = clock.now - began;
     goesOn = false;
     over.resolve();
@@ -98,7 +110,9 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   try {
     await clock.runUntil(run(), timeLimit, () => waits.check());
   } catch (error) {
-    problems.push(error instanceof Deadlock ? error.message : [(error as Error).stack!, ...waits.describe()].join('\n'));
+    problems.push(
+      error instanceof Deadlock ? error.message : [(error as Error).stack!, ...waits.describe()].join('\n'),
+    );
   }
   problems.push(...tables.flatMap(({ recorder }) => recorder.unexpected));
   const calls = tables.reduce((sum, { recorder }) => sum + recorder.calls.length, 0);
@@ -110,19 +124,28 @@ async function untilServing(places: readonly Place[]): Promise<void> {
 }
 
 /** The service recovers by itself, within the limit: each process takes a write of each team. */
-async function recovered(deployment: Deployment, clients: readonly SimulatedClient[], broken: number | null): Promise<void> {
+async function recovered(
+  deployment: Deployment,
+  clients: readonly SimulatedClient[],
+  broken: number | null,
+): Promise<void> {
   const { world, places, tables, random, problems } = deployment;
   const began = clock.now;
   const limit = began + recoveryLimit[world.log];
   const after = (): string => `${Math.round((clock.now - began) / 1000)} s after the faults`;
-  const missing = await Promise.all(clients.flatMap((client, team) => places.map(async (place) => {
-    if (place.role === 'projector' || tables[team]!.partition === broken) return null;
-    while (place.serving === null || (await client.add(place)).length === 0) {
-      if (clock.now > limit) return `${after()} ${place.name} takes no write of team ${team}: ${place.log?.problems().join('; ') ?? 'it does not start'}`;
-      await clock.sleep(random.between(200, 2000));
-    }
-    return clock.now > limit ? `only ${after()} ${place.name} took a write of team ${team}` : null;
-  })));
+  const missing = await Promise.all(
+    clients.flatMap((client, team) =>
+      places.map(async (place) => {
+        if (place.role === 'projector' || tables[team]!.partition === broken) return null;
+        while (place.serving === null || (await client.add(place)).length === 0) {
+          if (clock.now > limit)
+            return `${after()} ${place.name} takes no write of team ${team}: ${place.log?.problems().join('; ') ?? 'it does not start'}`;
+          await clock.sleep(random.between(200, 2000));
+        }
+        return clock.now > limit ? `only ${after()} ${place.name} took a write of team ${team}` : null;
+      }),
+    ),
+  );
   problems.push(...missing.filter((problem) => problem !== null));
 }
 
@@ -132,7 +155,8 @@ async function followed({ world, places, problems }: Deployment, broken: number 
   for (const readModel of readModelsOf(places)) {
     while (clock.now <= limit && behind(world, readModel, broken).length > 0) await clock.sleep(50);
     const partitionsBehind = behind(world, readModel, broken);
-    if (partitionsBehind.length > 0) problems.push(`the read model ${readModel} stays behind the log in partition ${partitionsBehind.join(', ')}`);
+    if (partitionsBehind.length > 0)
+      problems.push(`the read model ${readModel} stays behind the log in partition ${partitionsBehind.join(', ')}`);
   }
 }
 
@@ -144,7 +168,10 @@ function readModelsOf(places: readonly Place[]): string[] {
 /** The partitions of which a read model lacks events. */
 function behind({ log, kafka, postgres }: World, readModel: string, broken: number | null): number[] {
   return allPartitions(partitions).filter((partition) => {
-    const end = log === 'postgres' ? postgres.rowsOf('heads').get(String(partition))!['next'] : BigInt(kafka!.brokers.partitions[partition]!.records.length);
+    const end =
+      log === 'postgres'
+        ? postgres.rowsOf('heads').get(String(partition))!['next']
+        : BigInt(kafka!.brokers.partitions[partition]!.records.length);
     return partition !== broken && postgres.rowsOf('progress', readModel).get(String(partition))!['next'] !== end;
   });
 }
@@ -152,22 +179,33 @@ function behind({ log, kafka, postgres }: World, readModel: string, broken: numb
 /** What is wrong in what the clients of all teams were told. */
 function judge(deployment: Deployment, faults: readonly Fault[]): string[] {
   const { world, places, tables } = deployment;
-  return tables.flatMap((table, team) => readModelsOf(places).flatMap((readModel) => {
-    const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
-    const found = faults.map((fault) => fault.judge(deployment, history));
-    // Where one of the faults allows more, that counts.
-    return found.reduce((a, b) => (a.length <= b.length ? a : b)).map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));
-  }));
+  return tables.flatMap((table, team) =>
+    readModelsOf(places).flatMap((readModel) => {
+      const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
+      const found = faults.map((fault) => fault.judge(deployment, history));
+      // Where one of the faults allows more, that counts.
+      return found
+        .reduce((a, b) => (a.length <= b.length ? a : b))
+        .map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));
+    }),
+  );
 }
 
 /** The rows of the table in a read model, in table order. */
 function finalRows({ postgres }: World, { tableId }: SharedTable, readModel: string): History['final'] {
   const rowsOf = (table: string): ReturnType<typeof postgres.rowsOf> => postgres.rowsOf(table, readModel);
-  const extents = ([...rowsOf('extents').values()] as unknown as Extent[]).filter((extent) => extent.tableId === tableId)
+  const extents = ([...rowsOf('extents').values()] as unknown as Extent[])
+    .filter((extent) => extent.tableId === tableId)
     .toSorted((a, b) => Number(a.version - b.version));
-  return extents.flatMap(({ key, segment, first, rows, version, ordinal }) => Array.from({ length: rows }, (_, index) => {
-    const change = rowsOf('changes').get(`${key} ${index}`);
-    const body = (change ? change['body'] : rowsOf('segment_rows').get(`${segment} ${first + index}`)!['body']) as string | null;
-    return body === null ? [] : [{ row: formatRowId({ version, ordinal, index }), value: JSON.parse(body).value as string }];
-  }).flat());
+  return extents.flatMap(({ key, segment, first, rows, version, ordinal }) =>
+    Array.from({ length: rows }, (_, index) => {
+      const change = rowsOf('changes').get(`${key} ${index}`);
+      const body = (change ? change['body'] : rowsOf('segment_rows').get(`${segment} ${first + index}`)!['body']) as
+        | string
+        | null;
+      return body === null
+        ? []
+        : [{ row: formatRowId({ version, ordinal, index }), value: JSON.parse(body).value as string }];
+    }).flat(),
+  );
 }

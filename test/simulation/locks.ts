@@ -57,7 +57,8 @@ export class Locks {
         ...(holder.lockTimeout === 0 ? [] : [clock.schedule(holder.lockTimeout, () => giveUp('55P03'), null)]),
       ];
       const waiting = {
-        holder, isShared,
+        holder,
+        isShared,
         resolve: () => {
           for (const timer of timers) timer.isCleared = true;
           resolve();
@@ -134,7 +135,10 @@ export class Locks {
     for (let at = left.pop(); at !== undefined; at = left.pop()) {
       const lock = at.waitsFor === null ? undefined : this.#locks.get(at.waitsFor);
       if (lock === undefined) continue;
-      const before = lock.waiting.slice(0, lock.waiting.findIndex((waiting) => waiting.holder === at));
+      const before = lock.waiting.slice(
+        0,
+        lock.waiting.findIndex((waiting) => waiting.holder === at),
+      );
       for (const other of [...lock.owners, ...before.map((waiting) => waiting.holder)]) {
         if (other === holder) return true;
         if (seen.has(other) || other === at) continue;

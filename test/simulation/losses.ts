@@ -6,7 +6,17 @@ import { partitions } from './partitions.ts';
 import type { PostgresServer } from './postgres.ts';
 import { replay, resumeLog } from './operator.ts';
 import { Place } from './place.ts';
-import { apart, nothingIsLost, nothingMeansTwoThings, partitionOfClients, placesOf, quietFor, together, type Deployment, type Fault } from './fault.ts';
+import {
+  apart,
+  nothingIsLost,
+  nothingMeansTwoThings,
+  partitionOfClients,
+  placesOf,
+  quietFor,
+  together,
+  type Deployment,
+  type Fault,
+} from './fault.ts';
 
 /** Waits until the partition is noted as one whose log lacks records. Returns whether it is, after a while. */
 async function isHalted({ world: { postgres } }: Deployment, partition: number): Promise<boolean> {
@@ -19,7 +29,11 @@ async function isHalted({ world: { postgres } }: Deployment, partition: number):
 
 export const losses: readonly Fault[] = [
   {
-    name: 'brokers lose the end of the log, and get it back', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'none',
+    name: 'brokers lose the end of the log, and get it back',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'none',
     strike: async (deployment) => {
       const { world, random } = deployment;
       const { brokers } = world.kafka!;
@@ -35,9 +49,18 @@ export const losses: readonly Fault[] = [
     },
   },
   {
-    name: 'a broker without the end of the log leads, and the former leader does not know', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'none',
+    name: 'a broker without the end of the log leads, and the former leader does not know',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'none',
     strike: async (deployment) => {
-      const { world: { kafka, postgres }, random, load, problems } = deployment;
+      const {
+        world: { kafka, postgres },
+        random,
+        load,
+        problems,
+      } = deployment;
       const { brokers } = kafka!;
       const partition = partitionOfClients(deployment);
       const goOn = load.silence();
@@ -45,7 +68,10 @@ export const losses: readonly Fault[] = [
       const whole = brokers.depose(partition, 1 + random.below(4));
       brokers.onAppend = (to, offset) => {
         const { next } = postgres.rowsOf('progress').get(String(to))!;
-        if (BigInt(offset) < (next as bigint)) problems.push(`an event was appended at offset ${offset}, and the partition was projected up to ${String(next)}`);
+        if (BigInt(offset) < (next as bigint))
+          problems.push(
+            `an event was appended at offset ${offset}, and the partition was projected up to ${String(next)}`,
+          );
       };
       goOn();
       const halted = await isHalted(deployment, partition);
@@ -58,7 +84,11 @@ export const losses: readonly Fault[] = [
     },
   },
   {
-    name: 'brokers lose the end of the log for good, and it is replayed', log: 'kafka', places: apart, judge: nothingMeansTwoThings, overlaps: 'none',
+    name: 'brokers lose the end of the log for good, and it is replayed',
+    log: 'kafka',
+    places: apart,
+    judge: nothingMeansTwoThings,
+    overlaps: 'none',
     strike: async (deployment) => {
       const { world, places, random, load } = deployment;
       const partition = partitionOfClients(deployment);
@@ -72,7 +102,10 @@ export const losses: readonly Fault[] = [
     },
   },
   {
-    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it', log: 'kafka', judge: nothingIsLost, overlaps: 'none',
+    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it',
+    log: 'kafka',
+    judge: nothingIsLost,
+    overlaps: 'none',
     places: placesOf('api', 'projector'),
     strike: async ({ world, places: [, projector], random, load, problems }) => {
       const { postgres } = world;
@@ -99,7 +132,11 @@ export const losses: readonly Fault[] = [
   ...postgresLosses('Postgres goes on without its last commits, on a new timeline', nothingIsLost, (server) => {
     server.timeline += 1n;
   }),
-  ...postgresLosses('Postgres goes on without its last commits, on the same timeline', nothingIsLost, () => undefined).map((fault) => ({
+  ...postgresLosses(
+    'Postgres goes on without its last commits, on the same timeline',
+    nothingIsLost,
+    () => undefined,
+  ).map((fault) => ({
     ...fault,
     overlaps: 'none' as const,
     strike: async (deployment: Deployment) => {
@@ -113,7 +150,11 @@ export const losses: readonly Fault[] = [
 ];
 
 /** With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are there, and are projected again. */
-function postgresLosses(name: string, judgeOnKafka: Fault['judge'], change: (server: PostgresServer) => void): readonly Fault[] {
+function postgresLosses(
+  name: string,
+  judgeOnKafka: Fault['judge'],
+  change: (server: PostgresServer) => void,
+): readonly Fault[] {
   const strike: Fault['strike'] = async ({ world: { postgres }, random }) => {
     const commits = postgres.commits - random.below(12);
     postgres.away = true;

@@ -18,7 +18,9 @@ const { values } = parseArgs({
     processes: { type: 'string', default: '1' },
   },
 });
-const [histories, secondsMax, seed, processes] = [values.histories, values.seconds, values.seed, values.processes].map(Number) as [number, number, number, number];
+const [histories, secondsMax, seed, processes] = [values.histories, values.seconds, values.seed, values.processes].map(
+  Number,
+) as [number, number, number, number];
 
 /** One process does not take the processor of another for its garbage collection, and seldom collects: 15 % more histories a second. */
 const garbageCollection = ['--single-threaded-gc', '--max-semi-space-size=64'];
@@ -30,14 +32,29 @@ process.exitCode = processes > 1 ? await simulateInProcesses() : await simulateH
 
 /** Shares the histories out. Resolves to the exit code. */
 async function simulateInProcesses(): Promise<number> {
-  const options = [...(values.fault ?? []).flatMap((fault) => ['--fault', fault]), ...(values.plant === undefined ? [] : ['--plant', values.plant])];
-  const codes = await Promise.all(Array.from({ length: processes }, async (_, number) => {
-    const child = fork(import.meta.filename, [
-      '--histories', String(Math.ceil(histories / processes)), '--seconds', values.seconds, '--seed', String(seed + number * seedsOfProcess), ...options,
-    ], { execArgv: garbageCollection });
-    const [code] = await once(child, 'exit');
-    return (code as number | null) ?? 1;
-  }));
+  const options = [
+    ...(values.fault ?? []).flatMap((fault) => ['--fault', fault]),
+    ...(values.plant === undefined ? [] : ['--plant', values.plant]),
+  ];
+  const codes = await Promise.all(
+    Array.from({ length: processes }, async (_, number) => {
+      const child = fork(
+        import.meta.filename,
+        [
+          '--histories',
+          String(Math.ceil(histories / processes)),
+          '--seconds',
+          values.seconds,
+          '--seed',
+          String(seed + number * seedsOfProcess),
+          ...options,
+        ],
+        { execArgv: garbageCollection },
+      );
+      const [code] = await once(child, 'exit');
+      return (code as number | null) ?? 1;
+    }),
+  );
   return Math.max(...codes);
 }
 
@@ -51,25 +68,38 @@ async function simulateHere(): Promise<number> {
   simulateTime();
   (await import('./connections.ts')).simulatePostgres();
   const { simulate } = await import('./history.ts');
-  const faults = await plant(values.plant) ?? values.fault;
+  const faults = (await plant(values.plant)) ?? values.fault;
 
   const counts = new Map<string, number>();
   let [count, calls, struck, ms, slowest] = [0, 0, 0, 0, 0];
   for (; count < histories && seconds() < secondsMax; count += 1) {
-    const { log, faults: several, calls: made, ms: lasted, recoveryMs, problems } = await simulate(seed + count, faults);
+    const {
+      log,
+      faults: several,
+      calls: made,
+      ms: lasted,
+      recoveryMs,
+      problems,
+    } = await simulate(seed + count, faults);
     for (const fault of several) counts.set(`${log}: ${fault}`, (counts.get(`${log}: ${fault}`) ?? 0) + 1);
     calls += made;
     struck += several.length;
     ms += lasted;
     slowest = Math.max(slowest, recoveryMs);
     if (problems.length === 0) continue;
-    process.stdout.write(`The history of seed ${seed + count} (${log}: ${several.join(' + ')}) has problems:\n${problems.slice(0, 10).join('\n')}\n`);
+    process.stdout.write(
+      `The history of seed ${seed + count} (${log}: ${several.join(' + ')}) has problems:\n${problems.slice(0, 10).join('\n')}\n`,
+    );
     return 1;
   }
   for (const [name, number] of [...counts].toSorted()) process.stdout.write(`${String(number).padStart(8)}  ${name}\n`);
   const hours = (ms / 3_600_000).toFixed(1);
-  process.stdout.write(`${struck} faults in ${hours} simulated hours; the slowest recovery took ${(slowest / 1000).toFixed(1)} simulated seconds\n`);
-  process.stdout.write(`${count} histories from seed ${seed} on, ${calls} calls, ${Math.round(seconds())} s, ${(count / seconds()).toFixed(1)} histories a second: no problem\n`);
+  process.stdout.write(
+    `${struck} faults in ${hours} simulated hours; the slowest recovery took ${(slowest / 1000).toFixed(1)} simulated seconds\n`,
+  );
+  process.stdout.write(
+    `${count} histories from seed ${seed} on, ${calls} calls, ${Math.round(seconds())} s, ${(count / seconds()).toFixed(1)} histories a second: no problem\n`,
+  );
   return 0;
 }
 

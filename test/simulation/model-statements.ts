@@ -24,12 +24,20 @@ function extents(view: View): readonly Extent[] {
 }
 
 /** The row at an index of an extent, as `joinRowAt` gives it. */
-function rowAt(view: View, { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>, index: number, mayHaveChange = true): Row {
+function rowAt(
+  view: View,
+  { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>,
+  index: number,
+  mayHaveChange = true,
+): Row {
   const change = mayHaveChange ? view.get('changes', `${key} ${index}`) : null;
   const stored = change === null ? view.get('segment_rows', `${segment} ${first + index}`) : null;
   return {
-    rowIndex: index, changeVersion: change?.['version'] ?? null, changeBody: change?.['body'] ?? null,
-    tailVersion: stored?.['version'] ?? null, storedBody: stored?.['body'] ?? null,
+    rowIndex: index,
+    changeVersion: change?.['version'] ?? null,
+    changeBody: change?.['body'] ?? null,
+    tailVersion: stored?.['version'] ?? null,
+    storedBody: stored?.['body'] ?? null,
   };
 }
 
@@ -41,49 +49,76 @@ const finds: Readonly<Record<string, Find>> = {
   select_teams: byIds('teams'),
   select_tokens: byIds('tokens'),
   select_tables: (view, [ids]) => (ids as readonly string[]).flatMap((id) => rows(tableOf(view, id))),
-  select_schemas: (view, [ids]) => (ids as readonly string[]).flatMap((id) => {
-    const table = tableOf(view, id);
-    return rows(table && view.get('table_schemas', `${id} ${table.schemaVersion}`));
-  }),
-  select_tails: (view, [ids]) => (ids as readonly string[]).flatMap((id) => {
-    const tail = tableOf(view, id)?.tail ?? null;
-    return rows(tail === null ? null : view.get('extents', String(tail)));
-  }),
-  select_extents: (view, values, statement) => decodeRows(statement, values).flatMap(({ tableId, version, ordinal }) => {
-    return extents(view).filter((extent) => extent.tableId === tableId && extent.version === version && extent.ordinal === ordinal);
-  }) as unknown as Row[],
+  select_schemas: (view, [ids]) =>
+    (ids as readonly string[]).flatMap((id) => {
+      const table = tableOf(view, id);
+      return rows(table && view.get('table_schemas', `${id} ${table.schemaVersion}`));
+    }),
+  select_tails: (view, [ids]) =>
+    (ids as readonly string[]).flatMap((id) => {
+      const tail = tableOf(view, id)?.tail ?? null;
+      return rows(tail === null ? null : view.get('extents', String(tail)));
+    }),
+  select_extents: (view, values, statement) =>
+    decodeRows(statement, values).flatMap(({ tableId, version, ordinal }) => {
+      return extents(view).filter(
+        (extent) => extent.tableId === tableId && extent.version === version && extent.ordinal === ordinal,
+      );
+    }) as unknown as Row[],
   // Garbage is not collected.
   select_issued_ids: () => [],
-  select_rows: (view, values, statement) => decodeRows(statement, values).flatMap(({ tableId, version, ordinal, index }) => {
-    const generation = tableOf(view, tableId)?.generation;
-    const extent = extents(view).find((one) => {
-      return one.tableId === tableId && one.version === version && one.ordinal === ordinal && one.generation === generation && Number(index) < one.rows;
-    });
-    return extent ? { ...extent, ...rowAt(view, extent, Number(index)) } : [];
-  }),
-  select_rows_of_extents: (view, values, statement) => decodeRows(statement, values).map(({ at, index, mayHaveChange, ...extent }) => {
-    return { at, ...rowAt(view, extent as unknown as Extent, Number(index), String(mayHaveChange) !== 'false') };
-  }),
+  select_rows: (view, values, statement) =>
+    decodeRows(statement, values).flatMap(({ tableId, version, ordinal, index }) => {
+      const generation = tableOf(view, tableId)?.generation;
+      const extent = extents(view).find((one) => {
+        return (
+          one.tableId === tableId &&
+          one.version === version &&
+          one.ordinal === ordinal &&
+          one.generation === generation &&
+          Number(index) < one.rows
+        );
+      });
+      return extent ? { ...extent, ...rowAt(view, extent, Number(index)) } : [];
+    }),
+  select_rows_of_extents: (view, values, statement) =>
+    decodeRows(statement, values).map(({ at, index, mayHaveChange, ...extent }) => {
+      return { at, ...rowAt(view, extent as unknown as Extent, Number(index), String(mayHaveChange) !== 'false') };
+    }),
   select_segments: () => [],
   read_row: (view, [tableId, teamId, version, ordinal, index]) => {
     const table = tableOf(view, tableId);
     if (table === null || table.teamId !== teamId) return [];
     const found = { suspended: false, form: null, schemaVersion: table.schemaVersion };
     const extent = extents(view).find((one) => {
-      return one.tableId === tableId && one.version === version && one.ordinal === ordinal && one.generation === table.generation && index < one.rows;
+      return (
+        one.tableId === tableId &&
+        one.version === version &&
+        one.ordinal === ordinal &&
+        one.generation === table.generation &&
+        index < one.rows
+      );
     });
     if (!extent) return [{ ...found, body: null, etag: 0n }];
     const { changeVersion, changeBody, tailVersion, storedBody } = rowAt(view, extent, index);
-    const versions = [changeVersion, tailVersion, extent.version, table.widened].filter((one) => one !== null) as bigint[];
+    const versions = [changeVersion, tailVersion, extent.version, table.widened].filter(
+      (one) => one !== null,
+    ) as bigint[];
     const { stored, decidedAt, wrap, rule } = formOf(extent);
-    return [{
-      ...found, body: changeVersion === null ? storedBody : changeBody, etag: versions.reduce((a, b) => (a > b ? a : b)),
-      form: changeVersion === null ? `${stored} ${decidedAt} ${wrap ? 't' : 'f'} ${rule}` : null,
-    }];
+    return [
+      {
+        ...found,
+        body: changeVersion === null ? storedBody : changeBody,
+        etag: versions.reduce((a, b) => (a > b ? a : b)),
+        form: changeVersion === null ? `${stored} ${decidedAt} ${wrap ? 't' : 'f'} ${rule}` : null,
+      },
+    ];
   },
   read_row_by_retained_id: (view, [tableId, teamId]) => {
     const table = tableOf(view, tableId);
-    return table === null || table.teamId !== teamId ? [] : [{ suspended: false, body: null, etag: 0n, form: null, schemaVersion: 0n }];
+    return table === null || table.teamId !== teamId
+      ? []
+      : [{ suspended: false, body: null, etag: 0n, form: null, schemaVersion: 0n }];
   },
   read_table_version: (view, [tableId, teamId]) => {
     const table = tableOf(view, tableId);
@@ -100,4 +135,3 @@ export function modelStatements(statement: Statement): ((view: View, values: Val
   const find = finds[statement.name.replace(/_1$/, '')];
   return find ? (view, values) => find(view, values, statement) : null;
 }
-

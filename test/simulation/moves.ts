@@ -20,9 +20,13 @@ async function move(deployment: Deployment): Promise<void> {
     work: async (process, database) => {
       try {
         await moveLog({
-          database, to, signal: new AbortController().signal, onProgress: () => undefined,
+          database,
+          to,
+          signal: new AbortController().signal,
+          onProgress: () => undefined,
           openLogs: async () => ({
-            postgres: await openRecordsIn('postgres', world, process, database.pool), kafka: await openRecordsIn('kafka', world, process, database.pool),
+            postgres: await openRecordsIn('postgres', world, process, database.pool),
+            kafka: await openRecordsIn('kafka', world, process, database.pool),
           }),
         });
       } catch (error) {
@@ -31,13 +35,19 @@ async function move(deployment: Deployment): Promise<void> {
         throw error;
       }
     },
-    isDone: (error) => error instanceof CannotMove && error.message.endsWith('already') && error.message.startsWith('the log is in'),
+    isDone: (error) =>
+      error instanceof CannotMove && error.message.endsWith('already') && error.message.startsWith('the log is in'),
   });
   world.log = to;
 }
 
 export const moves: readonly Fault[] = (['kafka', 'postgres'] as const).map((log): Fault => ({
-  name: 'the log moves', log, places: together, judge: nothingIsLost, overlaps: 'as first', moves: true,
+  name: 'the log moves',
+  log,
+  places: together,
+  judge: nothingIsLost,
+  overlaps: 'as first',
+  moves: true,
   strike: async (deployment) => {
     const { world, random } = deployment;
     for (let count = random.below(movesMax); count >= 0; count -= 1) {

@@ -14,18 +14,31 @@ export const otherReadModel = 'of_another_version';
 /** Some processes of two versions, each with a read model of its own. */
 function twoVersions(world: World): readonly Place[] {
   createReadModel(world.postgres, otherReadModel);
-  const versions = world.random.pick([[null, otherReadModel], [null, null, otherReadModel], [null, otherReadModel, otherReadModel]]);
+  const versions = world.random.pick([
+    [null, otherReadModel],
+    [null, null, otherReadModel],
+    [null, otherReadModel, otherReadModel],
+  ]);
   return versions.map((readModel) => new Place(world, 'all', readModel === null ? {} : { readModel }));
 }
 
 export const operations: readonly Fault[] = [
-  ...replays, ...moves,
+  ...replays,
+  ...moves,
   {
-    name: 'two versions write', log: 'postgres', places: twoVersions, judge: readsMayBeOld, overlaps: 'as first',
+    name: 'two versions write',
+    log: 'postgres',
+    places: twoVersions,
+    judge: readsMayBeOld,
+    overlaps: 'as first',
     strike: ({ random }) => clock.sleep(random.between(500, 8000)),
   },
   ...(['kafka', 'postgres'] as const).map((log): Fault => ({
-    name: 'an operator resumes the log beside writes', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    name: 'an operator resumes the log beside writes',
+    log,
+    places: log === 'kafka' ? apart : together,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world, random }) => {
       for (let count = random.below(3); count >= 0; count -= 1) {
         await resumeLog(world);
@@ -34,7 +47,11 @@ export const operations: readonly Fault[] = [
     },
   })),
   {
-    name: 'events cannot be projected, and an operator releases their teams', log: 'kafka', places: apart, judge: nothingIsLost, overlaps: 'any',
+    name: 'events cannot be projected, and an operator releases their teams',
+    log: 'kafka',
+    places: apart,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: async ({ world, random }) => {
       const { postgres } = world;
       // What a damaged index would do to some of the rows of some teams. A read model that is built anew has another one.

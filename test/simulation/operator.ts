@@ -34,7 +34,12 @@ export async function replay(world: World, places: readonly Place[]): Promise<vo
   while (places.every(({ serving }) => serving === null)) await clock.sleep(100);
   const after = versionsOf(postgres);
   if (isContradicted || before.some((version, partition) => version > after[partition]!)) {
-    await asOperator(world, (log) => resume(log, before.map((version, partition) => (version > after[partition]! ? version : after[partition]!))));
+    await asOperator(world, (log) =>
+      resume(
+        log,
+        before.map((version, partition) => (version > after[partition]! ? version : after[partition]!)),
+      ),
+    );
   }
 }
 
@@ -49,13 +54,22 @@ export async function resumeLog(world: World): Promise<void> {
 /** What an operator does with `tablog quarantine release --all`, again until no team is in quarantine. */
 export async function releaseTeams(world: World): Promise<void> {
   const { signal } = new AbortController();
-  await pRetry(() => asOperator(world, async (log, database) => {
-    for (const quarantine of await readQuarantines(database.pool)) await releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal });
-  }), again);
+  await pRetry(
+    () =>
+      asOperator(world, async (log, database) => {
+        for (const quarantine of await readQuarantines(database.pool))
+          await releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal });
+      }),
+    again,
+  );
 }
 
 /** Does something to the log and a read model from outside of the service. */
-export async function asOperator(world: World, work: (log: RecordLog, database: Database) => Promise<unknown>, readModel = readModelSchema): Promise<void> {
+export async function asOperator(
+  world: World,
+  work: (log: RecordLog, database: Database) => Promise<unknown>,
+  readModel = readModelSchema,
+): Promise<void> {
   const { postgres } = world;
   const operator = new SimulatedProcess('operator');
   await operator.run(async () => {
@@ -65,13 +79,22 @@ export async function asOperator(world: World, work: (log: RecordLog, database: 
 }
 
 /** Opens the records of the log for a process. */
-export async function openRecords(world: World, process: SimulatedProcess, { pool }: Pick<Database, 'pool'>): Promise<RecordLog> {
+export async function openRecords(
+  world: World,
+  process: SimulatedProcess,
+  { pool }: Pick<Database, 'pool'>,
+): Promise<RecordLog> {
   if (world.moves) await requirePlace(pool, world.log);
   return openRecordsIn(world.log, world, process, pool);
 }
 
 /** Opens the records of the log in Postgres, or of that in Kafka, wherever the log is. */
-export async function openRecordsIn(log: LogKind, { kafka }: World, process: SimulatedProcess, pool: pg.Pool): Promise<RecordLog> {
+export async function openRecordsIn(
+  log: LogKind,
+  { kafka }: World,
+  process: SimulatedProcess,
+  pool: pg.Pool,
+): Promise<RecordLog> {
   if (log === 'postgres') return PostgresReader.over(pool, partitions);
   return new KafkaReader(await KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'), partitions);
 }

@@ -21,7 +21,9 @@ export function drawFaults(random: Random, only?: readonly string[]): readonly F
   const count = 2 + random.below(2);
   // The first decides where they strike, and may be any that others can come to.
   while (first.overlaps !== 'none' && drawn.length < count) {
-    const others = faults.filter((fault) => fault.log === first.log && fault.overlaps === 'any' && drawn.every(({ name }) => name !== fault.name));
+    const others = faults.filter(
+      (fault) => fault.log === first.log && fault.overlaps === 'any' && drawn.every(({ name }) => name !== fault.name),
+    );
     drawn.push(random.pick(others));
   }
   return drawn;
@@ -30,8 +32,10 @@ export function drawFaults(random: Random, only?: readonly string[]): readonly F
 /** All faults strike, each when it likes. Settles when all are over. */
 export async function strikeAll(struck: readonly Fault[], deployment: Deployment): Promise<void> {
   const { random } = deployment;
-  await Promise.all(struck.map(async (fault) => {
-    if (struck.length > 1) await clock.sleep(random.between(0, beginsWithin));
-    await fault.strike(deployment);
-  }));
+  await Promise.all(
+    struck.map(async (fault) => {
+      if (struck.length > 1) await clock.sleep(random.between(0, beginsWithin));
+      await fault.strike(deployment);
+    }),
+  );
 }

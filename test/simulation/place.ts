@@ -26,7 +26,13 @@ import type { World } from './world.ts';
 const logger = pino({ level: process.env['LOG_LEVEL'] ?? 'silent' });
 const keys = keysOf(1);
 
-const shareSettings = { OUTCOME_WAIT_MS: 10_000, RESPONSE_BYTES_MAX: 1e8, APPEND_QUEUE_EVENTS_MAX: 1000, APPEND_QUEUE_BYTES_MAX: 1e8, CONNECTIONS_MAX: 100 };
+const shareSettings = {
+  OUTCOME_WAIT_MS: 10_000,
+  RESPONSE_BYTES_MAX: 1e8,
+  APPEND_QUEUE_EVENTS_MAX: 1000,
+  APPEND_QUEUE_BYTES_MAX: 1e8,
+  CONNECTIONS_MAX: 100,
+};
 
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
@@ -125,10 +131,14 @@ export class Place {
     if (process === null) return;
     process.pause();
     const join = this.#group?.silence(process);
-    clock.schedule(ms, () => {
-      process.resume();
-      if (process.isAlive) join?.();
-    }, null);
+    clock.schedule(
+      ms,
+      () => {
+        process.resume();
+        if (process.isAlive) join?.();
+      },
+      null,
+    );
   }
 
   cut(): void {
@@ -170,8 +180,10 @@ export class Place {
       log.onFailure(fail);
       const outcomes = new OutcomeQueries(database.asDatabase);
       this.#serving = {
-        log, submitter: new Submitter(log, keys, { shares, outcomes, asyncWaitMs: 1000, logger }),
-        jobs: new Jobs({ log, outcomes, keys, notes: { list: () => Promise.reject(new Error('not asked')) } }), queries: openQueries(models, database.asDatabase),
+        log,
+        submitter: new Submitter(log, keys, { shares, outcomes, asyncWaitMs: 1000, logger }),
+        jobs: new Jobs({ log, outcomes, keys, notes: { list: () => Promise.reject(new Error('not asked')) } }),
+        queries: openQueries(models, database.asDatabase),
       };
     } catch (error) {
       logger.warn({ err: error, process: process.name }, 'the process could not start');
@@ -197,11 +209,16 @@ export class Place {
       const { schemaChanges } = postgres;
       if (schemaChanges === seen || isLooking) return;
       isLooking = true;
-      requireReadModel().then(() => {
-        seen = schemaChanges;
-      }, (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined)).finally(() => {
-        isLooking = false;
-      });
+      requireReadModel()
+        .then(
+          () => {
+            seen = schemaChanges;
+          },
+          (error: unknown) => (error instanceof ReadModelReplaced ? onReplaced() : undefined),
+        )
+        .finally(() => {
+          isLooking = false;
+        });
     }, lookInterval);
   }
 
@@ -209,12 +226,17 @@ export class Place {
   #drain(process: SimulatedProcess): void {
     const log = this.#serving?.log;
     this.#serving = null;
-    clock.schedule(drainTime, () => {
-      if (this.#process !== process) return;
-      const waiting = log?.status().queuedEvents ?? 0;
-      if (waiting > 0) this.#world.problems.push(`${waiting} requests wait for outcomes that ${process.name} cannot hear any more`);
-      this.kill();
-    }, process);
+    clock.schedule(
+      drainTime,
+      () => {
+        if (this.#process !== process) return;
+        const waiting = log?.status().queuedEvents ?? 0;
+        if (waiting > 0)
+          this.#world.problems.push(`${waiting} requests wait for outcomes that ${process.name} cannot hear any more`);
+        this.kill();
+      },
+      process,
+    );
   }
 
   /** It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as it can. */
@@ -226,17 +248,30 @@ export class Place {
     clock.schedule(drainTime + 100, () => (this.#process === process ? this.kill() : undefined), process);
   }
 
-  #openLog(database: SimulatedDatabase, process: SimulatedProcess, requireReadModel: () => Promise<void>): Promise<EventLog> {
+  #openLog(
+    database: SimulatedDatabase,
+    process: SimulatedProcess,
+    requireReadModel: () => Promise<void>,
+  ): Promise<EventLog> {
     const common = {
-      database: database.asDatabase, projector: new Projector(models), partitions, logger: logger.child({ process: process.name }),
-      queueEventsMax: 1000, queueBytesMax: 1e8, unknownWait: 10_000,
+      database: database.asDatabase,
+      projector: new Projector(models),
+      partitions,
+      logger: logger.child({ process: process.name }),
+      queueEventsMax: 1000,
+      queueBytesMax: 1e8,
+      unknownWait: 10_000,
     };
     const { signal } = new AbortController();
     const { log, kafka } = this.#world;
     if (log === 'postgres') return PostgresLog.open(common, signal);
-    return KafkaLog.over({
-      connect: () => KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'),
-      membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
-    }, { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' }, signal);
+    return KafkaLog.over(
+      {
+        connect: () => KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'),
+        membership: this.role === 'api' ? null : this.#group!.membershipOf(process),
+      },
+      { ...common, requireReadModel, lagEventsMax: 100_000, listens: this.role !== 'projector' },
+      signal,
+    );
   }
 }

@@ -40,7 +40,9 @@ function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) =>
   };
   PostgresLog.prototype.catchUp = async function changed(partition) {
     const database = databases.get(this);
-    await (database === undefined ? catchUp.call(this, partition) : change(database, () => catchUp.call(this, partition)));
+    await (database === undefined
+      ? catchUp.call(this, partition)
+      : change(database, () => catchUp.call(this, partition)));
   };
 }
 
@@ -87,9 +89,16 @@ export const plants: Readonly<Record<string, Plant>> = {
     plant: () => {
       const { decide } = Batch.prototype;
       Batch.prototype.decide = function decideWithoutBase(run, before) {
-        return decide.call(this, run.map(({ record, event }) => {
-          return { record, event: event.data.type === 'LogResumed' ? { ...event, data: { ...event.data, base: 0n } } : event };
-        }), before);
+        return decide.call(
+          this,
+          run.map(({ record, event }) => {
+            return {
+              record,
+              event: event.data.type === 'LogResumed' ? { ...event, data: { ...event.data, base: 0n } } : event,
+            };
+          }),
+          before,
+        );
       };
     },
   },
@@ -112,7 +121,8 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: ['another version writes'],
     plant: () => {
       const { select_heads: selectHeads } = others;
-      others['select_heads'] = (view, values) => selectHeads!(view, values).map((row) => ({ ...row, projected: row['next'] }));
+      others['select_heads'] = (view, values) =>
+        selectHeads!(view, values).map((row) => ({ ...row, projected: row['next'] }));
     },
   },
   'partitions are not fenced off': {
@@ -155,7 +165,10 @@ export const plants: Readonly<Record<string, Plant>> = {
     faults: ['a replay takes over while clocks step'],
     plant: () => {
       const { read_progress: readProgress } = others;
-      others['read_progress'] = (view, values) => readProgress!(view, values).map((row) => (view.name === rebuildName(readModelSchema) ? { ...row, time: 0 } : row));
+      others['read_progress'] = (view, values) =>
+        readProgress!(view, values).map((row) =>
+          view.name === rebuildName(readModelSchema) ? { ...row, time: 0 } : row,
+        );
     },
   },
   'a takeover does not wait for the last records': {
@@ -191,7 +204,16 @@ export const plants: Readonly<Record<string, Plant>> = {
       }
     },
   },
-  'who waits is told success by the offset': { faults: ['sends are not answered'], plant: realPlants['wait by offset only'] },
-  'what cannot be projected is passed over': { faults: ['a record is no event'], plant: realPlants['skipped poison event'] },
-  'what took effect is answered with 4xx': { faults: ['a process is killed'], plant: realPlants['4xx after the append'] },
+  'who waits is told success by the offset': {
+    faults: ['sends are not answered'],
+    plant: realPlants['wait by offset only'],
+  },
+  'what cannot be projected is passed over': {
+    faults: ['a record is no event'],
+    plant: realPlants['skipped poison event'],
+  },
+  'what took effect is answered with 4xx': {
+    faults: ['a process is killed'],
+    plant: realPlants['4xx after the append'],
+  },
 };

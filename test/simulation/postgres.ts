@@ -23,7 +23,13 @@ export interface Result {
 export class PostgresServer implements Server {
   readonly random: Random;
   /** The tables of the log. Each read model has them, too. */
-  readonly log: Tables = new Map([['heads', new Map()], ['records', new Map()], ['history', new Map()], ['place', new Map()], ['triggers of records', new Map()]]);
+  readonly log: Tables = new Map([
+    ['heads', new Map()],
+    ['records', new Map()],
+    ['history', new Map()],
+    ['place', new Map()],
+    ['triggers of records', new Map()],
+  ]);
   /** By the names of their schemas. */
   readonly readModels = new Map<string, Tables>();
   /** By how much the clock of the server is ahead, in milliseconds. */
@@ -43,7 +49,11 @@ export class PostgresServer implements Server {
   schemaChanges = 0;
   onSchemasChanged: () => void = () => undefined;
   /** How to undo each commit, for those that get lost. */
-  readonly #undo: { readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[]; readonly readModels: ReadonlyMap<string, Tables> | null; readonly localKeys: bigint }[] = [];
+  readonly #undo: {
+    readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[];
+    readonly readModels: ReadonlyMap<string, Tables> | null;
+    readonly localKeys: bigint;
+  }[] = [];
 
   constructor(random: Random) {
     this.random = random;
@@ -67,7 +77,11 @@ export class PostgresServer implements Server {
         else stored.set(key, row);
       }
     }
-    this.#undo.push({ rows: undo, readModels: schemas.length === 0 ? null : new Map(this.readModels), localKeys: this.localKeys });
+    this.#undo.push({
+      rows: undo,
+      readModels: schemas.length === 0 ? null : new Map(this.readModels),
+      localKeys: this.localKeys,
+    });
     for (const change of schemas) change(this.readModels);
     if (schemas.length === 0) return;
     this.schemaChanges += 1;
@@ -203,8 +217,10 @@ export class Session implements Holder {
       const given = values.slice(at, (at += handler.parameters));
       return { handler, given };
     });
-    if (calls.some(({ handler }) => handler.usesReadModel)) await this.server.locks.take({ name: readModelLock(this.readModel), isShared: true }, this);
-    for (const { handler, given } of calls) for (const lock of handler.locks(given, this.readModel)) await this.server.locks.take(wanted(lock), this);
+    if (calls.some(({ handler }) => handler.usesReadModel))
+      await this.server.locks.take({ name: readModelLock(this.readModel), isShared: true }, this);
+    for (const { handler, given } of calls)
+      for (const lock of handler.locks(given, this.readModel)) await this.server.locks.take(wanted(lock), this);
     // What a statement does takes time, in which others run.
     await clock.sleep(this.server.random.between(0, 0.5));
     if (!this.isAlive) return new Promise(() => undefined);
@@ -230,7 +246,8 @@ export class Session implements Holder {
     this.#used += 1;
     const limit = Number(view.settings.get('idle_in_transaction_session_timeout') ?? 0);
     const used = this.#used;
-    if (limit > 0) clock.schedule(limit, () => (this.#transaction === view && this.#used === used ? this.end() : undefined), null);
+    if (limit > 0)
+      clock.schedule(limit, () => (this.#transaction === view && this.#used === used ? this.end() : undefined), null);
   }
 
   #begin(): Result {

@@ -15,13 +15,16 @@ for (const model of Object.values(models)) Object.assign(model, { garbage: {} })
 const minute = 60_000;
 
 /** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step, and step back. */
-async function stepClocks({ world: { postgres, kafka }, places, random }: Deployment, isOver: () => boolean): Promise<void> {
+async function stepClocks(
+  { world: { postgres, kafka }, places, random }: Deployment,
+  isOver: () => boolean,
+): Promise<void> {
   while (!isOver()) {
     const by = random.between(-5, 10) * minute;
     const place = random.pick(places);
     const step = random.pick([
-      (skew: number) => (kafka === null ? postgres : kafka.brokers).skew = skew,
-      (skew: number) => postgres.skew = skew,
+      (skew: number) => ((kafka === null ? postgres : kafka.brokers).skew = skew),
+      (skew: number) => (postgres.skew = skew),
       (skew: number) => place.setClock(skew),
     ]);
     step(by);
@@ -33,7 +36,8 @@ async function stepClocks({ world: { postgres, kafka }, places, random }: Deploy
 
 /** What a read model that takes over lacks, or has otherwise, of what the one has that served: one sentence each. */
 function differences(served: Tables, rebuilt: Tables): string[] {
-  const rowsOf = (tables: Tables, table: string): ReadonlyMap<string, Row> => tables.get(table) ?? new Map<string, Row>();
+  const rowsOf = (tables: Tables, table: string): ReadonlyMap<string, Row> =>
+    tables.get(table) ?? new Map<string, Row>();
   const partitionsOf = (tables: Tables): ReadonlyMap<string, Row> => rowsOf(tables, 'progress');
   const compared = new Set<unknown>();
   const problems: string[] = [];
@@ -42,16 +46,26 @@ function differences(served: Tables, rebuilt: Tables): string[] {
     // What is held is decided later, and what was lost is gone.
     if ([before, after].some(({ held, contradicted }) => held !== '{}' || contradicted === true)) continue;
     compared.add(Number(partition));
-    if ((after['next'] as bigint) < (before['next'] as bigint)) problems.push(`a read model took over that is at ${String(after['next'])} in partition ${partition}, the one that served at ${String(before['next'])}`);
+    if ((after['next'] as bigint) < (before['next'] as bigint))
+      problems.push(
+        `a read model took over that is at ${String(after['next'])} in partition ${partition}, the one that served at ${String(before['next'])}`,
+      );
     if (after['next'] !== before['next']) continue;
     for (const what of ['time', 'base', 'gaps'] as const) {
-      if (String(after[what]) !== String(before[what])) problems.push(`a read model took over with the ${what} ${String(after[what])} in partition ${partition}, the one that served has ${String(before[what])}`);
+      if (String(after[what]) !== String(before[what]))
+        problems.push(
+          `a read model took over with the ${what} ${String(after[what])} in partition ${partition}, the one that served has ${String(before[what])}`,
+        );
     }
   }
-  const shown = (row: Row | undefined): string => JSON.stringify(row ?? null, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  const shown = (row: Row | undefined): string =>
+    JSON.stringify(row ?? null, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   for (const [key, outcome] of rowsOf(served, 'outcomes')) {
     const found = rowsOf(rebuilt, 'outcomes').get(key);
-    if (compared.has(Number(outcome['partition'])) && shown(found) !== shown(outcome)) problems.push(`a read model took over with the outcome ${shown(found)}, the one that served has ${shown(outcome)}`);
+    if (compared.has(Number(outcome['partition'])) && shown(found) !== shown(outcome))
+      problems.push(
+        `a read model took over with the outcome ${shown(found)}, the one that served has ${shown(outcome)}`,
+      );
   }
   return problems;
 }
@@ -83,24 +97,41 @@ async function strike(deployment: Deployment, steps: boolean): Promise<void> {
     name: 'the replay',
     work: async (process, database) => {
       const log = await openRecords(world, process, database);
-      await replay({ url: '', log, batchEvents: random.pick([1, 5, 500]), onProgress: () => undefined, signal: new AbortController().signal });
+      await replay({
+        url: '',
+        log,
+        batchEvents: random.pick([1, 5, 500]),
+        onProgress: () => undefined,
+        signal: new AbortController().signal,
+      });
     },
   });
   isOver = true;
   await stepping;
-  const left = [rebuildName, replacedName].map((nameOf) => nameOf(readModelSchema)).filter((name) => postgres.readModels.has(name));
+  const left = [rebuildName, replacedName]
+    .map((nameOf) => nameOf(readModelSchema))
+    .filter((name) => postgres.readModels.has(name));
   underWay.set(deployment, others() - 1);
   // Where Postgres has lost commits, the next replay removes what is left.
-  if (left.length > 0 && others() === 0 && postgres.timeline === timeline) problems.push(`a replay has left ${left.join(', ')} behind`);
+  if (left.length > 0 && others() === 0 && postgres.timeline === timeline)
+    problems.push(`a replay has left ${left.join(', ')} behind`);
 }
 
 export const replays: readonly Fault[] = (['kafka', 'postgres'] as const).flatMap((log): Fault[] => [
   {
-    name: 'a replay takes over beside writes', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    name: 'a replay takes over beside writes',
+    log,
+    places: log === 'kafka' ? apart : together,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: (deployment) => strike(deployment, false),
   },
   {
-    name: 'a replay takes over while clocks step', log, places: log === 'kafka' ? apart : together, judge: nothingIsLost, overlaps: 'any',
+    name: 'a replay takes over while clocks step',
+    log,
+    places: log === 'kafka' ? apart : together,
+    judge: nothingIsLost,
+    overlaps: 'any',
     strike: (deployment) => strike(deployment, true),
   },
 ]);

@@ -17,7 +17,7 @@ interface Known {
 /** The table of a trigger, as the model calls it, and the read model that it belongs to: that of the session unless it is named. */
 function triggers(view: View, table: string): [View, string] {
   if (table === `${logSchema}.records`) return [view, 'triggers of records'];
-  const [schema, name] = table.includes('.') ? table.split('.') as [string, string] : [null, table];
+  const [schema, name] = table.includes('.') ? (table.split('.') as [string, string]) : [null, table];
   return [schema === null ? view : view.in(schema), `triggers of ${name}`];
 }
 
@@ -38,7 +38,8 @@ function advisory(values: Values): string {
 /** How a read model that takes over, and a log that is closed, void all epochs, and whether a trigger refuses what it should. Bugs are planted here. */
 export const guards = {
   refuse: true,
-  epoch: (view: View, epoch: unknown): bigint => (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)),
+  epoch: (view: View, epoch: unknown): bigint =>
+    (epoch as bigint) + 1n + BigInt(Math.floor(view.server.random.next() * 2 ** 40)),
 };
 
 const nothing = (): readonly Row[] => [];
@@ -50,8 +51,15 @@ const known: readonly Known[] = [
   },
   { pattern: /^select to_regclass\('\w+\.records'\)/, run: () => [{ records: 'there' }] },
   { pattern: /^select to_regclass\('\w+\.place'\)/, run: () => [{ there: true }] },
-  { pattern: /^select current_schema\(\)::regnamespace::oid as id$/, usesReadModel: true, run: (view) => [{ id: view.oid }] },
-  { pattern: /^select tablename as name from pg_tables/, run: (view, _, [name]) => (view.server.readModels.has(name) ? [{ name: 'progress' }] : []) },
+  {
+    pattern: /^select current_schema\(\)::regnamespace::oid as id$/,
+    usesReadModel: true,
+    run: (view) => [{ id: view.oid }],
+  },
+  {
+    pattern: /^select tablename as name from pg_tables/,
+    run: (view, _, [name]) => (view.server.readModels.has(name) ? [{ name: 'progress' }] : []),
+  },
   { pattern: /^select exists \(select from \(select pid/, run: () => [{ used: false }] },
   {
     pattern: /^create schema (\w+)$/,
@@ -65,7 +73,8 @@ const known: readonly Known[] = [
   { pattern: /^insert into progress \(partition, next, epoch, base, time\) select n/, run: nothing },
   { pattern: /^drop table if exists (\w+)\./, locks: ([name]) => [readModelLock(name!)], run: nothing },
   {
-    pattern: /^drop schema if exists (\w+) cascade$/, locks: ([name]) => [readModelLock(name!)],
+    pattern: /^drop schema if exists (\w+) cascade$/,
+    locks: ([name]) => [readModelLock(name!)],
     run: (view, [name]) => {
       view.changeSchemas((readModels) => readModels.delete(name!));
       return [];
@@ -84,8 +93,17 @@ const known: readonly Known[] = [
   },
   // Nothing vacuums here.
   { pattern: /^lock table \w+\..* in share update exclusive mode$/, run: nothing },
-  { pattern: /^lock table (\w+)\..* in access exclusive mode$/, locks: ([name]) => [readModelLock(name!)], run: nothing },
-  { pattern: /^lock table (progress) in share row exclusive mode$/, usesReadModel: true, locks: ([table], _, readModel) => [lockOfTable(table!, readModel)], run: nothing },
+  {
+    pattern: /^lock table (\w+)\..* in access exclusive mode$/,
+    locks: ([name]) => [readModelLock(name!)],
+    run: nothing,
+  },
+  {
+    pattern: /^lock table (progress) in share row exclusive mode$/,
+    usesReadModel: true,
+    locks: ([table], _, readModel) => [lockOfTable(table!, readModel)],
+    run: nothing,
+  },
   {
     pattern: /^create or replace trigger \w+ before (?:insert|update of epoch, contradicted) on ([\w.]+) /,
     locks: ([table], _, readModel) => [lockOfTable(table!, readModel)],
@@ -121,38 +139,63 @@ const known: readonly Known[] = [
     },
   },
   { pattern: /^select pg_advisory_xact_lock\(/, locks: (_, values) => [advisory(values)], run: nothing },
-  { pattern: /^select pg_advisory_lock\(/, locks: (_, values) => [advisory(values)], inSession: (session, values) => keepInSession(advisory(values), session) },
+  {
+    pattern: /^select pg_advisory_lock\(/,
+    locks: (_, values) => [advisory(values)],
+    inSession: (session, values) => keepInSession(advisory(values), session),
+  },
   {
     pattern: /^select pg_try_advisory_lock\(/,
-    inSession: (session, values) => [{ taken: session.server.locks.tryTake({ name: advisory(values), isShared: false }, session) }],
+    inSession: (session, values) => [
+      { taken: session.server.locks.tryTake({ name: advisory(values), isShared: false }, session) },
+    ],
   },
-  { pattern: /^select pg_advisory_unlock_all\(\)$/, inSession: (session) => session.server.locks.release(session.sessionLocks, session) },
+  {
+    pattern: /^select pg_advisory_unlock_all\(\)$/,
+    inSession: (session) => session.server.locks.release(session.sessionLocks, session),
+  },
   {
     pattern: /^select next, base \+ next as version, contradicted from (\w+)\.progress/,
-    run: (view, [schema]) => inOrder(view.in(schema!)).map(({ next, base, contradicted }) => ({ next, version: (base as bigint) + (next as bigint), contradicted })),
+    run: (view, [schema]) =>
+      inOrder(view.in(schema!)).map(({ next, base, contradicted }) => ({
+        next,
+        version: (base as bigint) + (next as bigint),
+        contradicted,
+      })),
   },
   {
     pattern: /^update (\w+)\.progress rebuilt set epoch = old\.epoch \+ 1 \+ floor[\s\S]* from (\w+)\.progress old /,
-    run: (view, [rebuilt, old]) => inOrder(view.in(old!)).flatMap(({ partition, epoch, caughtUp }) => {
-      return update(view.in(rebuilt!), partition, { epoch: guards.epoch(view, epoch), caughtUp });
-    }),
+    run: (view, [rebuilt, old]) =>
+      inOrder(view.in(old!)).flatMap(({ partition, epoch, caughtUp }) => {
+        return update(view.in(rebuilt!), partition, { epoch: guards.epoch(view, epoch), caughtUp });
+      }),
   },
   {
     pattern: /^update (\w+)\.progress old set epoch = rebuilt\.epoch from (\w+)\.progress rebuilt/,
-    run: (view, [old, rebuilt]) => inOrder(view.in(rebuilt!)).flatMap(({ partition, epoch }) => update(view.in(old!), partition, { epoch })),
+    run: (view, [old, rebuilt]) =>
+      inOrder(view.in(rebuilt!)).flatMap(({ partition, epoch }) => update(view.in(old!), partition, { epoch })),
   },
   {
-    pattern: /^update progress set epoch = epoch \+ 1 \+ floor.*, halted = \$1, contradicted = true$/, usesReadModel: true,
-    run: (view, _, [halted]) => inOrder(view).flatMap(({ partition, epoch }) => {
-      return update(view, partition, { epoch: guards.epoch(view, epoch), halted, contradicted: true });
-    }),
+    pattern: /^update progress set epoch = epoch \+ 1 \+ floor.*, halted = \$1, contradicted = true$/,
+    usesReadModel: true,
+    run: (view, _, [halted]) =>
+      inOrder(view).flatMap(({ partition, epoch }) => {
+        return update(view, partition, { epoch: guards.epoch(view, epoch), halted, contradicted: true });
+      }),
   },
   {
-    pattern: /^update progress set halted = null, contradicted = false where halted = \$1$/, usesReadModel: true,
-    run: (view, _, [reason]) => inOrder(view).filter(({ halted }) => halted === reason).flatMap(({ partition }) => update(view, partition, { halted: null, contradicted: false })),
+    pattern: /^update progress set halted = null, contradicted = false where halted = \$1$/,
+    usesReadModel: true,
+    run: (view, _, [reason]) =>
+      inOrder(view)
+        .filter(({ halted }) => halted === reason)
+        .flatMap(({ partition }) => update(view, partition, { halted: null, contradicted: false })),
   },
   { pattern: /^select log from \w+\.place$/, run: (view) => view.all('place') },
-  { pattern: /^select coalesce\(to_jsonb\(place\) ->> 'moves', '0'\) as moves from \w+\.place$/, run: (view) => view.all('place') },
+  {
+    pattern: /^select coalesce\(to_jsonb\(place\) ->> 'moves', '0'\) as moves from \w+\.place$/,
+    run: (view) => view.all('place'),
+  },
   {
     pattern: /^insert into \w+\.place \(log\) values \(\$1\) on conflict do nothing$/,
     run: (view, _, [log]) => {
@@ -187,7 +230,12 @@ export function schemaStatement(text: string): Omit<Handler, 'parameters'> | nul
     const found = pattern.exec(text);
     if (found === null) continue;
     const parts = found.slice(1);
-    return { usesReadModel, locks: (values, readModel) => locks(parts, values, readModel), run: (view, values) => run(view, parts, values), ...(inSession && { inSession }) };
+    return {
+      usesReadModel,
+      locks: (values, readModel) => locks(parts, values, readModel),
+      run: (view, values) => run(view, parts, values),
+      ...(inSession && { inSession }),
+    };
   }
   return null;
 }

@@ -19,19 +19,31 @@ interface TableOfRows {
 /** The code with which Postgres refuses rows that it cannot hold (`refuses`): untranslatable_character. */
 export const refusedRowsCode = '22P05';
 
-const entities: readonly EntitySchema[] = [ProgressEntity, OutcomeEntity, ...Object.values(models).flatMap((model) => model.entities)];
+const entities: readonly EntitySchema[] = [
+  ProgressEntity,
+  OutcomeEntity,
+  ...Object.values(models).flatMap((model) => model.entities),
+];
 
-const tables = new Map(entities.map(({ meta }) => {
-  const declared = Object.entries(meta.properties as Readonly<Record<string, { primary?: boolean; type: unknown; default?: unknown }>>);
-  const properties = declared.map(([name, property]) => ({ ...property, name }));
-  const table: TableOfRows = {
-    name: meta.tableName!,
-    key: properties.filter(({ primary }) => primary).map(({ name }) => name),
-    numbers: new Set(properties.filter(({ type }) => type instanceof BigIntType && type.mode === 'number').map(({ name }) => name)),
-    defaults: Object.fromEntries(properties.map(({ name, default: preset }) => [name, preset === false || preset === 'false' ? false : null])),
-  };
-  return [table.name, table];
-}));
+const tables = new Map(
+  entities.map(({ meta }) => {
+    const declared = Object.entries(
+      meta.properties as Readonly<Record<string, { primary?: boolean; type: unknown; default?: unknown }>>,
+    );
+    const properties = declared.map(([name, property]) => ({ ...property, name }));
+    const table: TableOfRows = {
+      name: meta.tableName!,
+      key: properties.filter(({ primary }) => primary).map(({ name }) => name),
+      numbers: new Set(
+        properties.filter(({ type }) => type instanceof BigIntType && type.mode === 'number').map(({ name }) => name),
+      ),
+      defaults: Object.fromEntries(
+        properties.map(({ name, default: preset }) => [name, preset === false || preset === 'false' ? false : null]),
+      ),
+    };
+    return [table.name, table];
+  }),
+);
 
 export function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
   return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
@@ -39,13 +51,35 @@ export function rowsOfPartitions(row: (partition: number) => Row): Map<string, R
 
 /** The tables of a read model that has just been created. */
 export function emptyReadModel(): Tables {
-  return new Map([['progress', rowsOfPartitions((partition) => ({
-    partition, next: 0n, epoch: 0n, logId: null, base: 0n, gaps: '[]', layout: 0n, lastHash: null, time: 0, halted: null, contradicted: false, caughtUp: false, failedAt: null, failure: null, held: '{}',
-  }))]]);
+  return new Map([
+    [
+      'progress',
+      rowsOfPartitions((partition) => ({
+        partition,
+        next: 0n,
+        epoch: 0n,
+        logId: null,
+        base: 0n,
+        gaps: '[]',
+        layout: 0n,
+        lastHash: null,
+        time: 0,
+        halted: null,
+        contradicted: false,
+        caughtUp: false,
+        failedAt: null,
+        failure: null,
+        held: '{}',
+      })),
+    ],
+  ]);
 }
 
 export function keyOf(table: string, row: Row): string {
-  return tables.get(table)!.key.map((name) => String(row[name])).join(' ');
+  return tables
+    .get(table)!
+    .key.map((name) => String(row[name]))
+    .join(' ');
 }
 
 function propertyOf(column: string): string {
@@ -69,7 +103,9 @@ function givenRowsOf(text: string): GivenRows {
     : [];
   const source = many ?? one;
   if (source === undefined) throw new Error(`no rows are given to ${text}`);
-  const types = [...source.matchAll(/\$\d+(?:::(\w+))?/g)].map(([, type]) => (many !== undefined && type === undefined ? 'lines' : type!));
+  const types = [...source.matchAll(/\$\d+(?:::(\w+))?/g)].map(([, type]) =>
+    many !== undefined && type === undefined ? 'lines' : type!,
+  );
   const rows = { names: columns!.split(', ').map(propertyOf), types, isOne: one !== undefined };
   parsed.set(text, rows);
   return rows;
@@ -85,7 +121,8 @@ export function decodeRows({ text }: Statement, values: readonly unknown[]): Row
 
 function toValues(type: string, value: unknown): readonly unknown[] {
   if (type === 'lines') return (value as string).split('\n');
-  const elements = typeof value === 'string' ? (value === '{}' ? [] : value.slice(1, -1).split(',')) : (value as readonly unknown[]);
+  const elements =
+    typeof value === 'string' ? (value === '{}' ? [] : value.slice(1, -1).split(',')) : (value as readonly unknown[]);
   return elements.map((element) => toValue(type, element === 'NULL' ? null : element));
 }
 
@@ -107,13 +144,15 @@ function toStored({ numbers, defaults }: TableOfRows, row: Row): Row {
 /** Runs a generated insert, upsert, update or delete. Null: the statement is none. */
 export function generatedWrite(statement: Statement): ((view: View, values: readonly unknown[]) => Row[]) | null {
   const { text } = statement;
-  const [, inserted, updated, deleted] = /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
+  const [, inserted, updated, deleted] =
+    /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
   const table = tables.get(inserted ?? updated ?? deleted ?? '');
   if (table === undefined) return null;
   const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return (view, values) => {
     const rows = decodeRows(statement, values).map((row) => nullEmptyLines(text, row));
-    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name))) throw postgresError(refusedRowsCode);
+    if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name)))
+      throw postgresError(refusedRowsCode);
     for (const row of rows) {
       const key = keyOf(table.name, row);
       const before = view.get(table.name, key);
@@ -139,4 +178,3 @@ function nullEmptyLines(text: string, row: Row): Row {
   const nullable = [...text.matchAll(/nullif\(given\.(\w+)/g)].map(([, column]) => propertyOf(column!));
   return { ...row, ...Object.fromEntries(nullable.map((name) => [name, row[name] === '' ? null : row[name]])) };
 }
-

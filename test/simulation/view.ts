@@ -111,7 +111,9 @@ export class View {
 
   commit(): void {
     const views = [this, ...this.#others.values()];
-    const changes = views.flatMap((view) => [...view.#changes].map(([table, rows]) => ({ stored: view.#stored(table), rows })));
+    const changes = views.flatMap((view) =>
+      [...view.#changes].map(([table, rows]) => ({ stored: view.#stored(table), rows })),
+    );
     if (changes.length > 0 || this.#schemas.length > 0) this.server.commit(changes, this.#schemas);
     for (const notification of this.#notifications) for (const hear of this.server.listeners) hear(...notification);
   }

@@ -35,7 +35,8 @@ export class Waits {
   check(): void {
     const starved = [...this.databases].flatMap((database) => database.starved());
     const oldest = Math.min(...[...this.#calls].map(({ since }) => since));
-    if (starved.length > 0 || clock.now - oldest > callLimit) throw new Deadlock(['something waits for ever:', ...starved, ...this.describe()].join('\n'));
+    if (starved.length > 0 || clock.now - oldest > callLimit)
+      throw new Deadlock(['something waits for ever:', ...starved, ...this.describe()].join('\n'));
   }
 
   /** The calls that are not answered, the oldest first, one sentence each. */

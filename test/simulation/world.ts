@@ -42,7 +42,10 @@ export function createReadModel({ readModels }: PostgresServer, name: string): v
 /** An empty read model, and an empty log; brokers too, if the log may `move`. */
 export function newWorld(random: Random, log: LogKind, moves: boolean): World {
   const postgres = new PostgresServer(random);
-  postgres.log.set('heads', rowsOfPartitions((partition) => ({ partition, next: 0n, time: 0 })));
+  postgres.log.set(
+    'heads',
+    rowsOfPartitions((partition) => ({ partition, next: 0n, time: 0 })),
+  );
   createReadModel(postgres, readModelSchema);
   const kafka = log === 'kafka' || moves ? emptyTopic(random) : null;
   return { random, log, moves, postgres, places: 0, problems: [], waits: new Waits(), kafka };

@@ -52,7 +52,10 @@ export const promptly = { ASYNC_WAIT_MS: '0', MAINTENANCE_INTERVAL_MS: '3600000'
 
 /** The service with these settings, shared with all test files that use the same settings; each file has a team of its own. */
 export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
-  return useDeployment(() => callDeployments('share', deploymentKind, settings), async () => undefined);
+  return useDeployment(
+    () => callDeployments('share', deploymentKind, settings),
+    async () => undefined,
+  );
 }
 
 /** A service of this file alone: for special settings, measurements, or disturbances. Stopped after the tests. */
@@ -83,7 +86,8 @@ function apiOf(deployment: Deployment, closers: Api['closers']): Api {
   const { id, processes } = deployment;
   const urls = processes.filter(({ role }) => role !== 'projector').map(({ url }) => url);
   return {
-    ...deployment, closers,
+    ...deployment,
+    closers,
     url: urls[0]!,
     outputs: () => callDeployments('outputs', id),
     createOperatorToken: async (expiresAt) => {

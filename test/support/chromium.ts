@@ -7,7 +7,10 @@ import { env } from 'node:process';
 
 /** The path of Chromium; null: there is none. */
 export function findChromium(): string | null {
-  const places = env['CHROMIUM'] === undefined ? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] : [env['CHROMIUM']];
+  const places =
+    env['CHROMIUM'] === undefined
+      ? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+      : [env['CHROMIUM']];
   return places.find(isProgram) ?? null;
 }
 

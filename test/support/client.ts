@@ -64,7 +64,9 @@ export class Client {
       ...headers,
     });
     const response = await fetch(`${url}${path}`, {
-      method, headers: asked, ...(sent === undefined ? {} : { body: sent as string }),
+      method,
+      headers: asked,
+      ...(sent === undefined ? {} : { body: sent as string }),
     });
     const text = await response.text();
     const exchange = { method, path, status: response.status, headers: response.headers, text };
@@ -73,7 +75,9 @@ export class Client {
     if (response.ok) document.checkAccepted({ method, path, ...describeBody(asked, sent) });
     const etag = response.headers.get('etag');
     return {
-      status: response.status, headers: response.headers, text,
+      status: response.status,
+      headers: response.headers,
+      text,
       json: text === '' || response.headers.get('content-type')?.startsWith('text/csv') ? undefined : JSON.parse(text),
       version: etag === null ? null : BigInt(etag.replaceAll('"', '')),
     };

@@ -34,7 +34,11 @@ interface Attribute {
 interface Exported {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly Attribute[] };
-    readonly scopeSpans: readonly { readonly spans: readonly (Omit<CollectedSpan, 'attributes' | 'process'> & { readonly attributes: readonly Attribute[] })[] }[];
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<CollectedSpan, 'attributes' | 'process'> & {
+        readonly attributes: readonly Attribute[];
+      })[];
+    }[];
   }[];
 }
 
@@ -70,9 +74,13 @@ export async function startCollector(): Promise<Collector> {
 }
 
 function spansIn({ resourceSpans }: Exported): CollectedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map((span) => {
-    return { ...span, attributes: valuesOf(span.attributes), process: valuesOf(resource.attributes) };
-  })));
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => {
+        return { ...span, attributes: valuesOf(span.attributes), process: valuesOf(resource.attributes) };
+      }),
+    ),
+  );
 }
 
 function valuesOf(attributes: readonly Attribute[]): Record<string, unknown> {

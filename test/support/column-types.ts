@@ -5,8 +5,21 @@
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export const scalarKinds = [
-  'string', 'uri', 'imageURI', 'audioURI', 'markdown', 'phoneNumber', 'emailAddress', 'emoji', 'date', 'time', 'dateTime',
-  'duration', 'number', 'boolean', 'json',
+  'string',
+  'uri',
+  'imageURI',
+  'audioURI',
+  'markdown',
+  'phoneNumber',
+  'emailAddress',
+  'emoji',
+  'date',
+  'time',
+  'dateTime',
+  'duration',
+  'number',
+  'boolean',
+  'json',
 ] as const;
 
 export const arrayOf = (kind: string): string => `array<${kind}>`;
@@ -28,8 +41,11 @@ export function isBelow(narrow: string, wide: string): boolean {
     return narrow !== 'json' && isBelow(narrow, wideItem);
   }
   if (narrowItem !== null || narrow === 'json') return false;
-  return wide === 'string' || (wide === 'dateTime' && narrow === 'date')
-    || (wide === 'uri' && (narrow === 'imageURI' || narrow === 'audioURI'));
+  return (
+    wide === 'string' ||
+    (wide === 'dateTime' && narrow === 'date') ||
+    (wide === 'uri' && (narrow === 'imageURI' || narrow === 'audioURI'))
+  );
 }
 
 /** The least upper bound of both types. */
@@ -57,14 +73,21 @@ const otherMoment = /^(?:(\d{4}-\d\d-\d\d) (\d\d:\d\d.*)|(\d{4})(\d\d)(\d\d)T(\d
 /** Whether it is a moment once it is written as most are: with a blank for the `T`, or in the basic form. */
 function isOtherMoment(text: string): boolean {
   const [, day, time, year, month, date, hour, minute, second = '00', rest] = otherMoment.exec(text) ?? [];
-  return day !== undefined ? isMoment(`${day}T${time}`) : year !== undefined && isMoment(`${year}-${month}-${date}T${hour}:${minute}:${second}${rest}`);
+  return day !== undefined
+    ? isMoment(`${day}T${time}`)
+    : year !== undefined && isMoment(`${year}-${month}-${date}T${hour}:${minute}:${second}${rest}`);
 }
 
 /** The natural type of a value; null for none (an empty column). */
 export function naturalType(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'boolean' || typeof value === 'number') return typeof value;
-  if (typeof value === 'string') return isDay(value) ? 'date' : isMoment(value) || (value.includes(' ') && isOtherMoment(value)) ? 'dateTime' : 'string';
+  if (typeof value === 'string')
+    return isDay(value)
+      ? 'date'
+      : isMoment(value) || (value.includes(' ') && isOtherMoment(value))
+        ? 'dateTime'
+        : 'string';
   if (!Array.isArray(value)) return 'json';
   if (value.some((element: Json) => typeof element === 'object')) return 'json';
   const naturals = value.map((element: Json) => naturalType(element)!);
@@ -74,14 +97,22 @@ export function naturalType(value: Json | undefined): string | null {
 /** Whether a value fits a column. Knows the natural types of values, and the types above them. */
 export function fits(type: string, value: Json): boolean {
   const item = itemOf(type);
-  if (item !== null) return Array.isArray(value) && value.every((element: Json) => element !== null && fits(item, element));
+  if (item !== null)
+    return Array.isArray(value) && value.every((element: Json) => element !== null && fits(item, element));
   switch (type) {
-    case 'json': return true;
-    case 'string': return typeof value !== 'object';
-    case 'number': case 'boolean': return typeof value === type;
-    case 'date': return typeof value === 'string' && isDay(value);
-    case 'dateTime': return typeof value === 'string' && (isDay(value) || isMoment(value) || isOtherMoment(value));
-    default: throw new Error(`this knows nothing of ${type}`);
+    case 'json':
+      return true;
+    case 'string':
+      return typeof value !== 'object';
+    case 'number':
+    case 'boolean':
+      return typeof value === type;
+    case 'date':
+      return typeof value === 'string' && isDay(value);
+    case 'dateTime':
+      return typeof value === 'string' && (isDay(value) || isMoment(value) || isOtherMoment(value));
+    default:
+      throw new Error(`this knows nothing of ${type}`);
   }
 }
 
@@ -89,7 +120,9 @@ export function fits(type: string, value: Json): boolean {
 export function presented(value: Json, type: string, text: (value: number) => string = String): Json {
   const item = itemOf(type);
   if (item !== null) {
-    return Array.isArray(value) ? value.map((element: Json) => presented(element, item, text)) : [presented(value, item, text)];
+    return Array.isArray(value)
+      ? value.map((element: Json) => presented(element, item, text))
+      : [presented(value, item, text)];
   }
   if (type !== 'string' && type !== 'markdown') return value;
   return typeof value === 'number' ? text(value) : typeof value === 'boolean' ? String(value) : value;

@@ -68,7 +68,12 @@ export function useCommandLine(): CommandLine {
     relay: () => relay!,
     client: () => client!,
     tablog: (args, stdin) => {
-      return runTablog(args, { TABLOG_URL: relay!.url, TABLOG_TOKEN: client!.token, XDG_CONFIG_HOME: folder! }, [], stdin);
+      return runTablog(
+        args,
+        { TABLOG_URL: relay!.url, TABLOG_TOKEN: client!.token, XDG_CONFIG_HOME: folder! },
+        [],
+        stdin,
+      );
     },
     output: async (...args) => {
       const result = await line.tablog(args);

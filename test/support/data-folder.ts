@@ -31,5 +31,8 @@ export function useDataFolder(): DataFolder {
 
 /** Whether the Postgres of the data in this folder is running. */
 export function isPostgresRunning(folder: string): Promise<boolean> {
-  return access(join(folder, 'postgres', 'cluster', 'data', 'postmaster.pid')).then(() => true, () => false);
+  return access(join(folder, 'postgres', 'cluster', 'data', 'postmaster.pid')).then(
+    () => true,
+    () => false,
+  );
 }

@@ -58,38 +58,99 @@ export interface Given {
 
 /** Makes a state with these properties. */
 export function given({
-  owner = 'team', suspended = false, rowsMax = null, otherRows = 0, uploadBytes = 0,
-  uploadBytesMax = null, openUploads = 0, team: otherQuotas = {}, schema = 'a:number b:string', widened = 0n,
-  block = [], tail, wrap = false, tailExtent = {},
+  owner = 'team',
+  suspended = false,
+  rowsMax = null,
+  otherRows = 0,
+  uploadBytes = 0,
+  uploadBytesMax = null,
+  openUploads = 0,
+  team: otherQuotas = {},
+  schema = 'a:number b:string',
+  widened = 0n,
+  block = [],
+  tail,
+  wrap = false,
+  tailExtent = {},
 }: Given = {}): States {
   let key = 1000n;
   const states = openStates(() => key++);
   const { tables, teams } = states;
   const extent = {
-    tableId: 'table', ordinal: 0, generation: createdAt, schemaVersion: createdAt, wrap: false, rule: 2 as const, presented: createdAt,
-    cells: false, retained: null, first: 0, bytes: 0, changed: false, deleted: 0,
+    tableId: 'table',
+    ordinal: 0,
+    generation: createdAt,
+    schemaVersion: createdAt,
+    wrap: false,
+    rule: 2 as const,
+    presented: createdAt,
+    cells: false,
+    retained: null,
+    first: 0,
+    bytes: 0,
+    changed: false,
+    deleted: 0,
   };
-  const blockExtent: Extent = { ...extent, wrap, presented: null, key: 1n, version: blockAt, segment: 2n, rows: block.length };
+  const blockExtent: Extent = {
+    ...extent,
+    wrap,
+    presented: null,
+    key: 1n,
+    version: blockAt,
+    segment: 2n,
+    rows: block.length,
+  };
   const openTail: Extent = {
-    ...extent, key: 3n, version: tailAt, segment: 4n, rows: tail?.length ?? 0, bytes: tail?.join('').length ?? 0,
+    ...extent,
+    key: 3n,
+    version: tailAt,
+    segment: 4n,
+    rows: tail?.length ?? 0,
+    bytes: tail?.join('').length ?? 0,
     ...tailExtent,
   };
-  block.forEach((body, index) => tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }));
-  tail?.forEach((body, index) => tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }));
+  block.forEach((body, index) =>
+    tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }),
+  );
+  tail?.forEach((body, index) =>
+    tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }),
+  );
   if (tail) tables.putExtent(openTail);
 
   const rows = block.length + (tail ? openTail.rows : 0);
   const team: Team = {
-    id: 'team', partition: 3, name: 'Team', created: 1n, suspended, ...noUsage, ...noPlanLimits, rows: rows + otherRows, rowsMax,
-    uploadBytes, uploadBytesMax, openUploads, ...otherQuotas,
+    id: 'team',
+    partition: 3,
+    name: 'Team',
+    created: 1n,
+    suspended,
+    ...noUsage,
+    ...noPlanLimits,
+    rows: rows + otherRows,
+    rowsMax,
+    uploadBytes,
+    uploadBytesMax,
+    openUploads,
+    ...otherQuotas,
   };
   teams.put(team);
   teams.put({ ...team, id: 'another' });
   if (owner !== 'nobody') {
     tables.put({
-      id: 'table', teamId: owner, name: 'Table', created: createdAt, createdAt: 5, version: 50n, generation: createdAt,
-      schemaVersion: createdAt, widened, rows, rowBytesMax: 10, tail: tail ? openTail.key : null,
-      deleted: false, retainsIds: false,
+      id: 'table',
+      teamId: owner,
+      name: 'Table',
+      created: createdAt,
+      createdAt: 5,
+      version: 50n,
+      generation: createdAt,
+      schemaVersion: createdAt,
+      widened,
+      rows,
+      rowBytesMax: 10,
+      tail: tail ? openTail.key : null,
+      deleted: false,
+      retainsIds: false,
     });
     tables.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
   }
@@ -99,7 +160,14 @@ export function given({
 const set = new ModelSet(models);
 
 /** A change by any decision. */
-export type Change = TableChange | UploadChange | StashChange | ChunkChange | BodyBlockChange | OpenBodyChange | TokenChange;
+export type Change =
+  | TableChange
+  | UploadChange
+  | StashChange
+  | ChunkChange
+  | BodyBlockChange
+  | OpenBodyChange
+  | TokenChange;
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
@@ -123,7 +191,8 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
     states.segments.putBodyBlock({ bodyId: 'body', number, teamId, segment, profile, ids, time: at.time - age });
   });
   states.segments.put('segment', 900n);
-  if ('rows' in request.data && request.data.rows.kind === 'stash') gatherStash(states, request.data.teamId, request.data.rows.stashId);
+  if ('rows' in request.data && request.data.rows.kind === 'stash')
+    gatherStash(states, request.data.teamId, request.data.rows.stashId);
   const decision = decide(states, eventOf(request), at);
   change(states, decision.changes);
   return decision;
@@ -134,7 +203,9 @@ function gatherStash({ stashes }: States, teamId: string, stashId: string): void
   const stash = stashes.stash(teamId, stashId);
   if (stash === null) return;
   const content = new StashContentBuilder(defaultColumnsMax);
-  const chunks = stashes.newChunksOf(stash.key).toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
+  const chunks = stashes
+    .newChunksOf(stash.key)
+    .toSorted((a, b) => compareSerials(a.serial, b.serial, stash.words === 0));
   for (const { serial, blocks } of chunks) for (const each of blocks) content.add(serial, each);
   stashes.putContent(stash.key, content.build());
 }

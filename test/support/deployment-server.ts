@@ -26,12 +26,14 @@ export async function serveDeployments(): Promise<DeploymentServer> {
   };
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void => void response.writeHead(status).end(JSON.stringify(body));
-    json(request).then((asked) => call(asked as Call)).then(
-      (result) => answer(200, { result }),
-      (error: unknown) => answer(500, { error: error instanceof Error ? error.stack : String(error) }),
-    );
+    json(request)
+      .then((asked) => call(asked as Call))
+      .then(
+        (result) => answer(200, { result }),
+        (error: unknown) => answer(500, { error: error instanceof Error ? error.stack : String(error) }),
+      );
   });
-    // Disabled: a connection that is closed just as a test file sends a request would fail that file.
+  // Disabled: a connection that is closed just as a test file sends a request would fail that file.
   server.keepAliveTimeout = 0;
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
@@ -54,7 +56,7 @@ export async function callDeployments<Method extends keyof Methods>(
   const url = process.env['TABLOG_TEST_DEPLOYMENTS'];
   if (!url) throw new Error('there are no deployments: see test/support/start-postgres.ts');
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ method, args }) });
-  const { result, error } = await response.json() as { result: Awaited<ReturnType<Methods[Method]>>; error?: string };
+  const { result, error } = (await response.json()) as { result: Awaited<ReturnType<Methods[Method]>>; error?: string };
   if (error !== undefined) throw new Error(error);
   return result;
 }

@@ -45,7 +45,8 @@ interface Running {
 }
 
 /** The role of each process of a deployment. */
-const rolesOf = (kind: DeploymentKind): readonly string[] => (kind === 'kafka-split' ? ['api', 'api', 'projector', 'projector'] : ['all']);
+const rolesOf = (kind: DeploymentKind): readonly string[] =>
+  kind === 'kafka-split' ? ['api', 'api', 'projector', 'projector'] : ['all'];
 
 /** Arguments and results are JSON: test files call the methods over HTTP (deployment-server.ts). */
 export class Deployments {
@@ -106,7 +107,13 @@ export class Deployments {
 
   async createOperatorToken(id: string, expiresAt: number | null): Promise<NewToken> {
     const made = newToken();
-    await addOperatorToken(this.#find(id).operator.database.pool, { id: made.id, hash: hashToken(made.token), name: 'test', expiresAt, endsIn: null });
+    await addOperatorToken(this.#find(id).operator.database.pool, {
+      id: made.id,
+      hash: hashToken(made.token),
+      name: 'test',
+      expiresAt,
+      endsIn: null,
+    });
     return made;
   }
 
@@ -131,25 +138,51 @@ export class Deployments {
 
 async function start(kind: DeploymentKind, settings: Readonly<Record<string, string>>): Promise<Running> {
   const roles = rolesOf(kind);
-  const [database, log, filesFolder] = await Promise.all([createDatabase(), createLog(kind), mkdtemp(join(tmpdir(), 'tablog-files-'))]);
+  const [database, log, filesFolder] = await Promise.all([
+    createDatabase(),
+    createLog(kind),
+    mkdtemp(join(tmpdir(), 'tablog-files-')),
+  ]);
   // A slow machine may take long to give a partition to another projector.
   const patience = kind === 'postgres' ? {} : { OUTCOME_WAIT_MS: '60000' };
   // All tests come from one address, and many with wrong tokens.
-  const servers = await startServers(roles.map((ROLE) => {
-    return { databaseUrl: database.url, environment: { FILES_DIR: filesFolder, RATE_LIMIT_REFUSALS: '0', RATE_LIMIT_PUBLIC: '0', RATE_LIMIT_CONNECTIONS: '0', ...patience, ...settings, ...log.environment, ROLE } };
-  }));
-  const operatorEnvironment = { ...patience, ...log.environment, DATABASE_URL: database.url, DATA_DIR: servers[0]!.folder };
+  const servers = await startServers(
+    roles.map((ROLE) => {
+      return {
+        databaseUrl: database.url,
+        environment: {
+          FILES_DIR: filesFolder,
+          RATE_LIMIT_REFUSALS: '0',
+          RATE_LIMIT_PUBLIC: '0',
+          RATE_LIMIT_CONNECTIONS: '0',
+          ...patience,
+          ...settings,
+          ...log.environment,
+          ROLE,
+        },
+      };
+    }),
+  );
+  const operatorEnvironment = {
+    ...patience,
+    ...log.environment,
+    DATABASE_URL: database.url,
+    DATA_DIR: servers[0]!.folder,
+  };
   const operator = await openOperator(operatorEnvironment);
   const processes = servers.map(({ url }, at) => ({ role: roles[at]!, url }));
   return {
     deployment: { id: randomUUIDv7(), processes, databaseUrl: database.url, filesFolder, operatorEnvironment },
-    servers, operator,
+    servers,
+    operator,
     stop: async () => {
       await operator.close();
       const exitCodes = await Promise.all(servers.map((server) => server.stop()));
       await Promise.all([database.drop(), log.drop(), rm(filesFolder, { recursive: true, force: true })]);
       if (exitCodes.some((exitCode) => exitCode !== 0)) {
-        throw new Error(`the servers ended with ${exitCodes.join(', ')}:\n${servers.map((server) => server.output()).join('\n')}`);
+        throw new Error(
+          `the servers ended with ${exitCodes.join(', ')}:\n${servers.map((server) => server.output()).join('\n')}`,
+        );
       }
     },
   };

@@ -34,6 +34,8 @@ export default class Durations {
     });
     const head = `${'Project'.padEnd(22)} files   tests   seconds`;
     const total = ((Date.now() - startTime) / 1000).toFixed(0);
-    process.stderr.write(`\n${[head, ...lines].join('\n')}\nTwo files run at a time: ${total} s together. The machine's slowness, which multiplies time limits, is ${limitMs(1000) / 1000}.\n`);
+    process.stderr.write(
+      `\n${[head, ...lines].join('\n')}\nTwo files run at a time: ${total} s together. The machine's slowness, which multiplies time limits, is ${limitMs(1000) / 1000}.\n`,
+    );
   }
 }

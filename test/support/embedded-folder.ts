@@ -65,7 +65,12 @@ export function useEmbeddedFolder(): EmbeddedFolder {
   });
 
   function start(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
-    return startEmbeddedPostgres({ folder, settings, log: (line) => lines.push(line), startTimeoutMs: limitMs(60_000) });
+    return startEmbeddedPostgres({
+      folder,
+      settings,
+      log: (line) => lines.push(line),
+      startTimeoutMs: limitMs(60_000),
+    });
   }
 
   function spawnStart(): ChildProcess {
@@ -73,7 +78,9 @@ export function useEmbeddedFolder(): EmbeddedFolder {
       import { startEmbeddedPostgres } from ${JSON.stringify(MODULE)};
       const { pid, adopted } = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)}, log: () => {} });
       console.log(JSON.stringify({ pid, adopted }));`;
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     parents.push(parent);
     return parent;
   }

@@ -1,5 +1,12 @@
 /** fast-check, with properties that end at a time limit. */
-import { assert as assertWhole, PreconditionFailure, type IAsyncProperty, type IProperty, type IRawProperty, type Parameters } from 'fast-check';
+import {
+  assert as assertWhole,
+  PreconditionFailure,
+  type IAsyncProperty,
+  type IProperty,
+  type IRawProperty,
+  type Parameters,
+} from 'fast-check';
 import { scale } from '../scale.ts';
 
 // All but `assert`, which the one below replaces.
@@ -19,9 +26,14 @@ const runsMin = 10;
  */
 export function assert<Ts>(property: IAsyncProperty<Ts>, parameters?: TimedParameters<Ts>): Promise<void>;
 export function assert<Ts>(property: IProperty<Ts>, parameters?: TimedParameters<Ts>): void;
-export function assert<Ts>(property: IAsyncProperty<Ts> | IProperty<Ts>, { timeLimit = scale.propertyMs, ...rest }: TimedParameters<Ts> = {}): Promise<void> | void {
+export function assert<Ts>(
+  property: IAsyncProperty<Ts> | IProperty<Ts>,
+  { timeLimit = scale.propertyMs, ...rest }: TimedParameters<Ts> = {},
+): Promise<void> | void {
   const limited = limitedTo(timeLimit, property);
-  return limited.isAsync() ? assertWhole(limited as IAsyncProperty<Ts>, rest) : assertWhole(limited as IProperty<Ts>, rest);
+  return limited.isAsync()
+    ? assertWhole(limited as IAsyncProperty<Ts>, rest)
+    : assertWhole(limited as IProperty<Ts>, rest);
 }
 
 type Result = Awaited<ReturnType<IRawProperty<unknown>['run']>>;
@@ -34,7 +46,8 @@ function limitedTo<Ts>(timeLimit: number, property: IRawProperty<Ts>): IRawPrope
     return result;
   };
   const run = (value: Ts): Result | Promise<Result> => {
-    const result = succeeded >= runsMin && performance.now() >= end ? new PreconditionFailure(true) : property.run(value);
+    const result =
+      succeeded >= runsMin && performance.now() >= end ? new PreconditionFailure(true) : property.run(value);
     return result instanceof Promise ? result.then(noted) : noted(result);
   };
   return Object.assign(Object.create(property) as IRawProperty<Ts>, { run });

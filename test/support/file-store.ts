@@ -15,11 +15,21 @@ export interface StoreOfTest {
 }
 
 export function newUpload(changes: Partial<ExpectedUpload> = {}): ExpectedUpload {
-  return { uploadId: randomUUIDv7(), contentType: 'text/plain', sizeMax: 1_000_000, expiresAt: Date.now() + 600_000, ...changes };
+  return {
+    uploadId: randomUUIDv7(),
+    contentType: 'text/plain',
+    sizeMax: 1_000_000,
+    expiresAt: Date.now() + 600_000,
+    ...changes,
+  };
 }
 
 /** The file's content; null if there is no such file. */
-export async function readWhole(store: FileStore, name: string, range?: { readonly start: number; readonly end: number }): Promise<string | null> {
+export async function readWhole(
+  store: FileStore,
+  name: string,
+  range?: { readonly start: number; readonly end: number },
+): Promise<string | null> {
   const stream = await store.read(name, range);
   return stream === null ? null : (await buffer(stream)).toString();
 }
@@ -30,8 +40,21 @@ export async function listAll(store: FileStore, before = Date.now() + 60_000): P
 
 /** Names that no store uses; some would lead out of its folder. */
 const strangeNames = [
-  '', '.', '..', '/etc/passwd', '../../../etc/passwd', '..%2f..%2fetc', '../temporary/aaaaaaaa', 'a'.repeat(21), 'a'.repeat(23), `${'a'.repeat(21)}/`,
-  `${'a'.repeat(21)}\0`, `${'a'.repeat(22)}\n`, `${'A'.repeat(21)}B`, `${'A'.repeat(21)}=`, '00000000-0000-0000-0000-00000000000g',
+  '',
+  '.',
+  '..',
+  '/etc/passwd',
+  '../../../etc/passwd',
+  '..%2f..%2fetc',
+  '../temporary/aaaaaaaa',
+  'a'.repeat(21),
+  'a'.repeat(23),
+  `${'a'.repeat(21)}/`,
+  `${'a'.repeat(21)}\0`,
+  `${'a'.repeat(22)}\n`,
+  `${'A'.repeat(21)}B`,
+  `${'A'.repeat(21)}=`,
+  '00000000-0000-0000-0000-00000000000g',
 ];
 
 /** Declares the tests, for the store that `get` returns within them. The store may be shared with others. */
@@ -88,7 +111,10 @@ export function describeFileStore(get: () => StoreOfTest): void {
 
     test('has bytes of any kind, and many', async () => {
       const upload = newUpload({ contentType: 'application/octet-stream', sizeMax: 12_000_000 });
-      const bytes = Buffer.alloc(9_000_001, Uint8Array.from({ length: 251 }, (_, at) => at));
+      const bytes = Buffer.alloc(
+        9_000_001,
+        Uint8Array.from({ length: 251 }, (_, at) => at),
+      );
       const name = newFileName();
       await get().send(upload, bytes);
       expect(await get().store.seal(upload, name)).toEqual({ size: bytes.length });
@@ -96,7 +122,12 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(read.equals(bytes)).toBe(true);
     });
 
-    test.each([[0, 0, '0'], [0, 9, '0123456789'], [3, 5, '345'], [9, 9, '9']])('is read from %d to %d', async (start, end, text) => {
+    test.each([
+      [0, 0, '0'],
+      [0, 9, '0123456789'],
+      [3, 5, '345'],
+      [9, 9, '9'],
+    ])('is read from %d to %d', async (start, end, text) => {
       expect(await readWhole(get().store, await store('0123456789'), { start, end })).toBe(text);
     });
 
@@ -174,14 +205,20 @@ export function describeFileStore(get: () => StoreOfTest): void {
     await get().send(forgotten, bytesOf('b'));
     for (const name of names) await get().store.seal(named, name);
     await get().store.remove({ kind: 'arrived', uploadId: named.uploadId });
-    const mine = (all: readonly StoredObject[]): StoredObject[] => all.filter((object) => {
-      return object.kind === 'file' ? names.includes(object.name) : object.kind === 'arrived' && [named, forgotten].some(({ uploadId }) => uploadId === object.uploadId);
-    });
+    const mine = (all: readonly StoredObject[]): StoredObject[] =>
+      all.filter((object) => {
+        return object.kind === 'file'
+          ? names.includes(object.name)
+          : object.kind === 'arrived' && [named, forgotten].some(({ uploadId }) => uploadId === object.uploadId);
+      });
     const listed = mine(await listAll(get().store));
     expect(listed).toHaveLength(3);
-    expect(listed).toEqual(expect.arrayContaining([
-      { kind: 'arrived', uploadId: forgotten.uploadId }, ...names.map((name) => ({ kind: 'file', name })),
-    ]));
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        { kind: 'arrived', uploadId: forgotten.uploadId },
+        ...names.map((name) => ({ kind: 'file', name })),
+      ]),
+    );
     expect(mine(await listAll(get().store, Date.now() - 60_000))).toEqual([]);
     for (const object of listed) await get().store.remove(object);
     expect(mine(await listAll(get().store))).toEqual([]);

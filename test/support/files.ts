@@ -10,12 +10,17 @@ export function readDataSet(file: string): Promise<string> {
 /** Writes a file, compressed if its extension says so; resolves to its path. */
 export async function writeContent(path: string, content: string): Promise<string> {
   const bytes = Buffer.from(content);
-  await writeFile(path, path.endsWith('.gz') ? gzipSync(bytes) : path.endsWith('.zst') ? zstdCompressSync(bytes) : bytes);
+  await writeFile(
+    path,
+    path.endsWith('.gz') ? gzipSync(bytes) : path.endsWith('.zst') ? zstdCompressSync(bytes) : bytes,
+  );
   return path;
 }
 
 /** The content of a file, decompressed if its extension says so. */
 export async function readContent(path: string): Promise<string> {
   const bytes = await readFile(path);
-  return (path.endsWith('.gz') ? gunzipSync(bytes) : path.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString();
+  return (
+    path.endsWith('.gz') ? gunzipSync(bytes) : path.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes
+  ).toString();
 }

@@ -45,7 +45,10 @@ export class HangingProxy {
       client.write(bytes);
       if (!this.passesAfter(bytes)) client.pause().removeAllListeners('data');
     });
-    for (const [socket, other] of [[client, server], [server, client]] as const) {
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
       this.#sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {

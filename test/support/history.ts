@@ -13,10 +13,19 @@ export type WriteOutcome =
   | { readonly status: 'unknown' };
 
 export type Operation =
-  | { readonly kind: 'read'; readonly row: string; readonly seen: { readonly version: bigint; readonly value: string } | null }
+  | {
+      readonly kind: 'read';
+      readonly row: string;
+      readonly seen: { readonly version: bigint; readonly value: string } | null;
+    }
   | { readonly kind: 'head'; readonly version: bigint }
   /** One row per value; `rows` are the IDs in the same order, or empty unless the add is known to be applied. */
-  | { readonly kind: 'add'; readonly values: readonly string[]; readonly rows: readonly string[]; readonly outcome: WriteOutcome }
+  | {
+      readonly kind: 'add';
+      readonly values: readonly string[];
+      readonly rows: readonly string[];
+      readonly outcome: WriteOutcome;
+    }
   | {
       readonly kind: 'patch';
       readonly row: string;
@@ -115,7 +124,9 @@ function checkReads({ calls, ofRow, ofValue }: Known): string[] {
     if (call.operation.kind !== 'read') continue;
     const { row, seen } = call.operation;
     if (seen === null) {
-      const deleted = ofRow.get(row)?.some(({ kind, call: { invoked } }) => kind === 'delete' && invoked < call.returned);
+      const deleted = ofRow
+        .get(row)
+        ?.some(({ kind, call: { invoked } }) => kind === 'delete' && invoked < call.returned);
       if (!deleted) problems.push(`${nameOf(call)} found no row, which nobody had deleted`);
       continue;
     }
@@ -164,9 +175,11 @@ function checkPreconditions({ calls, ofRow }: Known): string[] {
     if (operation.kind !== 'patch' && operation.kind !== 'delete') continue;
     const { row, ifMatch, outcome } = operation;
     if (outcome.status !== 'refused' || !outcome.changed) continue;
-    const overtaken = ifMatch !== null && ofRow.get(row)?.some((write) => {
-      return (write.version === null || write.version > ifMatch) && write.call.invoked < call.returned;
-    });
+    const overtaken =
+      ifMatch !== null &&
+      ofRow.get(row)?.some((write) => {
+        return (write.version === null || write.version > ifMatch) && write.call.invoked < call.returned;
+      });
     if (!overtaken) problems.push(`${nameOf(call)} was refused, but nothing had changed`);
   }
   return problems;
@@ -224,7 +237,9 @@ function findFalls(what: string, sightings: readonly Sighting[]): string[] {
     }
     if (highest === null || !sighting.newest) continue;
     if (sighting.fresh ? sighting.version > highest.version : sighting.version >= highest.version) continue;
-    problems.push(`${nameOf(sighting.call)} shows an old version of ${what}: ${nameOf(highest.call)} was answered before`);
+    problems.push(
+      `${nameOf(sighting.call)} shows an old version of ${what}: ${nameOf(highest.call)} was answered before`,
+    );
   }
   return problems;
 }
@@ -233,10 +248,15 @@ function findFalls(what: string, sightings: readonly Sighting[]): string[] {
 function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
   const writes = [...ofRow.values()].flat();
   const versions = new Set(writes.map(({ version }) => version));
-  const untold = [...writes, ...[...ofValue.values()].map(({ write }) => write)].filter(({ version }) => version === null);
+  const untold = [...writes, ...[...ofValue.values()].map(({ write }) => write)].filter(
+    ({ version }) => version === null,
+  );
   const firstUntold = untold.reduce((first, { call }) => Math.min(first, call.invoked), Infinity);
   return calls
-    .filter(({ operation, returned }) => operation.kind === 'head' && !versions.has(operation.version) && returned < firstUntold)
+    .filter(
+      ({ operation, returned }) =>
+        operation.kind === 'head' && !versions.has(operation.version) && returned < firstUntold,
+    )
     .map((call) => `${nameOf(call)} shows a version that no write has`);
 }
 
@@ -252,7 +272,8 @@ function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): 
   for (const { row, value } of final) {
     if (ofRow.has(row)) continue;
     const written = ofValue.get(value);
-    if (written === undefined || written.row !== null) problems.push(`in the end ${row} is ${value}, which nobody wrote there`);
+    if (written === undefined || written.row !== null)
+      problems.push(`in the end ${row} is ${value}, which nobody wrote there`);
   }
   for (const call of calls) {
     const { operation } = call;
@@ -271,7 +292,9 @@ function checkRow(row: string, writes: readonly Write[], value: string | null): 
   const last = end ?? writes.reduce((a, b) => ((b.version ?? -1n) > (a.version ?? -1n) ? b : a));
   if (last.value === value) return [];
   const possible = end === undefined && writes.some((write) => write.version === null && write.value === value);
-  return possible ? [] : [`in the end row ${row} is ${value ?? 'gone'}, but ${nameOf(last.call)} was the last to write it`];
+  return possible
+    ? []
+    : [`in the end row ${row} is ${value ?? 'gone'}, but ${nameOf(last.call)} was the last to write it`];
 }
 
 function nameOf({ client, invoked, operation }: Call): string {

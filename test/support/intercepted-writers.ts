@@ -5,12 +5,17 @@ import type { PipelinedClient, Statement, StatementResult } from '../../src/stor
 type Answer = Promise<StatementResult>;
 
 /** `intercept` is called for each statement of the writers, and gives its answer; `send` sends it. */
-export function interceptWriters(database: Database, intercept: (statement: Statement, send: () => Answer) => Answer): Database {
+export function interceptWriters(
+  database: Database,
+  intercept: (statement: Statement, send: () => Answer) => Answer,
+): Database {
   const writers: Pick<Database['writers'], 'with'> = {
-    with: (use) => database.writers.with((client) => {
-      const query = (statement: Statement, values?: readonly unknown[]): Answer => intercept(statement, () => client.query(statement, values));
-      return use(replacing<PipelinedClient>(client, { query }));
-    }),
+    with: (use) =>
+      database.writers.with((client) => {
+        const query = (statement: Statement, values?: readonly unknown[]): Answer =>
+          intercept(statement, () => client.query(statement, values));
+        return use(replacing<PipelinedClient>(client, { query }));
+      }),
   };
   return replacing<Database>(database, { writers });
 }

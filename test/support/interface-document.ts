@@ -2,12 +2,25 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type {
-  OpenApiDocument, OperationObject, ParameterObject, Reference, ResponseObject,
+  OpenApiDocument,
+  OperationObject,
+  ParameterObject,
+  Reference,
+  ResponseObject,
 } from '../../src/api/http/openapi/document.ts';
 import type { Exchange } from './shapes.ts';
 
 /** Headers that clients act on: an answer may have one, or one of Tablog, only if its description names it. */
-const meaningful = new Set(['etag', 'allow', 'retry-after', 'job-id', 'link', 'location', 'ratelimit-policy', 'ratelimit']);
+const meaningful = new Set([
+  'etag',
+  'allow',
+  'retry-after',
+  'job-id',
+  'link',
+  'location',
+  'ratelimit-policy',
+  'ratelimit',
+]);
 
 export interface AcceptedRequest {
   readonly method: string;
@@ -56,7 +69,9 @@ export class InterfaceDocument {
     const segments = path.split('?', 1)[0]!.split('/');
     return Object.keys(this.document.paths).find((template) => {
       const parts = template.split('/');
-      return parts.length === segments.length && parts.every((part, at) => part === segments[at] || part.startsWith('{'));
+      return (
+        parts.length === segments.length && parts.every((part, at) => part === segments[at] || part.startsWith('{'))
+      );
     });
   }
 
@@ -79,7 +94,9 @@ export class InterfaceDocument {
     if (template !== undefined && operation !== undefined) {
       const response = operation.responses[status];
       if (response === undefined) return null;
-      return isReference(response) ? placeOf(response) : ['paths', template, method.toLowerCase(), 'responses', String(status)];
+      return isReference(response)
+        ? placeOf(response)
+        : ['paths', template, method.toLowerCase(), 'responses', String(status)];
     }
     const shared = {
       [template === undefined ? 404 : 405]: template === undefined ? '404.not_found' : '405.method_not_allowed',
@@ -90,7 +107,10 @@ export class InterfaceDocument {
 
   #problemOfHeaders({ headers: described = {} }: ResponseObject, headers: Headers): string | null {
     const undescribed = [...headers.keys()].find((name) => {
-      return (meaningful.has(name) || name.startsWith('tablog-')) && !Object.keys(described).some((known) => known.toLowerCase() === name);
+      return (
+        (meaningful.has(name) || name.startsWith('tablog-')) &&
+        !Object.keys(described).some((known) => known.toLowerCase() === name)
+      );
     });
     if (undescribed !== undefined) return `the header ${undescribed}`;
     for (const [name, reference] of Object.entries(described)) {
@@ -105,7 +125,11 @@ export class InterfaceDocument {
     return null;
   }
 
-  #problemOfBody(place: readonly string[], { content }: ResponseObject, { method, headers, text }: Exchange): string | null {
+  #problemOfBody(
+    place: readonly string[],
+    { content }: ResponseObject,
+    { method, headers, text }: Exchange,
+  ): string | null {
     if (content === undefined || method === 'HEAD') return text === '' ? null : 'a body';
     const mediaType = (headers.get('content-type') ?? 'none').split(';', 1)[0]!;
     const described = mediaTypeIn(content, mediaType);
@@ -174,5 +198,5 @@ export async function fetchChecked(url: string, path: string, init: RequestInit 
 async function fetchDocument(url: string): Promise<InterfaceDocument> {
   const response = await fetch(`${url}/openapi.json`);
   if (!response.ok) throw new Error(`${url}/openapi.json: ${response.status} ${await response.text()}`);
-  return new InterfaceDocument(await response.json() as OpenApiDocument);
+  return new InterfaceDocument((await response.json()) as OpenApiDocument);
 }

@@ -12,12 +12,15 @@ export interface TeamRecord {
 
 /** How many records all partitions have, and how many bytes these are. */
 export async function sizeOfLog({ log }: Service): Promise<{ readonly records: number; readonly bytes: number }> {
-  const sizes = await Promise.all(allPartitions(log.partitions).map(async (partition) => {
-    const { start, end } = await log.bounds(partition);
-    const sizesOfRecords: number[] = [];
-    for await (const records of log.read(partition, start, end)) sizesOfRecords.push(...records.map(({ bytes }) => bytes.length));
-    return sizesOfRecords;
-  }));
+  const sizes = await Promise.all(
+    allPartitions(log.partitions).map(async (partition) => {
+      const { start, end } = await log.bounds(partition);
+      const sizesOfRecords: number[] = [];
+      for await (const records of log.read(partition, start, end))
+        sizesOfRecords.push(...records.map(({ bytes }) => bytes.length));
+      return sizesOfRecords;
+    }),
+  );
   return { records: sizes.flat().length, bytes: sizes.flat().reduce((sum, size) => sum + size, 0) };
 }
 

@@ -15,10 +15,13 @@ export function parseMetrics(text: string): Sample[] {
   if (new Set(lines.map((line) => line.split(' ', 1)[0])).size !== lines.length) throw new Error(`twice in:\n${text}`);
   return lines.map((line) => {
     const groups = match(samplePattern, line);
-    const labels = (groups['labels'] ?? '').split(',').filter((label) => label !== '').map((label) => {
-      const { name, value } = match(labelPattern, label);
-      return [name!, value!] as const;
-    });
+    const labels = (groups['labels'] ?? '')
+      .split(',')
+      .filter((label) => label !== '')
+      .map((label) => {
+        const { name, value } = match(labelPattern, label);
+        return [name!, value!] as const;
+      });
     return { name: groups['name']!, labels: Object.fromEntries(labels), value: Number(groups['value']) };
   });
 }

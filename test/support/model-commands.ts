@@ -4,11 +4,38 @@ import type { Json } from './column-types.ts';
 import type { Cells, Mode } from './model.ts';
 
 const typeArb = fc.constantFrom(
-  'boolean', 'number', 'date', 'dateTime', 'string', 'json', 'array<number>', 'array<date>', 'array<string>', 'array<boolean>',
+  'boolean',
+  'number',
+  'date',
+  'dateTime',
+  'string',
+  'json',
+  'array<number>',
+  'array<date>',
+  'array<string>',
+  'array<boolean>',
 );
 const valueArb = fc.constantFrom<Json[]>(
-  true, 1, 2, 2.5, 'x', '1', '2024-01-01', '2024-01-01T10:00:00Z', '2024-01-01 10:00', [1], [2.5, 1], ['x'], ['2024-01-01'], [true], [1, 'x'], [],
-  { k: 1 }, [[1]], [null], null,
+  true,
+  1,
+  2,
+  2.5,
+  'x',
+  '1',
+  '2024-01-01',
+  '2024-01-01T10:00:00Z',
+  '2024-01-01 10:00',
+  [1],
+  [2.5, 1],
+  ['x'],
+  ['2024-01-01'],
+  [true],
+  [1, 'x'],
+  [],
+  { k: 1 },
+  [[1]],
+  [null],
+  null,
 );
 const idArb = fc.constantFrom('a', 'b', '10', '__proto__');
 const givenIdArb = fc.oneof({ weight: 30, arbitrary: idArb }, { weight: 1, arbitrary: fc.constant('$stashID') });
@@ -104,32 +131,72 @@ const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
 const sourceArb = fc.option(stashArb, { freq: 2 });
 export const createArb: fc.Arbitrary<Create> = fc.record({
-  kind: fc.constant('create'), columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }), stash: sourceArb, mode: modeArb,
+  kind: fc.constant('create'),
+  columns: columnsArb,
+  rows: fc.array(rowArb, { maxLength: 4 }),
+  stash: sourceArb,
+  mode: modeArb,
 });
 const addArb: fc.Arbitrary<Add> = fc.record({
   // Many rows are stored differently from few.
-  kind: fc.constant('add'), table: place, rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 1, 1, 60),
-  stash: sourceArb, mode: modeArb, match: matchArb,
+  kind: fc.constant('add'),
+  table: place,
+  rows: fc.array(rowArb, { maxLength: 4 }),
+  times: fc.constantFrom(1, 1, 1, 1, 1, 60),
+  stash: sourceArb,
+  mode: modeArb,
+  match: matchArb,
 });
 const patchArb: fc.Arbitrary<Patch> = fc.record({
-  kind: fc.constant('patch'), table: place, row: place, cells: rowArb, mode: modeArb, match: matchArb,
+  kind: fc.constant('patch'),
+  table: place,
+  row: place,
+  cells: rowArb,
+  mode: modeArb,
+  match: matchArb,
 });
-const deleteArb: fc.Arbitrary<Delete> = fc.record({ kind: fc.constant('delete'), table: place, row: place, match: matchArb });
+const deleteArb: fc.Arbitrary<Delete> = fc.record({
+  kind: fc.constant('delete'),
+  table: place,
+  row: place,
+  match: matchArb,
+});
 const askArb: fc.Arbitrary<Ask> = fc.record({
-  kind: fc.constant('ask'), table: place, column: idArb, row: place, op: fc.constantFrom('eq', 'ne'), descending: fc.boolean(),
+  kind: fc.constant('ask'),
+  table: place,
+  column: idArb,
+  row: place,
+  op: fc.constantFrom('eq', 'ne'),
+  descending: fc.boolean(),
 });
 const overwriteArb: fc.Arbitrary<Overwrite> = fc.record({
-  kind: fc.constant('overwrite'), table: place, columns: columnsArb, rows: fc.array(rowArb, { maxLength: 4 }),
-  kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }), times: fc.constantFrom(1, 1, 1, 60), stash: sourceArb,
-  mode: modeArb, match: matchArb,
+  kind: fc.constant('overwrite'),
+  table: place,
+  columns: columnsArb,
+  rows: fc.array(rowArb, { maxLength: 4 }),
+  kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }),
+  times: fc.constantFrom(1, 1, 1, 60),
+  stash: sourceArb,
+  mode: modeArb,
+  match: matchArb,
 });
 const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
-  kind: fc.constant('putChunk'), stash: stashArb, serial: fc.constantFrom('1', '2', '10', '007', '7', 'a'),
-  rows: fc.array(rowArb, { maxLength: 4 }), times: fc.constantFrom(1, 1, 1, 60), table: place,
+  kind: fc.constant('putChunk'),
+  stash: stashArb,
+  serial: fc.constantFrom('1', '2', '10', '007', '7', 'a'),
+  rows: fc.array(rowArb, { maxLength: 4 }),
+  times: fc.constantFrom(1, 1, 1, 60),
+  table: place,
   kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
 });
 const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
 export const commandArb: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 1, arbitrary: createArb }, { weight: 3, arbitrary: addArb }, { weight: 4, arbitrary: patchArb },
-  { weight: 2, arbitrary: deleteArb }, { weight: 2, arbitrary: askArb }, { weight: 2, arbitrary: overwriteArb }, { weight: 4, arbitrary: putChunkArb }, { weight: 1, arbitrary: deleteStashArb },
+  { weight: 1, arbitrary: createArb },
+  { weight: 3, arbitrary: addArb },
+  { weight: 4, arbitrary: patchArb },
+  { weight: 2, arbitrary: deleteArb },
+  { weight: 2, arbitrary: askArb },
+  { weight: 2, arbitrary: overwriteArb },
+  { weight: 4, arbitrary: putChunkArb },
+  { weight: 1, arbitrary: deleteStashArb },
 );

@@ -75,7 +75,8 @@ export class ModelTable {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
     const named = ids.filter((id) => id !== null);
-    if (new Set(named).size < named.length || named.some((id) => !this.issued.has(id))) return { error: '400 request_validation_error' };
+    if (new Set(named).size < named.length || named.some((id) => !this.issued.has(id)))
+      return { error: '400 request_validation_error' };
     const fitted = fitRows(columns ?? this.columns, given, mode);
     if (typeof fitted === 'string') return { error: fitted };
     return {
@@ -153,9 +154,11 @@ function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], 
   const cells = given.flat();
   for (const [id, value] of cells) {
     const type = columns.get(id);
-    if (type === undefined && mode !== 'dropColumns' && (id === '$stashID' || id === '$rowID')) return '422 column_id_reserved';
+    if (type === undefined && mode !== 'dropColumns' && (id === '$stashID' || id === '$rowID'))
+      return '422 column_id_reserved';
     if (type === undefined && mode === 'abort') return '422 column_id_not_found';
-    if (type !== undefined && mode === 'abort' && value !== null && !fits(type, value)) return '422 column_has_invalid_value';
+    if (type !== undefined && mode === 'abort' && value !== null && !fits(type, value))
+      return '422 column_has_invalid_value';
   }
   const wider = mode === 'updateSchema' ? widen(columns, cells) : columns;
   const rows = given.map((row) => {

@@ -7,7 +7,10 @@ import { whenReachable } from '../../src/app/when-reachable.ts';
  * Opens the service in this process, without HTTP or background work. `environment`: its settings. `projects`: whether it projects what is in Kafka, as no
  * other process does. The caller closes it.
  */
-export async function openOperator(environment: Readonly<Record<string, string>>, { projects = false } = {}): Promise<Service> {
+export async function openOperator(
+  environment: Readonly<Record<string, string>>,
+  { projects = false } = {},
+): Promise<Service> {
   const [config, logger, { signal }] = [readConfig(environment), pino({ level: 'silent' }), new AbortController()];
   const service = await whenReachable(() => openService(config, logger, signal, { projects }), config, logger, signal);
   try {

@@ -10,7 +10,7 @@ import { openOperator } from './open-operator.ts';
 export function useOperator({ api }: Pick<ApiOfFile, 'api'>): () => Service {
   let operator: Service | undefined;
   beforeAll(async () => {
-    const opened = operator = await openOperator(api().operatorEnvironment);
+    const opened = (operator = await openOperator(api().operatorEnvironment));
     api().closers.push(() => opened.close());
   });
   return () => operator!;

@@ -45,9 +45,16 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   await writeFile(join(folder, 'alerts.yml'), await hastened());
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const child = spawn('prometheus', [
-    `--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn',
-  ], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=warn',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
   let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output += text;
@@ -60,14 +67,21 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
     await rm(folder, { recursive: true, force: true });
   };
   const ask = async <T>(path: string): Promise<T> => {
-    const { status, data, error } = await (await fetch(`${url}/api/v1/${path}`)).json() as { readonly status: string; readonly data: T; readonly error?: string };
+    const { status, data, error } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
+      readonly status: string;
+      readonly data: T;
+      readonly error?: string;
+    };
     if (status !== 'success') throw new Error(`${path}: ${error}`);
     return data;
   };
   try {
     await sleepUntil(async () => {
       if (child.pid === undefined || child.exitCode !== null) throw new Error(`Prometheus has ended: ${output}`);
-      return fetch(`${url}/-/ready`).then(({ ok }) => ok, () => false);
+      return fetch(`${url}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
     }, 'Prometheus is ready');
   } catch (error) {
     await stop();
@@ -75,22 +89,33 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   }
   return {
     stop,
-    targets: async () => (await ask<{ readonly activeTargets: readonly Target[] }>('targets?state=active')).activeTargets,
+    targets: async () =>
+      (await ask<{ readonly activeTargets: readonly Target[] }>('targets?state=active')).activeTargets,
     alerts: async () => (await ask<{ readonly alerts: readonly ActiveAlert[] }>('alerts')).alerts,
     evaluatedAt: async () => {
       const { groups } = await ask<{ readonly groups: readonly { readonly lastEvaluation: string }[] }>('rules');
       return Math.max(0, Math.min(...groups.map(({ lastEvaluation }) => Date.parse(lastEvaluation))));
     },
-    query: async (expression) => (await ask<{ readonly result: readonly Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result,
+    query: async (expression) =>
+      (await ask<{ readonly result: readonly Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result,
   };
 }
 
 /** The configuration of docs/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than that fails. */
 async function configOf(targets: readonly string[]): Promise<object> {
-  const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'))!;
-  const { scrape_configs: [job, ...others], ...rest } = parse(example!) as { readonly scrape_configs: readonly object[] };
+  const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(
+    await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'),
+  )!;
+  const {
+    scrape_configs: [job, ...others],
+    ...rest
+  } = parse(example!) as { readonly scrape_configs: readonly object[] };
   if (others.length > 0) throw new Error('docs/metrics.md has an example with several jobs');
-  return { ...rest, global: { scrape_interval: '2s', evaluation_interval: '1s' }, scrape_configs: [{ ...job, static_configs: [{ targets }] }] };
+  return {
+    ...rest,
+    global: { scrape_interval: '2s', evaluation_interval: '1s' },
+    scrape_configs: [{ ...job, static_configs: [{ targets }] }],
+  };
 }
 
 /** The alerts of deploy/; for each minute that they wait before they fire, these wait a second. */

@@ -14,7 +14,8 @@ fc.configureGlobal({
   ...(given === undefined ? {} : { seed: Number(given) }),
   reporter: (details) => {
     process.stderr.write(`SEED=${details.seed}: ${details.numRuns} runs: ${expect.getState().currentTestName}\n`);
-    if (details.failed || details.numRuns === 0) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+    if (details.failed || details.numRuns === 0)
+      throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
   },
 });
 

@@ -18,8 +18,11 @@ function keyOf(value: Json, type: string): number | bigint | string | boolean {
 
 /** Microseconds since 1970. */
 function momentOf(given: string): bigint {
-  const text = given.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)/, '$1-$2-$3T$4:$5').replace(/(T\d\d:\d\d)(\d\d)/, '$1:$2');
-  const [, date, time = '00:00', seconds = ':00', fraction = '', zone = 'Z'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.(\d+))?(.+)?)?$/.exec(text)!;
+  const text = given
+    .replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)/, '$1-$2-$3T$4:$5')
+    .replace(/(T\d\d:\d\d)(\d\d)/, '$1:$2');
+  const [, date, time = '00:00', seconds = ':00', fraction = '', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.(\d+))?(.+)?)?$/.exec(text)!;
   const offset = zone === 'Z' ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
   return BigInt(Date.parse(`${date}T${time}${seconds}${offset}`)) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
@@ -47,8 +50,11 @@ function isEqual(a: Json, b: Json, type: string): boolean {
 function isSame(a: Json, b: Json): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const [x, y] = [Object.entries(a), Object.entries(b)];
-  return Array.isArray(a) === Array.isArray(b) && x.length === y.length
-    && x.every(([key, value]) => Object.hasOwn(b, key) && isSame(value, (b as Record<string, Json>)[key]!));
+  return (
+    Array.isArray(a) === Array.isArray(b) &&
+    x.length === y.length &&
+    x.every(([key, value]) => Object.hasOwn(b, key) && isSame(value, (b as Record<string, Json>)[key]!))
+  );
 }
 
 /** Each character by itself, as the service does. */
@@ -64,22 +70,36 @@ export function meets(row: Row, filter: Filter, types: Types): boolean {
   const { column, op, value, ignoreCase } = filter;
   const [cell, type] = [row[column], types[column]!];
   if (cell === undefined) return op === 'isEmpty' || op === 'ne';
-  const fold = (text: Json): string => (ignoreCase === true ? lower(text as string) : text as string);
+  const fold = (text: Json): string => (ignoreCase === true ? lower(text as string) : (text as string));
   switch (op) {
-    case 'isEmpty': return false;
-    case 'isNotEmpty': return true;
-    case 'eq': return isEqual(cell, value, type);
-    case 'ne': return !isEqual(cell, value, type);
-    case 'lt': return compare(cell, value, type) < 0;
-    case 'lte': return compare(cell, value, type) <= 0;
-    case 'gt': return compare(cell, value, type) > 0;
-    case 'gte': return compare(cell, value, type) >= 0;
-    case 'in': return value.some((one: Json) => isEqual(cell, one, type));
-    case 'contains': return fold(cell).includes(fold(value));
-    case 'startsWith': return fold(cell).startsWith(fold(value));
-    case 'endsWith': return fold(cell).endsWith(fold(value));
-    case 'has': return (cell as readonly Json[]).some((element) => isEqual(element, value, itemOf(type)!));
-    default: throw new Error(`there is no operator ${op}`);
+    case 'isEmpty':
+      return false;
+    case 'isNotEmpty':
+      return true;
+    case 'eq':
+      return isEqual(cell, value, type);
+    case 'ne':
+      return !isEqual(cell, value, type);
+    case 'lt':
+      return compare(cell, value, type) < 0;
+    case 'lte':
+      return compare(cell, value, type) <= 0;
+    case 'gt':
+      return compare(cell, value, type) > 0;
+    case 'gte':
+      return compare(cell, value, type) >= 0;
+    case 'in':
+      return value.some((one: Json) => isEqual(cell, one, type));
+    case 'contains':
+      return fold(cell).includes(fold(value));
+    case 'startsWith':
+      return fold(cell).startsWith(fold(value));
+    case 'endsWith':
+      return fold(cell).endsWith(fold(value));
+    case 'has':
+      return (cell as readonly Json[]).some((element) => isEqual(element, value, itemOf(type)!));
+    default:
+      throw new Error(`there is no operator ${op}`);
   }
 }
 
@@ -104,11 +124,13 @@ export function sorted(rows: readonly Row[], keys: readonly string[], types: Typ
 /** What groups show of a value. */
 function shown(value: Json, type: string): Json {
   if (type !== 'date' && type !== 'time' && type !== 'dateTime') return value;
-  const moment = momentOf(type === 'time' ? `1970-01-01T${value as string}` : value as string);
+  const moment = momentOf(type === 'time' ? `1970-01-01T${value as string}` : (value as string));
   if (type === 'date') return value;
   const day = 86_400_000_000n;
   const rest = ((moment % day) + day) % day;
-  const fraction = String(rest % 1_000_000n).padStart(6, '0').replace(/0+$/, '');
+  const fraction = String(rest % 1_000_000n)
+    .padStart(6, '0')
+    .replace(/0+$/, '');
   const clock = new Date(Number(rest / 1000n)).toISOString().slice(11, 19) + (fraction === '' ? '' : `.${fraction}`);
   if (type === 'time') return clock;
   return `${new Date(Number((moment - rest) / 1000n)).toISOString().split('T')[0]}T${clock}Z`;
@@ -121,18 +143,27 @@ interface Aggregate {
 }
 
 /** The groups of rows, in no order. */
-export function groups(rows: readonly Row[], groupBy: readonly string[], aggregate: readonly Aggregate[], types: Types): Record<string, Json>[] {
+export function groups(
+  rows: readonly Row[],
+  groupBy: readonly string[],
+  aggregate: readonly Aggregate[],
+  types: Types,
+): Record<string, Json>[] {
   const byKey = new Map<string, Row[]>();
   for (const row of rows) {
-    const key = JSON.stringify(groupBy.map((column) => (row[column] === undefined ? null : String(keyOf(row[column], types[column]!)))));
+    const key = JSON.stringify(
+      groupBy.map((column) => (row[column] === undefined ? null : String(keyOf(row[column], types[column]!)))),
+    );
     byKey.set(key, [...(byKey.get(key) ?? []), row]);
   }
   if (groupBy.length === 0 && byKey.size === 0) byKey.set('', []);
   return [...byKey.values()].map((members) => ({
-    ...Object.fromEntries(groupBy.map((column) => {
-      const cell = members[0]?.[column];
-      return [column, cell === undefined ? null : shown(cell, types[column]!)];
-    })),
+    ...Object.fromEntries(
+      groupBy.map((column) => {
+        const cell = members[0]?.[column];
+        return [column, cell === undefined ? null : shown(cell, types[column]!)];
+      }),
+    ),
     ...Object.fromEntries(aggregate.map(({ op, column, as }) => [as, valueOf(members, op, column, types)])),
   }));
 }
@@ -142,10 +173,19 @@ function valueOf(rows: readonly Row[], op: string, column: string | undefined, t
   const type = types[column]!;
   const cells = rows.flatMap((row) => (row[column] === undefined ? [] : [row[column]]));
   if (op === 'count') return cells.length;
-  if (op === 'countDistinct') return cells.filter((cell, at) => cells.findIndex((other) => isEqual(cell, other, type)) === at).length;
+  if (op === 'countDistinct')
+    return cells.filter((cell, at) => cells.findIndex((other) => isEqual(cell, other, type)) === at).length;
   if (cells.length === 0) return null;
-  if (op === 'min') return shown(cells.reduce((a, b) => (compare(b, a, type) < 0 ? b : a)), type);
-  if (op === 'max') return shown(cells.reduce((a, b) => (compare(b, a, type) > 0 ? b : a)), type);
+  if (op === 'min')
+    return shown(
+      cells.reduce((a, b) => (compare(b, a, type) < 0 ? b : a)),
+      type,
+    );
+  if (op === 'max')
+    return shown(
+      cells.reduce((a, b) => (compare(b, a, type) > 0 ? b : a)),
+      type,
+    );
   const sum = (cells as number[]).reduce((a, b) => a + b, 0);
   return op === 'sum' ? sum : sum / cells.length;
 }

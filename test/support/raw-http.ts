@@ -48,6 +48,10 @@ function parseAnswer(raw: string): Answer {
     headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
   }
   return {
-    status: Number(statusText), headers, text: text!, json: text === '' ? undefined : JSON.parse(text!), version: null,
+    status: Number(statusText),
+    headers,
+    text: text!,
+    json: text === '' ? undefined : JSON.parse(text!),
+    version: null,
   };
 }

@@ -26,7 +26,11 @@ export function useReadModel(partitions: number, scope: 'file' | 'test', queryTi
     const created = await createDatabase();
     closers.push(() => created.drop());
     ({ url } = created);
-    const opened = database = await Database.open({ url, schema: readModelSchema, ...(queryTimeout && { queryTimeout }) });
+    const opened = (database = await Database.open({
+      url,
+      schema: readModelSchema,
+      ...(queryTimeout && { queryTimeout }),
+    }));
     closers.push(() => opened.close());
     await createReadModel(readTablesSql, opened, partitions);
   });

@@ -2,9 +2,22 @@ import type { LogReader } from '../../src/log/event-log.ts';
 import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
 
 /** Builds a read model from the whole log, in a Postgres schema of its own. */
-export async function rebuild({ url, schema, log }: { readonly url: string; readonly schema: string; readonly log: LogReader }): Promise<void> {
+export async function rebuild({
+  url,
+  schema,
+  log,
+}: {
+  readonly url: string;
+  readonly schema: string;
+  readonly log: LogReader;
+}): Promise<void> {
   const rebuilding = await Rebuild.begin({
-    url, schema, log, batchEvents: 500, onProgress: () => undefined, signal: new AbortController().signal,
+    url,
+    schema,
+    log,
+    batchEvents: 500,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
   });
   try {
     await rebuilding.bringTo(await endsOf(log));

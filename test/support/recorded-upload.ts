@@ -9,10 +9,17 @@ import { createUpload, picture } from './uploads.ts';
 
 /** Records the creation of an upload in the log, with limits that differ from the settings of the service. */
 export async function recordUpload(
-  log: EventLog, team: Team, limits: UploadLimits, { app = 'shop', commandId }: { readonly app?: string; readonly commandId?: string } = {},
+  log: EventLog,
+  team: Team,
+  limits: UploadLimits,
+  { app = 'shop', commandId }: { readonly app?: string; readonly commandId?: string } = {},
 ): Promise<ExpectedUpload> {
   const uploadId = randomUUIDv7();
-  await recordFact(log, uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }), commandId);
+  await recordFact(
+    log,
+    uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }),
+    commandId,
+  );
   // A later request of the same team: once it is answered, the creation has been projected.
   await createUpload(team.client);
   return { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };

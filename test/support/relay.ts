@@ -116,10 +116,14 @@ interface RelayedAnswer {
 /** The server's answer as sent, compressed or not. */
 async function ask(url: string, { method, headers }: IncomingMessage, body: Buffer): Promise<RelayedAnswer> {
   const { host: _, ...kept } = headers;
-  const asked = sendRequest(url, { method: method!, headers: { ...kept, 'content-length': body.length }, agent: false });
+  const asked = sendRequest(url, {
+    method: method!,
+    headers: { ...kept, 'content-length': body.length },
+    agent: false,
+  });
   asked.end(body);
-  const [answer] = await once(asked, 'response') as [IncomingMessage];
-  const { 'transfer-encoding': _chunked, connection: _connection, ...rest } = answer.headers;
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const { 'transfer-encoding': _chunked, 'connection': _connection, ...rest } = answer.headers;
   const whole = await buffer(answer);
   return { status: answer.statusCode!, headers: { ...rest, 'content-length': String(whole.length) }, body: whole };
 }

@@ -34,7 +34,8 @@ function read(rows: readonly string[]): { carried: EventRows; body: Uint8Array; 
   const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };
   const { profile, ids } = block;
   return {
-    carried: { profile, ...(ids === null ? {} : { ids: true }) }, body: joinRowBodies(block),
+    carried: { profile, ...(ids === null ? {} : { ids: true }) },
+    body: joinRowBodies(block),
     runs: ids === null ? null : findRowIdRuns(ids),
   };
 }
@@ -78,7 +79,10 @@ export function body(...blocks: readonly (readonly [age: number, ...rows: string
   return {
     source: { kind: 'body', bodyId: 'body', blocks: blocks.length },
     before: blocks.map(([age, ...rows]) => {
-      const { carried: { profile }, runs } = read(rows);
+      const {
+        carried: { profile },
+        runs,
+      } = read(rows);
       return { profile, ids: runs, age };
     }),
   };
@@ -118,8 +122,14 @@ export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonl
   const { schema, ifMatch = null, mode = 'abort' } = asked;
   return {
     data: {
-      type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch,
-      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode, limits: limitsOf(asked), rows: source,
+      type: 'TableOverwriteRequested',
+      teamId: 'team',
+      tableId: 'table',
+      ifMatch,
+      columns: schema === undefined ? null : columnsFrom(schema),
+      onSchemaError: mode,
+      limits: limitsOf(asked),
+      rows: source,
     },
     ...carried,
   };
@@ -136,9 +146,15 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
   const { schema, apps = null, mode = 'abort' } = asked;
   return {
     data: {
-      type: 'TableCreateRequested', teamId: 'team', tableId: 'made', name: 'Made', appsToLink: apps,
-      columns: schema === undefined ? null : columnsFrom(schema), onSchemaError: mode,
-      limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) }, rows: source,
+      type: 'TableCreateRequested',
+      teamId: 'team',
+      tableId: 'made',
+      name: 'Made',
+      appsToLink: apps,
+      columns: schema === undefined ? null : columnsFrom(schema),
+      onSchemaError: mode,
+      limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) },
+      rows: source,
     },
     ...carried,
   };
@@ -164,7 +180,11 @@ export interface AskedPatch {
 export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
   return {
     data: {
-      type: 'TablePatchRequested', teamId: 'team', tableId: 'table', ifMatch, name: name ?? null,
+      type: 'TablePatchRequested',
+      teamId: 'team',
+      tableId: 'table',
+      ifMatch,
+      name: name ?? null,
       columns: columns.map(([id, displayName]) => ({ id, displayName })),
     },
   };
@@ -187,7 +207,12 @@ export interface AskedChunk {
 }
 
 /** Puts a chunk into the stash `stash`, or another. */
-export function putChunk({ source, ...carried }: Rows, serial: string, asked: AskedChunk = {}, stashId = 'stash'): Request {
+export function putChunk(
+  { source, ...carried }: Rows,
+  serial: string,
+  asked: AskedChunk = {},
+  stashId = 'stash',
+): Request {
   if (source.kind === 'stash') throw new Error('a stash is no chunk');
   const limits = { lifeMs: 1000, chunksMax: 100, rowsMax: 100, profiledColumnsMax: 100, ...asked };
   return { data: { type: 'ChunkPutRequested', teamId: 'team', stashId, serial, limits, rows: source }, ...carried };
@@ -216,19 +241,33 @@ export interface AskedUpload extends AskedOfUpload {
  * Creates an upload of at most 10 bytes that can be completed for 1000 ms; its file is kept for 500 ms while no row names it; the team
  * may have 5 open uploads.
  */
-export function createUpload({ teamId = 'team', appId = 'app', uploadId = 'upload', limits = {} }: AskedUpload = {}): Request {
+export function createUpload({
+  teamId = 'team',
+  appId = 'app',
+  uploadId = 'upload',
+  limits = {},
+}: AskedUpload = {}): Request {
   return {
     data: {
-      type: 'UploadCreateRequested', teamId, appId, uploadId, contentType: 'image/png', fileName: 'cat.png',
+      type: 'UploadCreateRequested',
+      teamId,
+      appId,
+      uploadId,
+      contentType: 'image/png',
+      fileName: 'cat.png',
       limits: { sizeMax: 10, lifeMs: 1000, unclaimedLifeMs: 500, openMax: 5, ...limits },
     },
   };
 }
 
 /** Completes an upload with the file `file-1` of 4 bytes. */
-export function completeUpload(
-  { teamId = 'team', appId = 'app', uploadId = 'upload', name = 'file-1', size = 4 }: AskedOfUpload & Partial<StoredFile> = {},
-): Request {
+export function completeUpload({
+  teamId = 'team',
+  appId = 'app',
+  uploadId = 'upload',
+  name = 'file-1',
+  size = 4,
+}: AskedOfUpload & Partial<StoredFile> = {}): Request {
   return { data: { type: 'UploadCompleteRequested', teamId, appId, uploadId, file: { name, size } } };
 }
 
@@ -241,7 +280,11 @@ export function checkUpload({ teamId = 'team', uploadId = 'upload' }: AskedOfUpl
 }
 
 /** Opens the body `body`, of which a team may have 3. */
-export function openBody({ teamId = 'team', bodyId = 'body', openMax = 3 }: { teamId?: string; bodyId?: string; openMax?: number } = {}): Request {
+export function openBody({
+  teamId = 'team',
+  bodyId = 'body',
+  openMax = 3,
+}: { teamId?: string; bodyId?: string; openMax?: number } = {}): Request {
   return { data: { type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax } } };
 }
 

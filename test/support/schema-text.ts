@@ -6,14 +6,17 @@ import { currentType, type GivenColumn, type TableSchema } from '../../src/langu
 export const createdAt = 10n;
 
 export function schemaFrom(text: string): TableSchema {
-  const columns = text.split(' ').filter((column) => column !== '').map((column) => {
-    const [id, types] = [column.slice(0, column.indexOf(':')), column.slice(column.indexOf(':') + 1)];
-    const entries = types.split(/<(?=\d)/).map((entry) => {
-      const [, since, type] = /^(?:(\d+):)?(.+)$/.exec(entry)!;
-      return { since: since === undefined ? createdAt : BigInt(since), type: type as ColumnType };
+  const columns = text
+    .split(' ')
+    .filter((column) => column !== '')
+    .map((column) => {
+      const [id, types] = [column.slice(0, column.indexOf(':')), column.slice(column.indexOf(':') + 1)];
+      const entries = types.split(/<(?=\d)/).map((entry) => {
+        const [, since, type] = /^(?:(\d+):)?(.+)$/.exec(entry)!;
+        return { since: since === undefined ? createdAt : BigInt(since), type: type as ColumnType };
+      });
+      return { id, types: entries };
     });
-    return { id, types: entries };
-  });
   return { columns };
 }
 

@@ -62,8 +62,13 @@ export async function launchServer(options: ServerOptions = {}): Promise<TestSer
   const port = options.port ?? (await freePort());
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     env: {
-      ...process.env, DATABASE_URL: options.databaseUrl ?? '', DATA_DIR: folder, HOST: '127.0.0.1', PORT: String(port),
-      LOG_LEVEL: 'warn', ...options.environment,
+      ...process.env,
+      DATABASE_URL: options.databaseUrl ?? '',
+      DATA_DIR: folder,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      LOG_LEVEL: 'warn',
+      ...options.environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -75,7 +80,9 @@ export async function launchServer(options: ServerOptions = {}): Promise<TestSer
   }
   const url = `http://127.0.0.1:${port}`;
   return {
-    url, folder, process: child,
+    url,
+    folder,
+    process: child,
     output: () => output,
     token: async () => (await readFile(join(folder, 'token'), 'utf8')).trim(),
     stop: async (signal = 'SIGTERM') => {
@@ -91,10 +98,17 @@ export async function launchServer(options: ServerOptions = {}): Promise<TestSer
 
 /** Rejects, with the server's output, if it ends before it is ready. */
 export async function untilReady({ url, process: child, output }: TestServer): Promise<void> {
-  await sleepUntil(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`);
-    return fetch(`${url}/readyz`).then((response) => response.ok, () => false);
-  }, 'the server is ready', 180_000);
+  await sleepUntil(
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`);
+      return fetch(`${url}/readyz`).then(
+        (response) => response.ok,
+        () => false,
+      );
+    },
+    'the server is ready',
+    180_000,
+  );
 }
 
 /**

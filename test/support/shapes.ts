@@ -13,12 +13,39 @@ export interface Exchange {
 
 /** Each error type and its status. */
 const statusOf: Readonly<Record<string, number>> = {
-  request_validation_error: 400, limit_exceeded: 400, query_invalid: 400, idempotency_key_reused: 400, continuation_expired: 400,
-  stash_not_found: 400, payment_required: 402, forbidden: 403, request_error: 404, not_found: 404, table_not_found: 404,
-  row_not_found: 404, job_not_found: 404, upload_not_found: 404, team_not_found: 404, token_not_found: 404, method_not_allowed: 405, not_acceptable: 406, query_timeout: 408, request_timeout: 408, upload_incomplete: 409,
-  upload_completed: 409, precondition_failed: 412, payload_too_large: 413, range_not_satisfiable: 416, column_id_not_found: 422,
-  column_has_invalid_value: 422, column_id_reserved: 422, column_id_not_unique: 422, rate_limited: 429,
-  internal_error: 500, service_unavailable: 503, outcome_unknown: 503,
+  request_validation_error: 400,
+  limit_exceeded: 400,
+  query_invalid: 400,
+  idempotency_key_reused: 400,
+  continuation_expired: 400,
+  stash_not_found: 400,
+  payment_required: 402,
+  forbidden: 403,
+  request_error: 404,
+  not_found: 404,
+  table_not_found: 404,
+  row_not_found: 404,
+  job_not_found: 404,
+  upload_not_found: 404,
+  team_not_found: 404,
+  token_not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  query_timeout: 408,
+  request_timeout: 408,
+  upload_incomplete: 409,
+  upload_completed: 409,
+  precondition_failed: 412,
+  payload_too_large: 413,
+  range_not_satisfiable: 416,
+  column_id_not_found: 422,
+  column_has_invalid_value: 422,
+  column_id_reserved: 422,
+  column_id_not_unique: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+  outcome_unknown: 503,
 };
 
 type Check = (value: unknown) => boolean;
@@ -28,15 +55,19 @@ const rowId: Check = (value) => typeof value === 'string' && /^[A-Za-z0-9_-]{22}
 const tableId: Check = (value) =>
   typeof value === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value);
 
-const listOf = (item: Check): Check => (value) => Array.isArray(value) && value.every(item);
+const listOf =
+  (item: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(item);
 
 /** An object with exactly these keys; a key that ends in `?` is optional. */
 function exactly(members: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(members).map(([key, check]) => [key.replace('?', ''), check]));
   const required = Object.keys(members).filter((key) => !key.endsWith('?'));
-  return (value) => isObject(value)
-    && required.every((key) => Object.hasOwn(value, key))
-    && Object.entries(value).every(([key, member]) => checks.get(key)?.(member) === true);
+  return (value) =>
+    isObject(value) &&
+    required.every((key) => Object.hasOwn(value, key)) &&
+    Object.entries(value).every(([key, member]) => checks.get(key)?.(member) === true);
 }
 
 /** A row: `$rowID`, and no empty column. */
@@ -56,76 +87,130 @@ interface Shape {
 
 const jobId: Check = (value) => typeof value === 'string' && /^[\w-]{92}$/.test(value);
 const count: Check = (value) => Number.isInteger(value) && (value as number) >= 0;
-const created = exactly({ tableID: tableId, rowIDs: listOf(rowId), 'linkedAppIDs?': listOf(text) });
+const created = exactly({ 'tableID': tableId, 'rowIDs': listOf(rowId), 'linkedAppIDs?': listOf(text) });
 const added = exactly({ rowIDs: listOf(rowId) });
 const uploadCreated = exactly({ uploadID: tableId, uploadLocation: text });
 const uploadCompleted = exactly({ url: text });
-const anyOf = (...checks: readonly Check[]): Check => (value) => checks.some((check) => check(value));
+const anyOf =
+  (...checks: readonly Check[]): Check =>
+  (value) =>
+    checks.some((check) => check(value));
 const time: Check = (value) => typeof value === 'string' && new Date(value).toISOString() === value;
-const orNull = (check: Check): Check => (value) => value === null || check(value);
-const word = (...words: readonly string[]): Check => (value) => words.includes(value as string);
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+const word =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    words.includes(value as string);
 
 /** A table as its own path shows it; the schema can be used in a request (spec section 2). */
 const columnType = anyOf(text, exactly({ kind: word('array'), items: exactly({ kind: text }) }));
-const column = exactly({ id: text, 'displayName?': text, type: columnType });
+const column = exactly({ 'id': text, 'displayName?': text, 'type': columnType });
 const table = exactly({
-  id: tableId, name: text, version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
-  created: time, rows: count,
-  schema: exactly({ columns: listOf(column) }), appIDs: listOf(text),
+  id: tableId,
+  name: text,
+  version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
+  created: time,
+  rows: count,
+  schema: exactly({ columns: listOf(column) }),
+  appIDs: listOf(text),
 });
 
 /** Spec 4.7, decisions 3: the result is the data of the synchronous answer. */
 const job = anyOf(
   exactly({ status: word('running') }),
-  exactly({ status: word('succeeded'), result: anyOf(created, added, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing) }),
+  exactly({
+    status: word('succeeded'),
+    result: anyOf(created, added, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing),
+  }),
   exactly({ status: word('failed'), error: exactly({ message: text }) }),
 );
 const rowsTotal = orNull(count);
 const jobProgress = anyOf(
   exactly({ phase: word('waiting'), rowsDone: count, rowsTotal, eventsAhead: count }),
-  exactly({ phase: word('done', 'failed'), rowsDone: count, rowsTotal, 'cellsDropped?': count }),
+  exactly({ 'phase': word('done', 'failed'), 'rowsDone': count, rowsTotal, 'cellsDropped?': count }),
 );
 
 const listedJob = exactly({
-  id: jobId, operation: text, created: time, tableID: orNull(tableId), stashID: orNull(text), status: word('running', 'succeeded', 'failed'),
-  'error?': exactly({ message: text }), progress: jobProgress,
+  'id': jobId,
+  'operation': text,
+  'created': time,
+  'tableID': orNull(tableId),
+  'stashID': orNull(text),
+  'status': word('running', 'succeeded', 'failed'),
+  'error?': exactly({ message: text }),
+  'progress': jobProgress,
 });
 
-const listedUploadOf = (status: string, members: Readonly<Record<string, Check>>): Check => exactly({
-  id: tableId, appID: text, status: word(status), contentType: text, fileName: text, created: time, ...members,
-});
-const listedUpload = anyOf(listedUploadOf('open', { expires: time }), listedUploadOf('complete', { size: count, url: text }), listedUploadOf('withdrawn', {}));
+const listedUploadOf = (status: string, members: Readonly<Record<string, Check>>): Check =>
+  exactly({
+    id: tableId,
+    appID: text,
+    status: word(status),
+    contentType: text,
+    fileName: text,
+    created: time,
+    ...members,
+  });
+const listedUpload = anyOf(
+  listedUploadOf('open', { expires: time }),
+  listedUploadOf('complete', { size: count, url: text }),
+  listedUploadOf('withdrawn', {}),
+);
 
 /** What a team is told of itself. */
 const token = exactly({
-  id: tableId, name: text, team: exactly({ id: tableId, name: text }), readOnly: (value) => typeof value === 'boolean', appID: orNull(text), expires: orNull(time),
+  id: tableId,
+  name: text,
+  team: exactly({ id: tableId, name: text }),
+  readOnly: (value) => typeof value === 'boolean',
+  appID: orNull(text),
+  expires: orNull(time),
 });
 
 const quota = exactly({ used: count, max: orNull(count), setBy: orNull(word('plan', 'service')) });
 const usage = exactly({
-  team: exactly({ id: tableId, name: text }), suspended: (value) => typeof value === 'boolean',
+  team: exactly({ id: tableId, name: text }),
+  suspended: (value) => typeof value === 'boolean',
   quotas: exactly({
-    rows: quota, tables: quota, stashes: quota, openBodies: quota, openUploads: quota, openUploadBytes: quota, uploadBytes: quota, logBytesPerDay: quota,
+    rows: quota,
+    tables: quota,
+    stashes: quota,
+    openBodies: quota,
+    openUploads: quota,
+    openUploadBytes: quota,
+    uploadBytes: quota,
+    logBytesPerDay: quota,
   }),
   rateLimits: listOf(exactly({ name: text, max: count, windowSeconds: count, left: count, resetSeconds: count })),
 });
 
 const activity = exactly({
   since: time,
-  minutes: listOf(exactly({
-    start: time, requests: exactly({ '2xx': count, '3xx': count, '4xx': count, '5xx': count, 'cutOff': count }),
-    rowsWritten: count, rowsRead: count, bytesReceived: count, bytesSent: count,
-  })),
+  minutes: listOf(
+    exactly({
+      start: time,
+      requests: exactly({ '2xx': count, '3xx': count, '4xx': count, '5xx': count, 'cutOff': count }),
+      rowsWritten: count,
+      rowsRead: count,
+      bytesReceived: count,
+      bytesSent: count,
+    }),
+  ),
   log: exactly({ version: text, eventsBehind: count, halted: orNull(text), quarantinedSince: orNull(time) }),
 });
 
 const shapes: readonly Shape[] = [
   {
-    route: /^GET \/tables$/, versioned: false,
-    bodies: { 200: exactly({ data: listOf(exactly({ id: tableId, name: text })), 'continuation?': text }) },
+    route: /^GET \/tables$/,
+    versioned: false,
+    bodies: { 200: exactly({ 'data': listOf(exactly({ id: tableId, name: text })), 'continuation?': text }) },
   },
   {
-    route: /^POST \/tables$/, versioned: true,
+    route: /^POST \/tables$/,
+    versioned: true,
     bodies: { 201: exactly({ data: created }), 202: exactly({ data: exactly({ tableID: tableId, jobID: jobId }) }) },
   },
   { route: /^GET \/tables\/[^/]*$/, bodies: { 200: exactly({ data: table }), 304: null }, versioned: true },
@@ -134,37 +219,68 @@ const shapes: readonly Shape[] = [
   { route: /^DELETE \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
   {
-    route: /^GET \/tables\/[^/]*\/rows$/, versioned: true, csv: true,
-    bodies: { 200: exactly({ data: listOf(row), 'continuation?': text }), 304: null },
+    route: /^GET \/tables\/[^/]*\/rows$/,
+    versioned: true,
+    csv: true,
+    bodies: { 200: exactly({ 'data': listOf(row), 'continuation?': text }), 304: null },
   },
   {
-    route: /^POST \/tables\/[^/]*\/rows$/, versioned: true,
+    route: /^POST \/tables\/[^/]*\/rows$/,
+    versioned: true,
     bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
   },
   {
-    route: /^POST \/tables\/[^/]*\/query$/, versioned: true, csv: true,
-    bodies: { 200: exactly({ data: listOf(isObject), 'continuation?': text }) },
+    route: /^POST \/tables\/[^/]*\/query$/,
+    versioned: true,
+    csv: true,
+    bodies: { 200: exactly({ 'data': listOf(isObject), 'continuation?': text }) },
   },
   // Other formats than JSON are not looked into.
-  { route: /^GET \/tables\/[^/]*\/export$/, versioned: true, csv: true, bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null } },
   {
-    route: /^POST \/query$/, versioned: false, csv: true,
-    bodies: { 200: exactly({ data: listOf(isObject), columns: listOf(exactly({ name: text, type: columnType })), versions: isObject }) },
+    route: /^GET \/tables\/[^/]*\/export$/,
+    versioned: true,
+    csv: true,
+    bodies: { 200: anyOf(listOf(row), (value) => value === undefined), 304: null },
   },
-  { route: /^GET \/jobs$/, bodies: { 200: exactly({ data: listOf(listedJob), 'continuation?': jobId }) }, versioned: false },
+  {
+    route: /^POST \/query$/,
+    versioned: false,
+    csv: true,
+    bodies: {
+      200: exactly({
+        data: listOf(isObject),
+        columns: listOf(exactly({ name: text, type: columnType })),
+        versions: isObject,
+      }),
+    },
+  },
+  {
+    route: /^GET \/jobs$/,
+    bodies: { 200: exactly({ 'data': listOf(listedJob), 'continuation?': jobId }) },
+    versioned: false,
+  },
   { route: /^GET \/jobs\/[^/]*$/, bodies: { 200: exactly({ data: job }) }, versioned: false },
   { route: /^GET \/jobs\/[^/]*\/progress$/, bodies: { 200: exactly({ data: jobProgress }) }, versioned: false },
   {
-    route: /^PUT \/tables\/[^/]*$/, versioned: true,
+    route: /^PUT \/tables\/[^/]*$/,
+    versioned: true,
     bodies: { 200: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
   },
   { route: /^GET \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: exactly({ data: row }), 304: null }, versioned: true },
   { route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
   { route: /^PUT \/stashes\/[^/]*\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^DELETE \/stashes\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
-  { route: /^GET \/uploads$/, bodies: { 200: exactly({ data: listOf(listedUpload), 'continuation?': text }) }, versioned: false },
+  {
+    route: /^GET \/uploads$/,
+    bodies: { 200: exactly({ 'data': listOf(listedUpload), 'continuation?': text }) },
+    versioned: false,
+  },
   { route: /^POST \/apps\/[^/]*\/uploads$/, bodies: { 200: exactly({ data: uploadCreated }) }, versioned: false },
-  { route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/, bodies: { 200: exactly({ data: uploadCompleted }) }, versioned: false },
+  {
+    route: /^POST \/apps\/[^/]*\/uploads\/[^/]*\/complete$/,
+    bodies: { 200: exactly({ data: uploadCompleted }) },
+    versioned: false,
+  },
   { route: /^DELETE \/apps\/[^/]*\/uploads\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^GET \/token$/, bodies: { 200: exactly({ data: token }) }, versioned: false },
   { route: /^GET \/usage$/, bodies: { 200: exactly({ data: usage }) }, versioned: false },
@@ -201,7 +317,12 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
   if (shape === undefined) return 'a success of an unknown route';
   const check = shape.bodies[status];
   if (check === undefined) return 'an unexpected status';
-  const problem = status === 202 ? problemOfAccepted(headers, body) : name.startsWith('GET /jobs/') ? problemOfJob(headers, body) : null;
+  const problem =
+    status === 202
+      ? problemOfAccepted(headers, body)
+      : name.startsWith('GET /jobs/')
+        ? problemOfJob(headers, body)
+        : null;
   if (problem !== null) return problem;
   if (shape.versioned && status !== 202) {
     if (!/^"[0-9]+"$/.test(headers.get('etag') ?? '')) return 'no version as ETag';
@@ -210,7 +331,8 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
     if (!vary.includes('accept-encoding') || !vary.includes('authorization')) return 'another Vary';
   }
   if (check === null) return body === '' ? null : 'a body';
-  if (headers.get('content-type') === 'text/csv; charset=utf-8') return shape.csv === true && body.endsWith('\n') ? null : 'CSV';
+  if (headers.get('content-type') === 'text/csv; charset=utf-8')
+    return shape.csv === true && body.endsWith('\n') ? null : 'CSV';
   return check(parse(headers, body)) ? null : 'another shape';
 }
 

@@ -23,13 +23,15 @@ export async function startSharedPostgres(): Promise<SharedPostgres> {
   const given = process.env['DATABASE_URL'];
   if (given) return { url: given, where: 'the Postgres of DATABASE_URL', stop: async () => undefined };
   if (await hasEngine()) return inContainer();
-  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
+  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true')
+    throw new Error('there is no Docker engine for the tests');
   return embedded();
 }
 
 async function inContainer(): Promise<SharedPostgres> {
   const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
-  const container = await new PostgreSqlContainer(image).withDatabase('tablog')
+  const container = await new PostgreSqlContainer(image)
+    .withDatabase('tablog')
     // The proof of a password takes both sides most of the time of a connection, and the tests make thousands. The embedded Postgres asks for one.
     .withEnvironment({ POSTGRES_HOST_AUTH_METHOD: 'trust' })
     .withCommand(['postgres', ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])])

@@ -83,7 +83,10 @@ function shownColumn(column: SchemaColumn): string {
 }
 
 /** The table's rows, then the schema or widening if new, and the version of its open tail, if any. */
-function shownTable({ name, rows, version, schemaVersion, widened, tail, retainsIds, deleted }: Table, at: LogPlace): string {
+function shownTable(
+  { name, rows, version, schemaVersion, widened, tail, retainsIds, deleted }: Table,
+  at: LogPlace,
+): string {
   const words = [
     `${rows}`,
     ...(version === at.version ? [] : [`since ${version}`]),
@@ -97,7 +100,17 @@ function shownTable({ name, rows, version, schemaVersion, widened, tail, retains
   return words.join(' ');
 }
 
-function shownExtent({ version, ordinal, rows, presented, wrap, retained, changed, deleted, schemaVersion }: Extent): string {
+function shownExtent({
+  version,
+  ordinal,
+  rows,
+  presented,
+  wrap,
+  retained,
+  changed,
+  deleted,
+  schemaVersion,
+}: Extent): string {
   const words = [
     `${version}${ordinal === 0 ? '' : `.${ordinal}`} ${rows}`,
     `by ${schemaVersion}`,

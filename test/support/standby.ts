@@ -27,7 +27,10 @@ export async function startWithStandby(
   await created.stop();
   // Keeps the owner, which may be another user.
   await promisify(execFile)('cp', ['-a', ofPrimary, ofStandby]);
-  const primary = await start(ofPrimary, { wal_keep_size: '1GB', ...(synchronous ? { synchronous_standby_names: '*' } : {}) });
+  const primary = await start(ofPrimary, {
+    wal_keep_size: '1GB',
+    ...(synchronous ? { synchronous_standby_names: '*' } : {}),
+  });
   try {
     return { primary, standby: await Standby.start(ofStandby, primary, synchronous ? 'sync' : 'async') };
   } catch (error) {
@@ -57,7 +60,10 @@ export class Standby {
     const line = await CutLine.open(Number(new URL(primary.url).port));
     await writeFile(join(cluster.data, 'standby.signal'), '');
     const port = await freePort();
-    const { pid } = await launchPostmaster(cluster, port, { primary_conninfo: conninfo(line.port, cluster), hot_standby: 'on' });
+    const { pid } = await launchPostmaster(cluster, port, {
+      primary_conninfo: conninfo(line.port, cluster),
+      hot_standby: 'on',
+    });
     const url = new URL(primary.url);
     url.port = String(port);
     const standby = new Standby(folder, pid!, line, url.href);
@@ -102,7 +108,8 @@ function conninfo(port: number, { password }: Cluster): string {
 /** How the primary replicates to its standby: `sync` or `async`; null: not yet. */
 async function stateOfStandby(primaryUrl: string): Promise<string | null> {
   const { state } = await ask<{ state: string | null }>(
-    primaryUrl, `select max(sync_state) as state from pg_stat_replication where state = 'streaming'`,
+    primaryUrl,
+    `select max(sync_state) as state from pg_stat_replication where state = 'streaming'`,
   );
   return state;
 }

@@ -18,7 +18,11 @@ export async function stashOf(client: Client, chunks: Readonly<Record<string, un
 }
 
 /** Puts chunks into a stash, one after the other. Rejects if one is refused. */
-export async function putChunks(client: Client, stashId: string, chunks: readonly (readonly [serial: string, rows: unknown])[]): Promise<void> {
+export async function putChunks(
+  client: Client,
+  stashId: string,
+  chunks: readonly (readonly [serial: string, rows: unknown])[],
+): Promise<void> {
   for (const [serial, rows] of chunks) {
     const headers = typeof rows === 'string' ? csv : {};
     expectStored(await client.put(`/stashes/${stashId}/${serial}`, rows, headers));

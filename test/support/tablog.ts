@@ -34,14 +34,19 @@ export function runTablog(
   });
   // A command that ends before it has read everything breaks the pipe; its output says why.
   if (stdin !== 'ignore') stdin.pipe(child.stdin!.on('error', () => stdin.destroy()));
-  const result = Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]).then(([stdout, stderr]) => {
-    return { code: child.exitCode, stdout, stderr };
-  });
+  const result = Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]).then(
+    ([stdout, stderr]) => {
+      return { code: child.exitCode, stdout, stderr };
+    },
+  );
   return Object.assign(result, { child });
 }
 
 /** Runs a command that must succeed; resolves to what it wrote to stdout. */
-export async function outputOf(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<string> {
+export async function outputOf(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<string> {
   const { code, stdout, stderr } = await runTablog(args, environment);
   if (code !== 0) throw new Error(`tablog ${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout.trim();

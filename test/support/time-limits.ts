@@ -10,14 +10,19 @@ const slownessMax = 6;
 
 const variable = 'TABLOG_TEST_SLOWNESS';
 
-const work = Array.from({ length: 200 }, (_, n) => ({ id: (n * 7919) % 1000, name: `name ${n}`, values: [n, n / 3, null, true] }));
+const work = Array.from({ length: 200 }, (_, n) => ({
+  id: (n * 7919) % 1000,
+  name: `name ${n}`,
+  values: [n, n / 3, null, true],
+}));
 
 /** Measures the slowness of this machine for all processes that this one starts: from 1 to 6. A set TABLOG_TEST_SLOWNESS stays. */
 export function measureSlowness(): void {
   if (process.env[variable] !== undefined) return;
   const endsAt = performance.now() + measuredMs;
   let units = 0;
-  for (; performance.now() < endsAt; units += 1) (JSON.parse(JSON.stringify(work)) as typeof work).sort((a, b) => a.id - b.id);
+  for (; performance.now() < endsAt; units += 1)
+    (JSON.parse(JSON.stringify(work)) as typeof work).sort((a, b) => a.id - b.id);
   process.env[variable] = String(slownessOf(units));
 }
 

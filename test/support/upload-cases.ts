@@ -58,7 +58,11 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     const part = await fetch(url, { headers: { range: 'bytes=3-5' } });
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 3-5/10', '345']);
     const head = await fetch(url, { method: 'HEAD' });
-    expect([head.status, head.headers.get('content-length'), head.headers.get('content-type')]).toEqual([200, '10', 'image/png']);
+    expect([head.status, head.headers.get('content-length'), head.headers.get('content-type')]).toEqual([
+      200,
+      '10',
+      'image/png',
+    ]);
   });
 
   test('of several completions at once all have the same answer', async () => {
@@ -104,7 +108,9 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       const stranger = (await api().createTeam()).client;
       expect(outcomeOf(await complete(stranger, created))).toBe('404 upload_not_found');
       expect(outcomeOf(await complete(client(), created, 'another'))).toBe('404 upload_not_found');
-      expect(outcomeOf(await complete(client(), { id: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e' }))).toBe('404 upload_not_found');
+      expect(outcomeOf(await complete(client(), { id: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e' }))).toBe(
+        '404 upload_not_found',
+      );
       expect(outcomeOf(await complete(client(), { id: 'nonsense' }))).toBe('404 upload_not_found');
       expect(outcomeOf(await complete(client(), created))).toBe('200');
     });
@@ -128,7 +134,14 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       const created = await Promise.all(Array.from({ length: 6 }, () => createUpload(team.client)));
       for (const one of created) await sendBytes(one, 'x'.repeat(30));
       const outcomes = (await Promise.all(created.map((one) => complete(team.client, one)))).map(outcomeOf).toSorted();
-      expect(outcomes).toEqual(['200', '200', '200', '402 payment_required', '402 payment_required', '402 payment_required']);
+      expect(outcomes).toEqual([
+        '200',
+        '200',
+        '200',
+        '402 payment_required',
+        '402 payment_required',
+        '402 payment_required',
+      ]);
     });
 
     test('and a creation of a suspended team are 402, and so are its files until it is resumed', async () => {

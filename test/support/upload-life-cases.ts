@@ -29,7 +29,10 @@ export interface LifeOutcomes {
   readonly late: string;
 }
 
-export function describeUploadLife({ api, client, operator, life, leave, openOther }: LifeOfTest, outcomes: LifeOutcomes): void {
+export function describeUploadLife(
+  { api, client, operator, life, leave, openOther }: LifeOfTest,
+  outcomes: LifeOutcomes,
+): void {
   test('an upload that is not completed in its time cannot be completed any more, ends once somebody says so, and its bytes are gone', async () => {
     const [sent, empty] = [await createUpload(client()), await createUpload(client())];
     expect(await sendBytes(sent, 'bytes')).toBe('200');
@@ -54,11 +57,17 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     while (created.length < openMax) created.push(await createUpload(owner));
     const next = await owner.post('/apps/shop/uploads', picture);
     expect([outcomeOf(next), next.json.error.message]).toEqual([
-      '400 limit_exceeded', `the team has ${openMax} open uploads and may have at most ${openMax}: complete them, or wait until they expire`,
+      '400 limit_exceeded',
+      `the team has ${openMax} open uploads and may have at most ${openMax}: complete them, or wait until they expire`,
     ]);
     await life().untilEnded(created.at(-1)!);
-    const answers = await Promise.all(Array.from({ length: openMax + 5 }, () => owner.post('/apps/shop/uploads', picture)));
-    expect(answers.map(outcomeOf).toSorted()).toEqual([...Array(openMax).fill('200'), ...Array(5).fill('400 limit_exceeded')]);
+    const answers = await Promise.all(
+      Array.from({ length: openMax + 5 }, () => owner.post('/apps/shop/uploads', picture)),
+    );
+    expect(answers.map(outcomeOf).toSorted()).toEqual([
+      ...Array(openMax).fill('200'),
+      ...Array(5).fill('400 limit_exceeded'),
+    ]);
   });
 
   test('a file that no row names is deleted after its time, and the plan has room again', async () => {
@@ -107,7 +116,11 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       expect(outcomeOf(await withdraw(owner, one))).toBe('200');
       expect(outcomeOf(await complete(owner, one))).toBe('404 upload_not_found');
     }
-    const answers = [await owner.post('/apps/shop/uploads', picture), await owner.post('/apps/shop/uploads', picture), await owner.post('/apps/shop/uploads', picture)];
+    const answers = [
+      await owner.post('/apps/shop/uploads', picture),
+      await owner.post('/apps/shop/uploads', picture),
+      await owner.post('/apps/shop/uploads', picture),
+    ];
     expect(answers.map(outcomeOf)).toEqual(['200', '200', '400 limit_exceeded']);
     await life().untilEnded(sent);
     expect(await life().stored()).not.toContain(sent.id);
@@ -128,7 +141,10 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       return (await life().rowOf(files.at(-1)!)).cleared;
     }, 'all files have ended');
     for (const file of files) expect((await life().rowOf(file)).removed).not.toBeNull();
-    const { rows } = await operator().database.pool.query('select upload_bytes::float8 as bytes from teams where id = $1', [team.id]);
+    const { rows } = await operator().database.pool.query(
+      'select upload_bytes::float8 as bytes from teams where id = $1',
+      [team.id],
+    );
     expect(rows).toEqual([{ bytes: 0 }]);
   });
 
@@ -156,15 +172,17 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
     const { pool } = operator().database;
     await pool.query('update uploads set cleared = false where removed_at is not null');
     const maintenanceOfAll = [life().newMaintenance(), life().newMaintenance()];
-    await Promise.all(maintenanceOfAll.map(async (maintenance) => {
-      while (await maintenance.clear());
-    }));
+    await Promise.all(
+      maintenanceOfAll.map(async (maintenance) => {
+        while (await maintenance.clear());
+      }),
+    );
     expect((await life().rowOf(file)).cleared).toBe(true);
     expect(await statusOf(file)).toBe(404);
     expect(await statusOf(kept)).toBe(200);
   });
 
-  describe('bytes that are nobody\'s', () => {
+  describe("bytes that are nobody's", () => {
     /** Leaves bytes for an unknown upload, and a sealed file of it. */
     async function leaveOrphans(store: FileStore): Promise<readonly string[]> {
       const unknown = randomUUID();
@@ -178,7 +196,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       const file = await upload(client(), 'bytes');
       await createTable(client(), [{ n: file.url }], { n: 'string' });
       // The received bytes of a completed upload belong to nobody.
-      const orphans = [...await leaveOrphans(life().store), file.id];
+      const orphans = [...(await leaveOrphans(life().store)), file.id];
       const left = async (): Promise<readonly string[]> => {
         const held = await life().stored();
         return orphans.filter((name) => held.has(name));
@@ -224,7 +242,7 @@ export function describeUploadLife({ api, client, operator, life, leave, openOth
       }
     });
 
-    test('are looked for in a store that is nobody\'s yet, which is this log\'s from then on', async () => {
+    test("are looked for in a store that is nobody's yet, which is this log's from then on", async () => {
       const other = await openOther();
       try {
         await leaveOrphans(other);

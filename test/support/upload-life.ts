@@ -2,7 +2,10 @@
 import { pino } from 'pino';
 import type { FileStore } from '../../src/storage/files/file-store.ts';
 import type { Service } from '../../src/app/service.ts';
-import { UploadMaintenance, type UploadMaintenanceOptions } from '../../src/operations/maintenance/upload-maintenance.ts';
+import {
+  UploadMaintenance,
+  type UploadMaintenanceOptions,
+} from '../../src/operations/maintenance/upload-maintenance.ts';
 import type { Api, Team } from './api.ts';
 import { recordUpload } from './recorded-upload.ts';
 import { sleepUntil } from './server.ts';
@@ -22,7 +25,9 @@ export const openMax = 20;
 
 /** Maintenance runs only when a test runs it. */
 export const lifeSettings = {
-  UPLOAD_LIFE_MS: String(uploadLifeMs), UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000',
+  UPLOAD_LIFE_MS: String(uploadLifeMs),
+  UPLOAD_UNCLAIMED_LIFE_MS: String(lifeMs),
+  MAINTENANCE_INTERVAL_MS: '3600000',
   UPLOADS_OPEN_MAX: String(openMax),
 };
 
@@ -67,9 +72,17 @@ export class UploadLife {
   }
 
   newMaintenance(options: Partial<UploadMaintenanceOptions> = {}): UploadMaintenance {
-    const { log, queries: { uploads } } = this.#operator;
+    const {
+      log,
+      queries: { uploads },
+    } = this.#operator;
     const maintenance = new UploadMaintenance({
-      log, uploads, files: this.store, logger: pino({ level: 'silent' }), settleDelay: 0, ...options,
+      log,
+      uploads,
+      files: this.store,
+      logger: pino({ level: 'silent' }),
+      settleDelay: 0,
+      ...options,
     });
     this.#maintenances.push(maintenance);
     return maintenance;
@@ -77,7 +90,11 @@ export class UploadLife {
 
   /** Creates an upload that lasts an hour, as does its file. */
   async createLasting(team: Team): Promise<CreatedUpload> {
-    const expected = await recordUpload(this.#operator.log, team, { sizeMax: 1000, lifeMs: hour, unclaimedLifeMs: hour });
+    const expected = await recordUpload(this.#operator.log, team, {
+      sizeMax: 1000,
+      lifeMs: hour,
+      unclaimedLifeMs: hour,
+    });
     return { id: expected.uploadId, location: await this.store.locate(expected, this.#api.url) };
   }
 
@@ -95,9 +112,12 @@ export class UploadLife {
   }
 
   async rowOf({ id }: { readonly id: string }): Promise<UploadRow> {
-    const { rows: [row] } = await this.#operator.database.pool.query<UploadRow>(
+    const {
+      rows: [row],
+    } = await this.#operator.database.pool.query<UploadRow>(
       `select unclaimed_since::float8 as since, expires_at::float8 as expires, removed_at::float8 as removed, cleared
-        from uploads where id = $1`, [id],
+        from uploads where id = $1`,
+      [id],
     );
     return row!;
   }

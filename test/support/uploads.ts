@@ -17,15 +17,23 @@ export async function createUpload(client: Client, body: object = picture, app =
 
 /** Sends bytes to the upload's location, without a token. */
 export async function sendBytes(
-  { location }: Pick<CreatedUpload, 'location'>, bytes: Uint8Array | string | ReadableStream,
+  { location }: Pick<CreatedUpload, 'location'>,
+  bytes: Uint8Array | string | ReadableStream,
   headers: Readonly<Record<string, string>> = { 'content-type': picture.contentType },
 ): Promise<string> {
   const isStream = bytes instanceof ReadableStream;
-  const response = await fetch(location, { method: 'PUT', body: bytes as string, headers, ...(isStream ? { duplex: 'half' } : {}) } as RequestInit);
+  const response = await fetch(location, {
+    method: 'PUT',
+    body: bytes as string,
+    headers,
+    ...(isStream ? { duplex: 'half' } : {}),
+  } as RequestInit);
   const text = await response.text();
   if (response.ok) return text === '' ? String(response.status) : `${response.status} with a body`;
   // An S3 has error formats of its own.
-  return response.headers.get('content-type')!.includes('json') ? `${response.status} ${JSON.parse(text).error.type}` : String(response.status);
+  return response.headers.get('content-type')!.includes('json')
+    ? `${response.status} ${JSON.parse(text).error.type}`
+    : String(response.status);
 }
 
 export function complete(client: Client, { id }: Pick<CreatedUpload, 'id'>, app = 'shop'): Promise<Answer> {
@@ -33,12 +41,21 @@ export function complete(client: Client, { id }: Pick<CreatedUpload, 'id'>, app 
 }
 
 /** Withdraws the file of an upload, or gives the upload up. */
-export function withdraw(client: Client, { id }: Pick<CreatedUpload, 'id'>, headers: Readonly<Record<string, string>> = {}, app = 'shop'): Promise<Answer> {
+export function withdraw(
+  client: Client,
+  { id }: Pick<CreatedUpload, 'id'>,
+  headers: Readonly<Record<string, string>> = {},
+  app = 'shop',
+): Promise<Answer> {
   return client.delete(`/apps/${app}/uploads/${id}`, headers);
 }
 
 /** Uploads these bytes; resolves to the upload and its public URL. Throws if a step fails. */
-export async function upload(client: Client, bytes: Uint8Array | string, body: typeof picture = picture): Promise<CreatedUpload & { readonly url: string }> {
+export async function upload(
+  client: Client,
+  bytes: Uint8Array | string,
+  body: typeof picture = picture,
+): Promise<CreatedUpload & { readonly url: string }> {
   const created = await createUpload(client, body);
   const sent = await sendBytes(created, bytes, { 'content-type': body.contentType });
   if (sent !== '200') throw new Error(sent);

@@ -20,13 +20,17 @@ export interface Panel {
 }
 
 export function readAlerts(): Alert[] {
-  const { groups } = parse(readFileSync(join(deployFolder, 'prometheus/alerts.yml'), 'utf8')) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
+  const { groups } = parse(readFileSync(join(deployFolder, 'prometheus/alerts.yml'), 'utf8')) as {
+    readonly groups: readonly { readonly rules: readonly Alert[] }[];
+  };
   return groups.flatMap(({ rules }) => rules);
 }
 
 /** The panels that show something. */
 export function readPanels(): Panel[] {
-  const { panels } = JSON.parse(readFileSync(join(deployFolder, 'grafana/tablog.json'), 'utf8')) as { readonly panels: readonly Panel[] };
+  const { panels } = JSON.parse(readFileSync(join(deployFolder, 'grafana/tablog.json'), 'utf8')) as {
+    readonly panels: readonly Panel[];
+  };
   return panels.filter(({ type }) => type !== 'row');
 }
 

@@ -16,10 +16,12 @@ describe('an access token', () => {
 
   test('with any one character mistyped is none', () => {
     const typed = 'aA0_-é ';
-    fc.assert(fc.property(fc.nat(token.length - 1), fc.constantFrom(...typed), (at, character) => {
-      fc.pre(token[at] !== character);
-      expect(isAccessToken(token.slice(0, at) + character + token.slice(at + 1))).toBe(false);
-    }));
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.constantFrom(...typed), (at, character) => {
+        fc.pre(token[at] !== character);
+        expect(isAccessToken(token.slice(0, at) + character + token.slice(at + 1))).toBe(false);
+      }),
+    );
   });
 
   test.each([

@@ -6,9 +6,11 @@ import { emptyProfile } from '../../src/language/values/build-profile.ts';
 const mebibyte = 2 ** 20;
 const shared = (left: number): DiskRoom[] => [{ hasTables: true, hasFiles: true, left: left * mebibyte }];
 const apart = (tables: number, files: number): DiskRoom[] => [
-  { hasTables: true, hasFiles: false, left: tables * mebibyte }, { hasTables: false, hasFiles: true, left: files * mebibyte },
+  { hasTables: true, hasFiles: false, left: tables * mebibyte },
+  { hasTables: false, hasFiles: true, left: files * mebibyte },
 ];
-const message = (taken: string, left: string): string => `the team has taken about ${taken} of the service's disk today, and ${left} are left for all teams: wait until the next day (UTC)`;
+const message = (taken: string, left: string): string =>
+  `the team has taken about ${taken} of the service's disk today, and ${left} are left for all teams: wait until the next day (UTC)`;
 
 test.each<[string, DiskRoom[], string | null, string | null]>([
   ['no disk is seen', [], null, null],
@@ -21,7 +23,10 @@ test.each<[string, DiskRoom[], string | null, string | null]>([
   ['less is left for files', apart(10, 19), null, message('20 MiB', '19 MiB')],
 ])('a team with 10 MiB of tables and 20 MiB of files, where %s', (_what, rooms, tables, files) => {
   const taken = { log: 5 * mebibyte, tables: 10 * mebibyte, files: 20 * mebibyte };
-  for (const [what, words] of [['tables', tables], ['files', files]] as const) {
+  for (const [what, words] of [
+    ['tables', tables],
+    ['files', files],
+  ] as const) {
     const refusal = exceededShare(taken, rooms, what);
     expect(refusal).toEqual(words === null ? null : { type: 'limit_exceeded', message: words });
     if (refusal !== null) expect(isOfShare(refusal.message)).toBe(true);

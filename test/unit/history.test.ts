@@ -17,7 +17,9 @@ test('connections are taken as long as they have the history of the first one', 
   await expect(guard.check(connection('7 00000002'))).rejects.toThrow(HistoryChanged);
   await expect(guard.check(connection('7 00000003'))).rejects.toThrow(HistoryChanged);
   expect(guard.known).toBe('7 00000001');
-  expect(reasons).toEqual(['Postgres goes on from another history (7 00000002, it was 7 00000001): a standby was promoted, or a backup restored']);
+  expect(reasons).toEqual([
+    'Postgres goes on from another history (7 00000002, it was 7 00000001): a standby was promoted, or a backup restored',
+  ]);
 });
 
 test('a standby is away, and so is a Postgres in another history', async () => {

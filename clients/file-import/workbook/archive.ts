@@ -23,7 +23,10 @@ export class Archive {
     const reader = new ZipReader(new BlobReader(bytes), { checkSignature: true });
     try {
       const entries = await reader.getEntries();
-      return new Archive(reader, new Map(entries.flatMap((entry) => (entry.directory ? [] : [[keyOf(entry.filename), entry]]))));
+      return new Archive(
+        reader,
+        new Map(entries.flatMap((entry) => (entry.directory ? [] : [[keyOf(entry.filename), entry]]))),
+      );
     } catch (error) {
       await reader.close();
       throw malformed(error);
@@ -38,7 +41,8 @@ export class Archive {
   async *text(name: string, kind: PartKind, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
     const entry = this.#entries.get(keyOf(name));
     if (entry === undefined) throw new MalformedFile(null, `the workbook has no part ${name}`);
-    if (entry.encrypted) throw new MalformedFile(null, 'the workbook is protected with a password: save it without one');
+    if (entry.encrypted)
+      throw new MalformedFile(null, 'the workbook is protected with a password: save it without one');
     const stop = new AbortController();
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const unpacked = entry.getData(writable, { signal: AbortSignal.any([signal, stop.signal]) });
@@ -52,7 +56,11 @@ export class Archive {
         const { done, value } = await reader.read();
         if (done) break;
         bytes += value.length;
-        if (bytes > partBytesMax[kind]) throw new MalformedFile(null, `the workbook is too large: its part ${name} has more than ${partBytesMax[kind]} bytes when it is unpacked`);
+        if (bytes > partBytesMax[kind])
+          throw new MalformedFile(
+            null,
+            `the workbook is too large: its part ${name} has more than ${partBytesMax[kind]} bytes when it is unpacked`,
+          );
         yield decoder.decode(value, { stream: true });
       }
       yield decoder.decode();
@@ -78,5 +86,7 @@ function keyOf(name: string): string {
 }
 
 function malformed(error: unknown): MalformedFile {
-  return error instanceof MalformedFile ? error : new MalformedFile(null, `this is no workbook (.xlsx) as it should be: ${(error as Error).message}`);
+  return error instanceof MalformedFile
+    ? error
+    : new MalformedFile(null, `this is no workbook (.xlsx) as it should be: ${(error as Error).message}`);
 }

@@ -5,8 +5,21 @@ export type MomentFormat = 'date' | 'time' | 'dateTime' | 'elapsed';
 
 /** Formats that have numbers only. Of those that differ by language, the dates and times of most. */
 const builtIn: readonly (readonly [from: number, to: number, MomentFormat])[] = [
-  [14, 17, 'date'], [18, 21, 'time'], [22, 22, 'dateTime'], [27, 31, 'date'], [32, 33, 'time'], [34, 36, 'date'], [45, 45, 'time'], [46, 46, 'elapsed'], [47, 47, 'time'], [50, 58, 'date'],
-  [71, 74, 'date'], [75, 76, 'time'], [77, 77, 'dateTime'], [78, 80, 'time'], [81, 81, 'date'],
+  [14, 17, 'date'],
+  [18, 21, 'time'],
+  [22, 22, 'dateTime'],
+  [27, 31, 'date'],
+  [32, 33, 'time'],
+  [34, 36, 'date'],
+  [45, 45, 'time'],
+  [46, 46, 'elapsed'],
+  [47, 47, 'time'],
+  [50, 58, 'date'],
+  [71, 74, 'date'],
+  [75, 76, 'time'],
+  [77, 77, 'dateTime'],
+  [78, 80, 'time'],
+  [81, 81, 'date'],
 ];
 
 /** What the format with a number, and with a code if the workbook has one for it, shows; null: no moment. */
@@ -15,11 +28,15 @@ export function momentFormatOf(id: number, code: string | undefined): MomentForm
   // Without texts, escaped characters, what only takes room, and colours, currencies and conditions. Of several sections the first is that of positive numbers.
   const [bare] = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';') as [string];
   if (/\[(?:h+|m+|s+)\]/i.test(bare)) return 'elapsed';
-  const letters = bare.replace(/\[[^\]]*\]/g, '').replace(/general|standard/gi, '').toLowerCase();
+  const letters = bare
+    .replace(/\[[^\]]*\]/g, '')
+    .replace(/general|standard/gi, '')
+    .toLowerCase();
   // Digits are those of a number, but for the fraction of seconds. Some programs write its unit without quotes: `#,##0 EUR`.
   if (/[#0?]/.test(letters.replace(/s[.,]0+/g, 's'))) return null;
   const hasTime = /[hs]|am\/pm|a\/p/.test(letters);
-  const hasDate = /[ydeb]/.test(letters.replace(/am\/pm|a\/p/g, '')) || (/m/.test(letters.replace(/am\/pm/g, '')) && !hasTime);
+  const hasDate =
+    /[ydeb]/.test(letters.replace(/am\/pm|a\/p/g, '')) || (/m/.test(letters.replace(/am\/pm/g, '')) && !hasTime);
   if (!(hasDate || hasTime)) return null;
   return hasDate ? (hasTime ? 'dateTime' : 'date') : 'time';
 }
@@ -58,11 +75,24 @@ function dayOf(days: number, epoch: Epoch): number | null {
 }
 
 function timeText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice('1970-01-01T'.length, -1).replace(/\.000$/, '');
+  return new Date(milliseconds)
+    .toISOString()
+    .slice('1970-01-01T'.length, -1)
+    .replace(/\.000$/, '');
 }
 
 function durationText(milliseconds: number): string {
-  const [hours, minutes, seconds] = [Math.floor(milliseconds / 3_600_000), Math.floor(milliseconds / 60_000) % 60, (milliseconds % 60_000) / 1000];
-  const parts = [[hours, 'H'], [minutes, 'M'], [seconds, 'S']].map(([count, unit]) => (count === 0 ? '' : `${count}${unit}`)).join('');
+  const [hours, minutes, seconds] = [
+    Math.floor(milliseconds / 3_600_000),
+    Math.floor(milliseconds / 60_000) % 60,
+    (milliseconds % 60_000) / 1000,
+  ];
+  const parts = [
+    [hours, 'H'],
+    [minutes, 'M'],
+    [seconds, 'S'],
+  ]
+    .map(([count, unit]) => (count === 0 ? '' : `${count}${unit}`))
+    .join('');
   return parts === '' ? 'PT0S' : `PT${parts}`;
 }

@@ -27,7 +27,9 @@ interface Relation {
 
 /** Throws MalformedFile, and the reason of the signal. */
 export async function readWorkbook(archive: Archive, signal: AbortSignal): Promise<Workbook> {
-  const main = [...(await relationsOf(archive, '', signal)).values()].find(({ kind }) => kind === 'officeDocument')?.part ?? 'xl/workbook.xml';
+  const main =
+    [...(await relationsOf(archive, '', signal)).values()].find(({ kind }) => kind === 'officeDocument')?.part ??
+    'xl/workbook.xml';
   if (!archive.has(main)) throw new MalformedFile(null, 'this is a zip archive, but no workbook (.xlsx)');
   const relations = await relationsOf(archive, main, signal);
   const { listed, epoch } = await readMain(archive, main, signal);
@@ -36,26 +38,39 @@ export async function readWorkbook(archive: Archive, signal: AbortSignal): Promi
     // A chart may have a sheet of its own.
     return relation?.kind === 'worksheet' ? [{ name, isHidden, part: relation.part }] : [];
   });
-  const partOf = (kind: string): string | null => [...relations.values()].find((relation) => relation.kind === kind && archive.has(relation.part))?.part ?? null;
+  const partOf = (kind: string): string | null =>
+    [...relations.values()].find((relation) => relation.kind === kind && archive.has(relation.part))?.part ?? null;
   const [styles, shared] = [partOf('styles'), partOf('sharedStrings')];
   return {
-    sheets, epoch,
+    sheets,
+    epoch,
     formats: styles === null ? [] : await readFormats(archive, styles, signal),
     texts: shared === null ? [] : await readTexts(archive, shared, signal),
   };
 }
 
 /** What a part is related to, by the IDs of relations. `part`: empty for the archive itself. */
-async function relationsOf(archive: Archive, part: string, signal: AbortSignal): Promise<ReadonlyMap<string, Relation>> {
+async function relationsOf(
+  archive: Archive,
+  part: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Relation>> {
   const at = part.lastIndexOf('/') + 1;
   const [folder, file] = [part.slice(0, at), part.slice(at)];
   const name = `${folder}_rels/${file}.rels`;
   const relations = new Map<string, Relation>();
   if (!archive.has(name)) return relations;
-  await readWholeXml(archive.text(name, 'other', signal), name, opened((tag, { Id: id, Type: type, Target: target }) => {
-    if (tag !== 'Relationship' || id === undefined || type === undefined || target === undefined) return;
-    relations.set(id, { kind: type.slice(type.lastIndexOf('/') + 1), part: new URL(target, `zip://part/${folder}`).pathname.slice(1) });
-  }));
+  await readWholeXml(
+    archive.text(name, 'other', signal),
+    name,
+    opened((tag, { Id: id, Type: type, Target: target }) => {
+      if (tag !== 'Relationship' || id === undefined || type === undefined || target === undefined) return;
+      relations.set(id, {
+        kind: type.slice(type.lastIndexOf('/') + 1),
+        part: new URL(target, `zip://part/${folder}`).pathname.slice(1),
+      });
+    }),
+  );
   return relations;
 }
 
@@ -65,16 +80,24 @@ interface ListedSheet {
   readonly isHidden: boolean;
 }
 
-async function readMain(archive: Archive, part: string, signal: AbortSignal): Promise<{ readonly listed: readonly ListedSheet[]; readonly epoch: Epoch }> {
+async function readMain(
+  archive: Archive,
+  part: string,
+  signal: AbortSignal,
+): Promise<{ readonly listed: readonly ListedSheet[]; readonly epoch: Epoch }> {
   const listed: ListedSheet[] = [];
   let epoch: Epoch = 1900;
-  await readWholeXml(archive.text(part, 'other', signal), part, opened((tag, attributes) => {
-    if (tag === 'workbookPr' && /^(?:1|true)$/.test(attributes['date1904'] ?? '')) epoch = 1904;
-    if (tag !== 'sheet') return;
-    const { name, state = 'visible' } = attributes;
-    const id = attributeOf(attributes, 'id');
-    if (name !== undefined && id !== undefined) listed.push({ name, id, isHidden: state !== 'visible' });
-  }));
+  await readWholeXml(
+    archive.text(part, 'other', signal),
+    part,
+    opened((tag, attributes) => {
+      if (tag === 'workbookPr' && /^(?:1|true)$/.test(attributes['date1904'] ?? '')) epoch = 1904;
+      if (tag !== 'sheet') return;
+      const { name, state = 'visible' } = attributes;
+      const id = attributeOf(attributes, 'id');
+      if (name !== undefined && id !== undefined) listed.push({ name, id, isHidden: state !== 'visible' });
+    }),
+  );
   return { listed, epoch };
 }
 

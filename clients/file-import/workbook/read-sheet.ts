@@ -25,7 +25,13 @@ const rowsMax = 1_048_576;
 const columnsMax = 16_384;
 
 /** The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws MalformedFile, and the reason of the signal. */
-export async function* readSheet(archive: Archive, workbook: Workbook, { part }: Sheet, onError: (error: CellError) => void, signal: AbortSignal): AsyncGenerator<SheetRow, void, undefined> {
+export async function* readSheet(
+  archive: Archive,
+  workbook: Workbook,
+  { part }: Sheet,
+  onError: (error: CellError) => void,
+  signal: AbortSignal,
+): AsyncGenerator<SheetRow, void, undefined> {
   const visitor = new SheetVisitor(workbook, onError);
   for await (const _ of readXml(archive.text(part, 'sheet', signal), part, visitor)) yield* visitor.take();
 }
@@ -57,19 +63,34 @@ class SheetVisitor implements XmlVisitor {
 
   open(tag: string, attributes: Attributes): void {
     switch (tag) {
-      case 'row': this.#beginRow(attributes['r']); break;
-      case 'c': this.#beginCell(attributes); break;
-      case 'v': this.#isValue = true; this.#value ??= ''; break;
-      default: this.#runs.open(tag);
+      case 'row':
+        this.#beginRow(attributes['r']);
+        break;
+      case 'c':
+        this.#beginCell(attributes);
+        break;
+      case 'v':
+        this.#isValue = true;
+        this.#value ??= '';
+        break;
+      default:
+        this.#runs.open(tag);
     }
   }
 
   close(tag: string): void {
     switch (tag) {
-      case 'row': if (this.#cells.length > 0) this.#rows.push({ number: this.#row, cells: this.#cells }); break;
-      case 'c': this.#endCell(); break;
-      case 'v': this.#isValue = false; break;
-      default: this.#runs.close(tag);
+      case 'row':
+        if (this.#cells.length > 0) this.#rows.push({ number: this.#row, cells: this.#cells });
+        break;
+      case 'c':
+        this.#endCell();
+        break;
+      case 'v':
+        this.#isValue = false;
+        break;
+      default:
+        this.#runs.close(tag);
     }
   }
 
@@ -80,7 +101,8 @@ class SheetVisitor implements XmlVisitor {
 
   #beginRow(given: string | undefined): void {
     const number = given === undefined ? this.#row + 1 : Number(given);
-    if (!(number > this.#row && number <= rowsMax && Number.isInteger(number))) throw new MalformedFile(null, `the sheet has a row ${given ?? number} after row ${this.#row}`);
+    if (!(number > this.#row && number <= rowsMax && Number.isInteger(number)))
+      throw new MalformedFile(null, `the sheet has a row ${given ?? number} after row ${this.#row}`);
     this.#row = number;
     this.#cells = [];
     this.#column = 0;
@@ -89,7 +111,8 @@ class SheetVisitor implements XmlVisitor {
   #beginCell(attributes: Attributes): void {
     const { r: place } = attributes;
     const column = place === undefined ? this.#column + 1 : columnOf(place);
-    if (!(column > this.#column && column <= columnsMax)) throw new MalformedFile(this.#row, `the sheet has a cell ${place ?? column} after column ${this.#column}`);
+    if (!(column > this.#column && column <= columnsMax))
+      throw new MalformedFile(this.#row, `the sheet has a cell ${place ?? column} after column ${this.#column}`);
     this.#column = column;
     this.#attributes = attributes;
     this.#value = null;
@@ -107,30 +130,48 @@ class SheetVisitor implements XmlVisitor {
     const { t: type = 'n', s: format } = this.#attributes;
     const value = this.#value ?? '';
     switch (type) {
-      case 'inlineStr': return this.#runs.take();
-      case 's': return value === '' ? '' : this.#sharedText(value);
-      case 'str': return unescapeText(value);
-      case 'b': return value === '' ? '' : String(value === '1' || value === 'true');
+      case 'inlineStr':
+        return this.#runs.take();
+      case 's':
+        return value === '' ? '' : this.#sharedText(value);
+      case 'str':
+        return unescapeText(value);
+      case 'b':
+        return value === '' ? '' : String(value === '1' || value === 'true');
       case 'e':
         this.#onError({ place: `${lettersOf(this.#column)}${this.#row}`, error: value });
         return '';
       // It is a date in ISO 8601.
-      case 'd': return value;
-      case 'n': return value === '' ? '' : this.#numberText(value.trim(), format);
-      default: throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} is of an unknown type ${JSON.stringify(type)}`);
+      case 'd':
+        return value;
+      case 'n':
+        return value === '' ? '' : this.#numberText(value.trim(), format);
+      default:
+        throw new MalformedFile(
+          this.#row,
+          `the cell ${lettersOf(this.#column)}${this.#row} is of an unknown type ${JSON.stringify(type)}`,
+        );
     }
   }
 
   #sharedText(value: string): string {
     const text = this.#workbook.texts[Number(value)];
-    if (text === undefined) throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} has the shared text ${value}, which the workbook does not have`);
+    if (text === undefined)
+      throw new MalformedFile(
+        this.#row,
+        `the cell ${lettersOf(this.#column)}${this.#row} has the shared text ${value}, which the workbook does not have`,
+      );
     return text;
   }
 
   #numberText(value: string, style: string | undefined): string {
     const number = Number(value);
-    if (!Number.isFinite(number)) throw new MalformedFile(this.#row, `the cell ${lettersOf(this.#column)}${this.#row} has ${JSON.stringify(value)} for a number`);
-    const format = style === undefined ? null : this.#workbook.formats[Number(style)] ?? null;
+    if (!Number.isFinite(number))
+      throw new MalformedFile(
+        this.#row,
+        `the cell ${lettersOf(this.#column)}${this.#row} has ${JSON.stringify(value)} for a number`,
+      );
+    const format = style === undefined ? null : (this.#workbook.formats[Number(style)] ?? null);
     const moment = format === null ? null : momentText(number, format, this.#workbook.epoch);
     if (moment !== null) return moment;
     // Programs other than Excel write integers that a double does not hold.
@@ -141,7 +182,8 @@ class SheetVisitor implements XmlVisitor {
 /** The number of a column by its letters, from 1. */
 function columnOf(place: string): number {
   let column = 0;
-  for (const letter of /^\$?[A-Za-z]{1,3}/.exec(place)?.[0].replace('$', '').toUpperCase() ?? '') column = column * 26 + letter.charCodeAt(0) - 64;
+  for (const letter of /^\$?[A-Za-z]{1,3}/.exec(place)?.[0].replace('$', '').toUpperCase() ?? '')
+    column = column * 26 + letter.charCodeAt(0) - 64;
   return column;
 }
 

@@ -15,7 +15,11 @@ export interface XmlVisitor {
 const unfinishedMax = 4 * 2 ** 20;
 
 /** Awaits `taken` after each piece, so that what was visited can be taken away. Throws MalformedFile. */
-export async function* readXml(pieces: AsyncIterable<string>, name: string, visitor: XmlVisitor): AsyncGenerator<void, void, undefined> {
+export async function* readXml(
+  pieces: AsyncIterable<string>,
+  name: string,
+  visitor: XmlVisitor,
+): AsyncGenerator<void, void, undefined> {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let unfinished = 0;
   const local = (qualified: string): string => qualified.slice(qualified.indexOf(':') + 1);
@@ -35,7 +39,8 @@ export async function* readXml(pieces: AsyncIterable<string>, name: string, visi
   for await (const piece of pieces) {
     unfinished += piece.length;
     parser.write(piece);
-    if (unfinished > unfinishedMax + piece.length) throw new MalformedFile(null, `the part ${name} of the workbook has a text that is too long`);
+    if (unfinished > unfinishedMax + piece.length)
+      throw new MalformedFile(null, `the part ${name} of the workbook has a text that is too long`);
     yield;
   }
   parser.close();
@@ -81,5 +86,7 @@ export class TextOfRuns {
 }
 
 export function unescapeText(text: string): string {
-  return text.includes('_x') ? text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(parseInt(code, 16))) : text;
+  return text.includes('_x')
+    ? text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
+    : text;
 }

@@ -65,7 +65,12 @@ export class WorkbookCutter implements WholeFileCutter {
 
   get notes(): readonly string[] {
     const { place, error } = this.#firstError ?? {};
-    const errors = this.#errors === 0 ? [] : [`${this.#errors === 1 ? 'a cell has the error of a formula, and is' : `${this.#errors} cells have errors of formulas, and are`} empty: ${error} in ${place}`];
+    const errors =
+      this.#errors === 0
+        ? []
+        : [
+            `${this.#errors === 1 ? 'a cell has the error of a formula, and is' : `${this.#errors} cells have errors of formulas, and are`} empty: ${error} in ${place}`,
+          ];
     return [...(this.#sheetNote === null ? [] : [this.#sheetNote]), ...errors];
   }
 
@@ -73,12 +78,18 @@ export class WorkbookCutter implements WholeFileCutter {
   async *cut(source: Source, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
     const bytes = await wholeOf(source, signal);
     // Most imports need none of it.
-    const [{ Archive }, { readWorkbook }, { readSheet }] = await Promise.all([import('./archive.ts'), import('./parts.ts'), import('./read-sheet.ts')]);
+    const [{ Archive }, { readWorkbook }, { readSheet }] = await Promise.all([
+      import('./archive.ts'),
+      import('./parts.ts'),
+      import('./read-sheet.ts'),
+    ]);
     const archive = await Archive.open(bytes);
     try {
       const workbook = await readWorkbook(archive, signal);
       this.#sheets = workbook.sheets.map(({ name }) => name);
-      yield* this.#chunks(readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal));
+      yield* this.#chunks(
+        readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal),
+      );
     } finally {
       await archive.close();
     }
@@ -89,12 +100,16 @@ export class WorkbookCutter implements WholeFileCutter {
     if (sheets.length === 0) throw new MalformedFile(null, 'the workbook has no sheet with cells');
     const { sheet } = this.#options;
     if (sheet !== null) {
-      const chosen = sheets.find(({ name }) => name === sheet) ?? sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
-      if (chosen === undefined) throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
+      const chosen =
+        sheets.find(({ name }) => name === sheet) ??
+        sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
+      if (chosen === undefined)
+        throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
       return chosen;
     }
     const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
-    if (sheets.length > 1) this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
+    if (sheets.length > 1)
+      this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
     return first;
   }
 
@@ -123,7 +138,8 @@ export class WorkbookCutter implements WholeFileCutter {
       // Cells of a sheet have no quotes: those that are written here must not keep a text from meaning an empty cell.
       const texts: readonly string[] = header === null ? cells : cells.map((cell) => (nulls.has(cell) ? '' : cell));
       const record: Buffer = Buffer.from(`${recordOf(texts, width)}\n`);
-      if (record.length > recordBytesMax) throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
+      if (record.length > recordBytesMax)
+        throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
       if (header === null) {
         header = record;
         width = cells.length;
@@ -145,7 +161,8 @@ export class WorkbookCutter implements WholeFileCutter {
 
 /** The bytes of a file. Its parts are not in the order in which they are read. */
 async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
-  const tooLarge = (): MalformedFile => new MalformedFile(null, `a workbook must not be larger than ${workbookBytesMax / 2 ** 20} MiB: save it as CSV`);
+  const tooLarge = (): MalformedFile =>
+    new MalformedFile(null, `a workbook must not be larger than ${workbookBytesMax / 2 ** 20} MiB: save it as CSV`);
   if ((source.size ?? 0) > workbookBytesMax) throw tooLarge();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;

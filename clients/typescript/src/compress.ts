@@ -2,7 +2,11 @@
 
 type Zlib = {
   readonly constants: { readonly ZSTD_c_compressionLevel: number };
-  readonly zstdCompress?: (body: string | Uint8Array<ArrayBuffer>, options: object, done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void) => void;
+  readonly zstdCompress?: (
+    body: string | Uint8Array<ArrayBuffer>,
+    options: object,
+    done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void,
+  ) => void;
 };
 
 const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: 'node:zlib') => Zlib } };
@@ -14,7 +18,9 @@ export const compression = zstd === undefined ? 'gzip' : 'zstd';
 
 export async function compress(body: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   if (zstd === undefined) {
-    return new Uint8Array(await new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer());
+    return new Uint8Array(
+      await new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer(),
+    );
   }
   // The fast level: it saves most, at a cost that is no loss even if the service runs on the same machine.
   const options = { params: { [zlib!.constants.ZSTD_c_compressionLevel]: 1 } };

@@ -35,21 +35,34 @@ export class Unreachable extends Error {
 }
 
 /** The status of an error that only the first try of a request may be given (`Tablog-Turned-Away`). */
-const statusOfFirstTry: ReadonlyMap<string, number> = new Map([['limit_exceeded', 400], ['payment_required', 402]]);
+const statusOfFirstTry: ReadonlyMap<string, number> = new Map([
+  ['limit_exceeded', 400],
+  ['payment_required', 402],
+]);
 
 /** The error of an answer that is no success. Reads its body. `isFirstTry`: no request with the same key was sent before, so what was turned away is refused. */
 export async function errorOf(response: Response, isFirstTry: boolean): Promise<TablogError> {
   const location = response.headers.get('location');
   // A browser does not show where to.
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && location !== null)) {
-    return new TablogError(response.status, null, `The server is elsewhere: it answers ${response.status} with ${location ?? 'another address'}. Give that as the URL.`);
+    return new TablogError(
+      response.status,
+      null,
+      `The server is elsewhere: it answers ${response.status} with ${location ?? 'another address'}. Give that as the URL.`,
+    );
   }
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   const { error } = parse(await response.text());
   if (typeof error?.type === 'string' && typeof error.message === 'string') {
     const turnedAway = response.headers.get('tablog-turned-away');
     const status = isFirstTry && turnedAway !== null ? statusOfFirstTry.get(turnedAway) : undefined;
-    if (status !== undefined) return new TablogError(status, turnedAway as ErrorType, error.message.replace(/\.? Whether an earlier try .*$/, ''), retryAfterMs);
+    if (status !== undefined)
+      return new TablogError(
+        status,
+        turnedAway as ErrorType,
+        error.message.replace(/\.? Whether an earlier try .*$/, ''),
+        retryAfterMs,
+      );
     return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
   }
   return notTablog(response.status, retryAfterMs);
@@ -57,7 +70,12 @@ export async function errorOf(response: Response, isFirstTry: boolean): Promise<
 
 /** The error of an answer that is not one of the interface. */
 export function notTablog(status: number, retryAfterMs = 0): TablogError {
-  return new TablogError(status, null, `The server answers ${status}, but not as Tablog does: is its URL right?`, retryAfterMs);
+  return new TablogError(
+    status,
+    null,
+    `The server answers ${status}, but not as Tablog does: is its URL right?`,
+    retryAfterMs,
+  );
 }
 
 function parse(text: string): { readonly error?: { readonly type?: unknown; readonly message?: unknown } } {
@@ -72,5 +90,5 @@ function parse(text: string): { readonly error?: { readonly type?: unknown; read
 function reasonOf(error: unknown): string {
   const { cause, errors, message } = error as Partial<AggregateError>;
   const inner: unknown = errors?.[0] ?? cause;
-  return inner === undefined || inner === null ? message ?? String(error) : reasonOf(inner);
+  return inner === undefined || inner === null ? (message ?? String(error)) : reasonOf(inner);
 }

@@ -3,15 +3,64 @@ export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress, ListedJob } from './jobs.ts';
 export type { Loaded, LoadOptions, LoadProgress, RowSource } from './load.ts';
 export type {
-  MadeOperatorToken, MadeToken, NewOperatorToken, NewToken, Operator, OperatorToken, Partition, PlanChange, Quarantine, Release, Team, TeamSummary, Token,
+  MadeOperatorToken,
+  MadeToken,
+  NewOperatorToken,
+  NewToken,
+  Operator,
+  OperatorToken,
+  Partition,
+  PlanChange,
+  Quarantine,
+  Release,
+  Team,
+  TeamSummary,
+  Token,
 } from './operator.ts';
 export type { Page, Pages } from './pages.ts';
-export type { AnyRow, ColumnOf, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, SortKey, StoredRow } from './rows.ts';
+export type {
+  AnyRow,
+  ColumnOf,
+  Condition,
+  GroupsQuery,
+  OnSchemaError,
+  RowChanges,
+  RowsQuery,
+  SortKey,
+  StoredRow,
+} from './rows.ts';
 export { describeRowTypes, type TypedTable } from './row-types.ts';
-export { Stash, type ChunkOptions, type ChunkRemarks, type Imported, type ImportOptions, type ImportTarget, type StashOptions } from './stash.ts';
-export { Table, type Added, type ColumnType, type ExportFormat, type NewColumn, type RowsPage, type TableDescription, type WriteOptions } from './table.ts';
 export {
-  Tablog, type Activity, type CreatedTable, type ListedUpload, type NewTable, type PageQuery, type SqlResult, type SqlValue, type TableSummary, type TokenDescription, type Usage,
+  Stash,
+  type ChunkOptions,
+  type ChunkRemarks,
+  type Imported,
+  type ImportOptions,
+  type ImportTarget,
+  type StashOptions,
+} from './stash.ts';
+export {
+  Table,
+  type Added,
+  type ColumnType,
+  type ExportFormat,
+  type NewColumn,
+  type RowsPage,
+  type TableDescription,
+  type WriteOptions,
+} from './table.ts';
+export {
+  Tablog,
+  type Activity,
+  type CreatedTable,
+  type ListedUpload,
+  type NewTable,
+  type PageQuery,
+  type SqlResult,
+  type SqlValue,
+  type TableSummary,
+  type TokenDescription,
+  type Usage,
 } from './tablog.ts';
 export type { Operations, TransportOptions } from './transport.ts';
 export type { FileSource, UploadedFile, UploadOptions } from './uploads.ts';

@@ -30,7 +30,13 @@ export class Job {
   }
 
   /** Waits until it is done. Throws TablogError, without a status, if it fails. */
-  async done({ onProgress, signal }: { readonly onProgress?: ((progress: JobProgress) => void) | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<JobProgress> {
+  async done({
+    onProgress,
+    signal,
+  }: {
+    readonly onProgress?: ((progress: JobProgress) => void) | undefined;
+    readonly signal?: AbortSignal | undefined;
+  } = {}): Promise<JobProgress> {
     for (let ms = askAfterMinMs; ; ms = Math.min(ms * 2, askAfterMaxMs)) {
       const progress = await this.progress();
       onProgress?.(progress);

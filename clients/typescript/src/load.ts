@@ -49,7 +49,12 @@ const parallelByDefault = 4;
 const deleteMs = 15_000;
 
 /** Fills an empty stash with rows and imports it. Throws TablogError and Unreachable. Deletes the stash in any case. */
-export async function loadRows(stash: Stash, target: ImportTarget, rows: RowSource<AnyRow>, options: LoadOptions): Promise<Loaded> {
+export async function loadRows(
+  stash: Stash,
+  target: ImportTarget,
+  rows: RowSource<AnyRow>,
+  options: LoadOptions,
+): Promise<Loaded> {
   const { onProgress, signal, parallel = parallelByDefault } = options;
   let rowsSent = 0;
   try {
@@ -59,7 +64,10 @@ export async function loadRows(stash: Stash, target: ImportTarget, rows: RowSour
       rowsSent += count;
       onProgress?.({ rowsSent, job: null });
     });
-    const { version, droppedCells } = await stash.importInto(target, { signal, onProgress: (job) => onProgress?.({ rowsSent, job }) });
+    const { version, droppedCells } = await stash.importInto(target, {
+      signal,
+      onProgress: (job) => onProgress?.({ rowsSent, job }),
+    });
     return { rows: rowsSent, version, droppedCells };
   } finally {
     // It is of no use any more, and would expire by itself.
@@ -97,7 +105,11 @@ async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk, void, u
 }
 
 /** Does so for each item, some at a time. After a failure no further item is taken, and what has begun is awaited. */
-async function inParallel<T>(items: AsyncGenerator<T, void, undefined>, parallel: number, work: (item: T) => Promise<void>): Promise<void> {
+async function inParallel<T>(
+  items: AsyncGenerator<T, void, undefined>,
+  parallel: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const worker = async (): Promise<void> => {
     // Who leaves the loop early ends it for all.
     for await (const item of items) await work(item);

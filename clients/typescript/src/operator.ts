@@ -20,7 +20,8 @@ export type NewOperatorToken = Schemas['NewOperatorToken'];
 
 /** A token that was made: the only time that `token` is shown. */
 export type MadeToken = operations['createTeamToken']['responses'][201]['content']['application/json']['data'];
-export type MadeOperatorToken = operations['createOperatorToken']['responses'][201]['content']['application/json']['data'];
+export type MadeOperatorToken =
+  operations['createOperatorToken']['responses'][201]['content']['application/json']['data'];
 
 export type Partition = Schemas['Partition'];
 export type Quarantine = Schemas['Quarantine'];
@@ -38,7 +39,10 @@ export class Operator {
 
   /** All teams, in the order in which they were created. */
   teams(): Pages<TeamSummary> {
-    return new Pages(async (continuation) => (await this.#operations.GET('/admin/teams', { params: { query: pageAt(continuation) } })).data!);
+    return new Pages(
+      async (continuation) =>
+        (await this.#operations.GET('/admin/teams', { params: { query: pageAt(continuation) } })).data!,
+    );
   }
 
   async team(teamID: string): Promise<Team> {
@@ -51,7 +55,8 @@ export class Operator {
   }
 
   async setPlan(teamID: string, plan: PlanChange): Promise<Team> {
-    return (await this.#operations.PATCH('/admin/teams/{teamID}/plan', { params: { path: { teamID } }, body: plan })).data!.data;
+    return (await this.#operations.PATCH('/admin/teams/{teamID}/plan', { params: { path: { teamID } }, body: plan }))
+      .data!.data;
   }
 
   async suspend(teamID: string): Promise<Team> {
@@ -66,17 +71,25 @@ export class Operator {
   /** The tokens of a team, those that were revoked or have expired too. */
   tokens(teamID: string): Pages<Token> {
     return new Pages(async (continuation) => {
-      return (await this.#operations.GET('/admin/teams/{teamID}/tokens', { params: { path: { teamID }, query: pageAt(continuation) } })).data!;
+      return (
+        await this.#operations.GET('/admin/teams/{teamID}/tokens', {
+          params: { path: { teamID }, query: pageAt(continuation) },
+        })
+      ).data!;
     });
   }
 
   async createToken(teamID: string, token: NewToken = {}): Promise<MadeToken> {
-    return (await this.#operations.POST('/admin/teams/{teamID}/tokens', { params: { path: { teamID } }, body: token })).data!.data;
+    return (await this.#operations.POST('/admin/teams/{teamID}/tokens', { params: { path: { teamID } }, body: token }))
+      .data!.data;
   }
 
   /** The tokens of operators, those that were revoked or have expired too. */
   operatorTokens(): Pages<OperatorToken> {
-    return new Pages(async (continuation) => (await this.#operations.GET('/admin/tokens', { params: { query: pageAt(continuation) } })).data!);
+    return new Pages(
+      async (continuation) =>
+        (await this.#operations.GET('/admin/tokens', { params: { query: pageAt(continuation) } })).data!,
+    );
   }
 
   async createOperatorToken(token: NewOperatorToken = {}): Promise<MadeOperatorToken> {
@@ -100,7 +113,8 @@ export class Operator {
 
   /** Lets a team go on, once the cause is removed. */
   async release(teamID: string): Promise<Release> {
-    return (await this.#operations.POST('/admin/quarantine/{teamID}/release', { params: { path: { teamID } } })).data!.data;
+    return (await this.#operations.POST('/admin/quarantine/{teamID}/release', { params: { path: { teamID } } })).data!
+      .data;
   }
 }
 

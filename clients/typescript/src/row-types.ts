@@ -11,10 +11,12 @@ export interface TypedTable {
 /** An interface for the rows of each table, for `client.table<Row>(id)`. Names are those of the tables, as far as a name can be so. */
 export function describeRowTypes(tables: readonly TypedTable[]): string {
   const taken = new Set<string>();
-  return tables.map(({ id, name, schema }) => {
-    const members = schema.columns.map((column) => `  ${keyOf(column.id)}?: ${typeOf(column.type)};\n`);
-    return `/** A row of the table ${JSON.stringify(name).replaceAll('*/', '*\\/')} (${id}). */\nexport interface ${nameOf(name, taken)} {\n${members.join('')}}\n`;
-  }).join('\n');
+  return tables
+    .map(({ id, name, schema }) => {
+      const members = schema.columns.map((column) => `  ${keyOf(column.id)}?: ${typeOf(column.type)};\n`);
+      return `/** A row of the table ${JSON.stringify(name).replaceAll('*/', '*\\/')} (${id}). */\nexport interface ${nameOf(name, taken)} {\n${members.join('')}}\n`;
+    })
+    .join('\n');
 }
 
 /** `MyCars` for "my cars": a name that no table before has. */
@@ -36,8 +38,11 @@ function typeOf(type: ColumnType): string {
   if (typeof type !== 'string') return type.kind === 'array' ? `${typeOf(type.items.kind)}[]` : typeOf(type.kind);
   switch (type) {
     case 'number':
-    case 'boolean': return type;
-    case 'json': return 'unknown';
-    default: return 'string';
+    case 'boolean':
+      return type;
+    case 'json':
+      return 'unknown';
+    default:
+      return 'string';
   }
 }

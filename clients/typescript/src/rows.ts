@@ -18,7 +18,12 @@ export type RowChanges<Row> = { readonly [Column in ColumnOf<Row>]?: Row[Column]
 
 /** Which rows are asked for. */
 export type Condition<Row> =
-  | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: Exclude<ComparisonOp, 'in'>; readonly value?: unknown; readonly ignoreCase?: boolean }
+  | {
+      readonly column: ColumnOf<Row> | '$rowID';
+      readonly op: Exclude<ComparisonOp, 'in'>;
+      readonly value?: unknown;
+      readonly ignoreCase?: boolean;
+    }
   | { readonly column: ColumnOf<Row> | '$rowID'; readonly op: 'in'; readonly value: readonly unknown[] }
   | { readonly and: readonly Condition<Row>[] }
   | { readonly or: readonly Condition<Row>[] }
@@ -26,7 +31,9 @@ export type Condition<Row> =
 type ComparisonOp = Extract<components['schemas']['Condition'], { readonly op: unknown }>['op'];
 
 /** A column that is sorted by, also one whose ID begins with a minus. */
-export type SortKey<Column extends string> = Column extends string ? { readonly column: Column; readonly descending?: boolean } : never;
+export type SortKey<Column extends string> = Column extends string
+  ? { readonly column: Column; readonly descending?: boolean }
+  : never;
 
 export interface RowsQuery<Row> {
   readonly filter?: Condition<Row>;
@@ -42,7 +49,11 @@ export interface RowsQuery<Row> {
 /** Groups of rows, and what is computed of each. */
 export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort' | 'count'> {
   readonly groupBy?: readonly ColumnOf<Row>[];
-  readonly aggregate: readonly { readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max'; readonly column?: ColumnOf<Row>; readonly as?: string }[];
+  readonly aggregate: readonly {
+    readonly op: 'count' | 'countDistinct' | 'sum' | 'avg' | 'min' | 'max';
+    readonly column?: ColumnOf<Row>;
+    readonly as?: string;
+  }[];
   /** Columns of the groups, and names of aggregates. */
   readonly sort?: readonly (string | SortKey<string>)[];
 }

@@ -8,7 +8,12 @@ import { ifMatch, versionOf, type Version } from './versions.ts';
 
 export interface StashOptions {
   /** Of its chunks. Default: JSON. */
-  readonly mediaType?: 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values' | undefined;
+  readonly mediaType?:
+    | 'application/json'
+    | 'application/x-ndjson'
+    | 'text/csv'
+    | 'text/tab-separated-values'
+    | undefined;
   /** Default: `abort`. */
   readonly onSchemaError?: OnSchemaError | undefined;
 }
@@ -56,7 +61,11 @@ export class Stash {
   readonly #onSchemaError: OnSchemaError;
   #mayExist = false;
 
-  constructor(transport: Transport, id: string, { mediaType = 'application/json', onSchemaError = 'abort' }: StashOptions = {}) {
+  constructor(
+    transport: Transport,
+    id: string,
+    { mediaType = 'application/json', onSchemaError = 'abort' }: StashOptions = {},
+  ) {
     this.#transport = transport;
     this.id = id;
     this.#mediaType = mediaType;
@@ -69,16 +78,28 @@ export class Stash {
   }
 
   /** Puts a chunk into its place: the body of a request that adds rows. Sent again, it replaces itself. */
-  async put(serial: number, body: string | Uint8Array<ArrayBuffer>, { encoding, form, signal }: ChunkOptions = {}): Promise<ChunkRemarks> {
+  async put(
+    serial: number,
+    body: string | Uint8Array<ArrayBuffer>,
+    { encoding, form, signal }: ChunkOptions = {},
+  ): Promise<ChunkRemarks> {
     this.#mayExist = true;
     const { response } = await this.#transport.operations.PUT('/stashes/{stashID}/{serial}', {
-      params: { path: { stashID: this.id, serial: String(serial) }, query: { ...form, ...(this.#onSchemaError === 'dropColumns' && { onSchemaError: 'dropColumns' }) } },
+      params: {
+        path: { stashID: this.id, serial: String(serial) },
+        query: { ...form, ...(this.#onSchemaError === 'dropColumns' && { onSchemaError: 'dropColumns' }) },
+      },
       headers: { 'content-type': this.#mediaType, ...(encoding && { 'content-encoding': encoding }) },
       // As it is: the document describes what is in it.
-      body: body as never, bodySerializer: (given) => given, ...(signal && { signal }),
+      body: body as never,
+      bodySerializer: (given) => given,
+      ...(signal && { signal }),
     });
     const notes = response.headers.get('tablog-notes');
-    return { shortLines: Number(response.headers.get('tablog-short-lines') ?? 0), notes: notes === null ? [] : notes.split('; ') };
+    return {
+      shortLines: Number(response.headers.get('tablog-short-lines') ?? 0),
+      notes: notes === null ? [] : notes.split('; '),
+    };
   }
 
   /** Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the job failed. */
@@ -90,9 +111,16 @@ export class Stash {
     // The answer has the IDs of all rows, and little of it is read.
     const asked = { parseAs: 'stream', ...(signal && { signal }) } as const;
     const ask = (): Promise<{ readonly response: Response; readonly data?: unknown }> => {
-      if (target.kind === 'create') return streaming.POST('/tables', { params: { query: { ...query, name: target.name }, header }, body: { rows }, ...asked });
+      if (target.kind === 'create')
+        return streaming.POST('/tables', {
+          params: { query: { ...query, name: target.name }, header },
+          body: { rows },
+          ...asked,
+        });
       const params = { path: { tableID: target.tableID }, query, header: { ...header, ...ifMatch(target.ifMatch) } };
-      return target.kind === 'add' ? streaming.POST('/tables/{tableID}/rows', { params, body: rows, ...asked }) : streaming.PUT('/tables/{tableID}', { params, body: { rows }, ...asked });
+      return target.kind === 'add'
+        ? streaming.POST('/tables/{tableID}/rows', { params, body: rows, ...asked })
+        : streaming.PUT('/tables/{tableID}', { params, body: { rows }, ...asked });
     };
     const { response, data } = await ask();
     const begin = await readBegin(data as ReadableStream<Uint8Array>);
@@ -102,7 +130,8 @@ export class Stash {
       return id;
     };
     const tableID = target.kind === 'create' ? idIn('tableID') : target.tableID;
-    if (response.status !== 202) return { tableID, version: versionOf(response), droppedCells: droppedCellsOf(response) };
+    if (response.status !== 202)
+      return { tableID, version: versionOf(response), droppedCells: droppedCellsOf(response) };
     const { cellsDropped = 0 } = await new Job(operations, idIn('jobID')).done({ onProgress, signal });
     // A job does not have the version.
     const { response: head } = await operations.HEAD('/tables/{tableID}/rows', { params: { path: { tableID } } });
@@ -112,7 +141,10 @@ export class Stash {
   /** Deletes it, with what was sent, also when the signal of the client has aborted. It would expire by itself. */
   async delete(signal?: AbortSignal): Promise<void> {
     if (!this.#mayExist) return;
-    await this.#transport.lasting.DELETE('/stashes/{stashID}', { params: { path: { stashID: this.id } }, ...(signal && { signal }) });
+    await this.#transport.lasting.DELETE('/stashes/{stashID}', {
+      params: { path: { stashID: this.id } },
+      ...(signal && { signal }),
+    });
     this.#mayExist = false;
   }
 }

@@ -7,6 +7,7 @@ export function stringify(value: unknown): string {
 }
 
 function refuseNotFinite(key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${JSON.stringify(key)} is ${value}, which is no number in JSON`);
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError(`${JSON.stringify(key)} is ${value}, which is no number in JSON`);
   return value;
 }

@@ -70,10 +70,19 @@ export class Table<Row extends object = AnyRow> {
       const size = limit === undefined ? {} : { limit };
       const next = continuation === undefined ? {} : { continuation };
       const { data, response } = isQuery
-        ? await this.#transport.operations.POST('/tables/{tableID}/query', { params: this.#params, body: { ...(continuation === undefined && asked as object), ...size, ...next } })
-        : await this.#transport.operations.GET('/tables/{tableID}/rows', { params: { ...this.#params, query: { ...size, ...next } } });
+        ? await this.#transport.operations.POST('/tables/{tableID}/query', {
+            params: this.#params,
+            body: { ...(continuation === undefined && (asked as object)), ...size, ...next },
+          })
+        : await this.#transport.operations.GET('/tables/{tableID}/rows', {
+            params: { ...this.#params, query: { ...size, ...next } },
+          });
       const count = response.headers.get('tablog-count');
-      return { ...(data as unknown as Page<StoredRow<Row>>), version: versionOf(response), ...(count !== null && { count: Number(count) }) };
+      return {
+        ...(data as unknown as Page<StoredRow<Row>>),
+        version: versionOf(response),
+        ...(count !== null && { count: Number(count) }),
+      };
     });
   }
 
@@ -82,8 +91,11 @@ export class Table<Row extends object = AnyRow> {
     const { limit, ...asked } = query;
     return new Pages(async (continuation) => {
       const size = limit === undefined ? {} : { limit };
-      const body = continuation === undefined ? { ...asked as object, ...size } : { ...size, continuation };
-      const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/query', { params: this.#params, body });
+      const body = continuation === undefined ? { ...(asked as object), ...size } : { ...size, continuation };
+      const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/query', {
+        params: this.#params,
+        body,
+      });
       return { ...(data as Page<AnyRow>), version: versionOf(response) };
     });
   }
@@ -91,32 +103,49 @@ export class Table<Row extends object = AnyRow> {
   /** How many rows meet a filter. */
   async count(filter: Condition<Row> = { and: [] }): Promise<number> {
     const { response } = await this.#transport.operations.POST('/tables/{tableID}/query', {
-      params: this.#params, body: { filter: filter as Schemas['Condition'], count: 'exact', limit: 1 },
+      params: this.#params,
+      body: { filter: filter as Schemas['Condition'], count: 'exact', limit: 1 },
     });
     return Number(response.headers.get('tablog-count'));
   }
 
   /** One row. Throws TablogError `row_not_found`. */
   async row(rowID: string): Promise<Versioned<StoredRow<Row>>> {
-    const { data, response } = await this.#transport.operations.GET('/tables/{tableID}/rows/{rowID}', { params: this.#paramsOf(rowID) });
+    const { data, response } = await this.#transport.operations.GET('/tables/{tableID}/rows/{rowID}', {
+      params: this.#paramsOf(rowID),
+    });
     return { data: (data as { readonly data: StoredRow<Row> }).data, version: versionOf(response) };
   }
 
   /** Adds rows, all or none. For more than some thousand, `load` does so in parts. */
   async add(rows: readonly Row[], { signal, onSchemaError, ...options }: WriteOptions = {}): Promise<Added> {
     const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
-      params: { ...this.#params, query: onSchemaError === undefined ? {} : { onSchemaError }, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
-      body: rows as AnyRow[], ...(signal && { signal }),
+      params: {
+        ...this.#params,
+        query: onSchemaError === undefined ? {} : { onSchemaError },
+        header: { ...newKey(), ...ifMatch(options.ifMatch) },
+      },
+      body: rows as AnyRow[],
+      ...(signal && { signal }),
     });
     const { rowIDs } = (data as { readonly data: Added['data'] }).data;
     return { data: { rowIDs }, version: versionOf(response), droppedCells: droppedCellsOf(response) };
   }
 
   /** Changes a row: the columns that are named. Returns its new version. */
-  async patch(rowID: string, changes: RowChanges<Row>, { signal, onSchemaError, ...options }: WriteOptions = {}): Promise<Version> {
+  async patch(
+    rowID: string,
+    changes: RowChanges<Row>,
+    { signal, onSchemaError, ...options }: WriteOptions = {},
+  ): Promise<Version> {
     const { response } = await this.#transport.operations.PATCH('/tables/{tableID}/rows/{rowID}', {
-      params: { ...this.#paramsOf(rowID), query: onSchemaError === undefined ? {} : { onSchemaError }, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
-      body: changes as AnyRow, ...(signal && { signal }),
+      params: {
+        ...this.#paramsOf(rowID),
+        query: onSchemaError === undefined ? {} : { onSchemaError },
+        header: { ...newKey(), ...ifMatch(options.ifMatch) },
+      },
+      body: changes as AnyRow,
+      ...(signal && { signal }),
     });
     return versionOf(response);
   }
@@ -132,24 +161,40 @@ export class Table<Row extends object = AnyRow> {
   /** Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they are made. */
   async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
     const stash = new Stash(this.#transport, `load-${crypto.randomUUID()}`, { onSchemaError: options.onSchemaError });
-    return loadRows(stash, { kind: options.mode ?? 'add', tableID: this.id, ifMatch: options.ifMatch }, rows as RowSource<AnyRow>, options);
+    return loadRows(
+      stash,
+      { kind: options.mode ?? 'add', tableID: this.id, ifMatch: options.ifMatch },
+      rows as RowSource<AnyRow>,
+      options,
+    );
   }
 
   /** Gives the table another name, and columns other names to be shown under. */
-  async update(changes: operations['updateTable']['requestBody']['content']['application/json'], options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<Version> {
+  async update(
+    changes: operations['updateTable']['requestBody']['content']['application/json'],
+    options: Pick<WriteOptions, 'ifMatch'> = {},
+  ): Promise<Version> {
     const { response } = await this.#transport.operations.PATCH('/tables/{tableID}', {
-      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } }, body: changes,
+      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+      body: changes,
     });
     return versionOf(response);
   }
 
   /** Its rows as a file, which is made while it is read. Break off by cancelling the stream. */
-  async export(format: ExportFormat, query: Omit<RowsQuery<Row>, 'limit' | 'count'> = {}): Promise<Versioned<ReadableStream<Uint8Array>>> {
+  async export(
+    format: ExportFormat,
+    query: Omit<RowsQuery<Row>, 'limit' | 'count'> = {},
+  ): Promise<Versioned<ReadableStream<Uint8Array>>> {
     const { filter, sort, fields } = query;
     const { data, response } = await this.#transport.streaming.GET('/tables/{tableID}/export', {
       params: {
-        ...this.#params, query: {
-          format, ...(filter && { filter: JSON.stringify(filter) }), ...(sort && { sort: JSON.stringify(sort) }), ...(fields && { fields: JSON.stringify(fields) }),
+        ...this.#params,
+        query: {
+          format,
+          ...(filter && { filter: JSON.stringify(filter) }),
+          ...(sort && { sort: JSON.stringify(sort) }),
+          ...(fields && { fields: JSON.stringify(fields) }),
         },
       },
       parseAs: 'stream',
@@ -159,7 +204,9 @@ export class Table<Row extends object = AnyRow> {
 
   /** Deletes the table with all its rows. That there is none is no error. */
   async drop(options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<void> {
-    await this.#transport.operations.DELETE('/tables/{tableID}', { params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } } });
+    await this.#transport.operations.DELETE('/tables/{tableID}', {
+      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+    });
   }
 
   get #params(): { readonly path: { readonly tableID: string } } {

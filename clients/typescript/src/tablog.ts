@@ -24,7 +24,8 @@ export interface PageQuery {
 /** An upload as a list shows it. */
 export type ListedUpload = components['schemas']['ListedUpload'];
 
-type AnswerOf<Operation extends 'getToken' | 'getUsage' | 'getActivity'> = operations[Operation]['responses'][200]['content']['application/json']['data'];
+type AnswerOf<Operation extends 'getToken' | 'getUsage' | 'getActivity'> =
+  operations[Operation]['responses'][200]['content']['application/json']['data'];
 
 /** A token, as the service knows it. */
 export type TokenDescription = AnswerOf<'getToken'>;
@@ -98,7 +99,9 @@ export class Tablog {
   /** The tables that the token can see, in the order in which they were created. */
   tables(): Pages<TableSummary> {
     return new Pages(async (continuation) => {
-      const { data } = await this.operations.GET('/tables', { params: { query: continuation === undefined ? {} : { continuation } } });
+      const { data } = await this.operations.GET('/tables', {
+        params: { query: continuation === undefined ? {} : { continuation } },
+      });
       return data!;
     });
   }
@@ -112,22 +115,45 @@ export class Tablog {
   async find<Row extends object = AnyRow>(name: string): Promise<Table<Row> | undefined> {
     const named: TableSummary[] = [];
     for await (const table of this.tables()) if (table.name === name) named.push(table);
-    if (named.length > 1) throw new TablogError(null, null, `${named.length} tables are named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(', ')}`);
+    if (named.length > 1)
+      throw new TablogError(
+        null,
+        null,
+        `${named.length} tables are named ${JSON.stringify(name)}: ${named.map(({ id }) => id).join(', ')}`,
+      );
     return named[0] && this.table(named[0].id);
   }
 
-  async createTable<Row extends object = AnyRow>({ name, columns, rows = [], appsToLink, onSchemaError }: NewTable<Row>): Promise<CreatedTable<Row>> {
+  async createTable<Row extends object = AnyRow>({
+    name,
+    columns,
+    rows = [],
+    appsToLink,
+    onSchemaError,
+  }: NewTable<Row>): Promise<CreatedTable<Row>> {
     const { data, response } = await this.operations.POST('/tables', {
       params: { header: newKey(), query: onSchemaError === undefined ? {} : { onSchemaError } },
-      body: { name, rows: rows as AnyRow[], ...(columns && { schema: { columns: [...columns] } }), ...(appsToLink && { appsToLink: [...appsToLink] }) },
+      body: {
+        name,
+        rows: rows as AnyRow[],
+        ...(columns && { schema: { columns: [...columns] } }),
+        ...(appsToLink && { appsToLink: [...appsToLink] }),
+      },
     });
-    const { tableID, rowIDs } = (data as { readonly data: { readonly tableID: string; readonly rowIDs: readonly string[] } }).data;
+    const { tableID, rowIDs } = (
+      data as { readonly data: { readonly tableID: string; readonly rowIDs: readonly string[] } }
+    ).data;
     return { table: this.table(tableID), rowIDs, version: versionOf(response), droppedCells: droppedCellsOf(response) };
   }
 
   /** The rows of a SELECT over the team's tables. `parameters`: the values of `$1`, `$2` and so on, or of `$name`. */
-  async sql<Row = AnyRow>(sql: string, parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>>): Promise<SqlResult<Row>> {
-    const { data } = await this.operations.POST('/query', { body: { sql, ...(parameters && { parameters: parameters as SqlValue[] }) } });
+  async sql<Row = AnyRow>(
+    sql: string,
+    parameters?: readonly SqlValue[] | Readonly<Record<string, SqlValue>>,
+  ): Promise<SqlResult<Row>> {
+    const { data } = await this.operations.POST('/query', {
+      body: { sql, ...(parameters && { parameters: parameters as SqlValue[] }) },
+    });
     return data as unknown as SqlResult<Row>;
   }
 
@@ -144,7 +170,9 @@ export class Tablog {
   /** The team's uploads, or those of the token's app, newest first. */
   uploads(query: PageQuery = {}): Pages<ListedUpload> {
     return new Pages(async (continuation) => {
-      const { data } = await this.operations.GET('/uploads', { params: { query: continuation === undefined ? query : { ...query, continuation } } });
+      const { data } = await this.operations.GET('/uploads', {
+        params: { query: continuation === undefined ? query : { ...query, continuation } },
+      });
       return data!;
     });
   }
@@ -152,7 +180,9 @@ export class Tablog {
   /** The jobs of the last seven days, newest first. */
   jobs(query: PageQuery = {}): Pages<ListedJob> {
     return new Pages(async (continuation) => {
-      const { data } = await this.operations.GET('/jobs', { params: { query: continuation === undefined ? query : { ...query, continuation } } });
+      const { data } = await this.operations.GET('/jobs', {
+        params: { query: continuation === undefined ? query : { ...query, continuation } },
+      });
       return data!;
     });
   }
@@ -162,4 +192,3 @@ export class Tablog {
     return new Job(this.operations, id);
   }
 }
-

@@ -33,7 +33,12 @@ export interface Transport {
   /** Requests go on when the client's signal aborts: what a program leaves behind is cleared away. */
   readonly lasting: Operations;
   /** Sends bytes to a signed URL, which may be one of S3: without the token. */
-  readonly putSigned: (url: string, bytes: Blob | Uint8Array<ArrayBuffer>, contentType: string, signal: AbortSignal | null) => Promise<void>;
+  readonly putSigned: (
+    url: string,
+    bytes: Blob | Uint8Array<ArrayBuffer>,
+    contentType: string,
+    signal: AbortSignal | null,
+  ) => Promise<void>;
 }
 
 /** How a request is sent. */
@@ -63,12 +68,18 @@ const passingStatuses: ReadonlySet<number | null> = new Set([502, 503, 504]);
 export function openTransport({ url, token, ...options }: TransportOptions): Transport {
   const baseUrl = url.replace(/\/+$/, '');
   const sender = new Sender({ ...options, url: baseUrl });
-  const open = (sending: Sending): Operations => createClient<paths>({
-    baseUrl, headers: { authorization: `Bearer ${token}` }, bodySerializer: stringify,
-    Request: Asked as unknown as typeof Request, fetch: (asked) => sender.send(asked as unknown as Asked, sending),
-  });
+  const open = (sending: Sending): Operations =>
+    createClient<paths>({
+      baseUrl,
+      headers: { authorization: `Bearer ${token}` },
+      bodySerializer: stringify,
+      Request: Asked as unknown as typeof Request,
+      fetch: (asked) => sender.send(asked as unknown as Asked, sending),
+    });
   return {
-    operations: open({ isWhole: true, isLasting: false }), streaming: open({ isWhole: false, isLasting: false }), lasting: open({ isWhole: true, isLasting: true }),
+    operations: open({ isWhole: true, isLasting: false }),
+    streaming: open({ isWhole: false, isLasting: false }),
+    lasting: open({ isWhole: true, isLasting: true }),
     putSigned: async (to, body, contentType, signal) => {
       const asked = new Asked(to, { method: 'PUT', headers: { 'content-type': contentType }, body, signal }, true);
       await sender.send(asked, { isWhole: true, isLasting: false });
@@ -107,8 +118,13 @@ class Asked {
 
   /** Whether it takes effect once if it is sent twice. */
   get mayRepeat(): boolean {
-    return ['GET', 'HEAD', 'DELETE'].includes(this.method) || this.headers.has('idempotency-key') || this.isChunk || this.#isSignedPut
-      || (this.method === 'POST' && this.#path.endsWith('/query'));
+    return (
+      ['GET', 'HEAD', 'DELETE'].includes(this.method) ||
+      this.headers.has('idempotency-key') ||
+      this.isChunk ||
+      this.#isSignedPut ||
+      (this.method === 'POST' && this.#path.endsWith('/query'))
+    );
   }
 }
 
@@ -123,7 +139,9 @@ class Sender {
 
   async send(asked: Asked, { isWhole, isLasting }: Sending): Promise<Response> {
     const { limitWaitMs = 60_000, onRetry, signal: common } = this.#options;
-    const signal = AbortSignal.any([asked.signal, isLasting ? null : common].filter((given) => given !== null && given !== undefined));
+    const signal = AbortSignal.any(
+      [asked.signal, isLasting ? null : common].filter((given) => given !== null && given !== undefined),
+    );
     asked.isFirstTry = takeUnused(asked.headers.get('idempotency-key'));
     for (;;) {
       try {
@@ -141,10 +159,17 @@ class Sender {
     const { patienceMs = 120_000, onRetry } = this.#options;
     const isWorthwhile = (error: unknown): boolean => {
       if (!asked.mayRepeat) return false;
-      return error instanceof TablogError ? passingStatuses.has(error.status) : error instanceof Unreachable && this.#hasAnswered;
+      return error instanceof TablogError
+        ? passingStatuses.has(error.status)
+        : error instanceof Unreachable && this.#hasAnswered;
     };
     return pRetry(() => this.#attempt(asked, isWhole, signal), {
-      retries: Infinity, minTimeout: delayMinMs, maxTimeout: delayMaxMs, maxRetryTime: patienceMs, randomize: true, signal,
+      retries: Infinity,
+      minTimeout: delayMinMs,
+      maxTimeout: delayMaxMs,
+      maxRetryTime: patienceMs,
+      randomize: true,
+      signal,
       shouldRetry: ({ error }) => isWorthwhile(error),
       onFailedAttempt: async ({ error, retryDelay }) => {
         if (!isWorthwhile(error)) return;
@@ -163,7 +188,11 @@ class Sender {
     try {
       response = await fetch(url, {
         // A redirected POST would become a GET, and another host would get the request without its token.
-        method, headers, body, redirect: 'manual', signal: isWhole ? AbortSignal.any([abort, AbortSignal.timeout(attemptMs)]) : abort,
+        method,
+        headers,
+        body,
+        redirect: 'manual',
+        signal: isWhole ? AbortSignal.any([abort, AbortSignal.timeout(attemptMs)]) : abort,
       });
       if (!response.ok) throw await errorOf(response, isFirstTry);
       // Whatever listens at a wrong address answers with a page.

@@ -24,21 +24,33 @@ export interface UploadedFile {
 const deleteMs = 5000;
 
 /** Creates an upload, sends the file, and completes the upload; if that fails, the upload is given up. Throws TablogError and Unreachable. */
-export async function uploadFile({ operations, lasting, putSigned }: Transport, appID: string, file: FileSource, options: UploadOptions): Promise<UploadedFile> {
+export async function uploadFile(
+  { operations, lasting, putSigned }: Transport,
+  appID: string,
+  file: FileSource,
+  options: UploadOptions,
+): Promise<UploadedFile> {
   const { fileName, contentType, signal = null } = options;
   const bytes = file instanceof ReadableStream ? await new Response(file).blob() : file;
   const { data: created } = await operations.POST('/apps/{appID}/uploads', {
-    params: { path: { appID }, header: newKey() }, body: { fileName, contentType }, signal,
+    params: { path: { appID }, header: newKey() },
+    body: { fileName, contentType },
+    signal,
   });
   const { uploadID, uploadLocation } = created!.data;
   const path = { appID, uploadID };
   try {
     await putSigned(uploadLocation, bytes as Blob | Uint8Array<ArrayBuffer>, contentType, signal);
-    const { data: completed } = await operations.POST('/apps/{appID}/uploads/{uploadID}/complete', { params: { path, header: newKey() }, signal });
+    const { data: completed } = await operations.POST('/apps/{appID}/uploads/{uploadID}/complete', {
+      params: { path, header: newKey() },
+      signal,
+    });
     return { id: uploadID, url: completed!.data.url };
   } catch (error) {
     // The failure of the upload is what counts; what could not be given up is over in a day.
-    await lasting.DELETE('/apps/{appID}/uploads/{uploadID}', { params: { path }, signal: AbortSignal.timeout(deleteMs) }).catch(() => undefined);
+    await lasting
+      .DELETE('/apps/{appID}/uploads/{uploadID}', { params: { path }, signal: AbortSignal.timeout(deleteMs) })
+      .catch(() => undefined);
     throw error;
   }
 }

@@ -21,7 +21,9 @@ export function ActivityPage(): ReactElement {
   return (
     <div className="page">
       <h1>Activity</h1>
-      {who?.kind === 'team' && who.token.appID !== null && <p>The token is for the app {who.token.appID}, and so only jobs and files of the app are shown.</p>}
+      {who?.kind === 'team' && who.token.appID !== null && (
+        <p>The token is for the app {who.token.appID}, and so only jobs and files of the app are shown.</p>
+      )}
       <Hour />
       <Quotas />
       <Jobs />
@@ -46,12 +48,29 @@ function Hour(): ReactElement {
   );
 }
 
-function LogState({ log: { version, eventsBehind, halted, quarantinedSince } }: { readonly log: Activity['log'] }): ReactElement {
+function LogState({
+  log: { version, eventsBehind, halted, quarantinedSince },
+}: {
+  readonly log: Activity['log'];
+}): ReactElement {
   return (
     <>
-      {halted !== null && <p className="problem" role="alert">The part of the log with your tables takes no writes: {halted}. An operator has to look at it.</p>}
-      {quarantinedSince !== null && <p className="problem" role="alert">Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be processed. An operator has to look at it.</p>}
-      <p>{eventsBehind === 0 ? `Up to date (version ${version}).` : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}</p>
+      {halted !== null && (
+        <p className="problem" role="alert">
+          The part of the log with your tables takes no writes: {halted}. An operator has to look at it.
+        </p>
+      )}
+      {quarantinedSince !== null && (
+        <p className="problem" role="alert">
+          Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be
+          processed. An operator has to look at it.
+        </p>
+      )}
+      <p>
+        {eventsBehind === 0
+          ? `Up to date (version ${version}).`
+          : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}
+      </p>
     </>
   );
 }
@@ -64,11 +83,14 @@ function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactEl
     const byTime = new Map(minutes.map((minute) => [Date.parse(minute.start), minute]));
     const last = Math.max(...byTime.keys(), Math.floor(Date.now() / minuteMs) * minuteMs);
     const times = Array.from({ length: hourMinutes }, (_, index) => last - (hourMinutes - 1 - index) * minuteMs);
-    const curve = (count: (minute: Activity['minutes'][number]) => number): number[] => times.map((time) => (byTime.has(time) ? count(byTime.get(time)!) : 0));
+    const curve = (count: (minute: Activity['minutes'][number]) => number): number[] =>
+      times.map((time) => (byTime.has(time) ? count(byTime.get(time)!) : 0));
     const across = times.map((time) => time / 1000);
     return {
       requests: [
-        across, curve(({ requests: counts }) => counts['2xx'] + counts['3xx']), curve(({ requests: counts }) => counts['4xx']),
+        across,
+        curve(({ requests: counts }) => counts['2xx'] + counts['3xx']),
+        curve(({ requests: counts }) => counts['4xx']),
         curve(({ requests: counts }) => counts['5xx'] + counts.cutOff),
       ],
       rows: [across, curve(({ rowsWritten }) => rowsWritten), curve(({ rowsRead }) => rowsRead)],
@@ -76,7 +98,14 @@ function Curves({ minutes }: { readonly minutes: Activity['minutes'] }): ReactEl
   }, [minutes]);
   return (
     <div className="pair">
-      <LineChart label="Requests per minute" kind="time" across="Time" series={requestSeries} values={requests} height={180} />
+      <LineChart
+        label="Requests per minute"
+        kind="time"
+        across="Time"
+        series={requestSeries}
+        values={requests}
+        height={180}
+      />
       <LineChart label="Rows per minute" kind="time" across="Time" series={rowSeries} values={rows} height={180} />
     </div>
   );
@@ -91,14 +120,38 @@ function Quotas(): ReactElement {
     <Part title="Usage" query={query}>
       {({ quotas, rateLimits, suspended }) => (
         <>
-          {suspended && <p className="problem" role="alert">The team is suspended.</p>}
+          {suspended && (
+            <p className="problem" role="alert">
+              The team is suspended.
+            </p>
+          )}
           <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
             <table className="list">
-              <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col" className="wide"><span className="unseen">Share</span></th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">Quota</th>
+                  <th scope="col" className="number">
+                    Used
+                  </th>
+                  <th scope="col" className="number">
+                    Allowed
+                  </th>
+                  <th scope="col" className="wide">
+                    <span className="unseen">Share</span>
+                  </th>
+                </tr>
+              </thead>
               <tbody>
-                {Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}
+                {Object.entries(quotas).map(([name, quota]) => (
+                  <QuotaLine key={name} name={name} quota={quota} />
+                ))}
                 {rateLimits.map(({ name, max, left, windowSeconds }) => (
-                  <QuotaLine key={`rate-${name}`} name={name} title={`${name} in ${windowSeconds} s`} quota={{ used: max - left, max }} />
+                  <QuotaLine
+                    key={`rate-${name}`}
+                    name={name}
+                    title={`${name} in ${windowSeconds} s`}
+                    quota={{ used: max - left, max }}
+                  />
                 ))}
               </tbody>
             </table>
@@ -111,33 +164,63 @@ function Quotas(): ReactElement {
 
 function Jobs(): ReactElement {
   const { tablog } = useSession();
-  const query = useQuery({ queryKey: ['jobs'], queryFn: () => tablog.jobs({ limit: shownMax }).page(), refetchInterval: askEveryMs });
+  const query = useQuery({
+    queryKey: ['jobs'],
+    queryFn: () => tablog.jobs({ limit: shownMax }).page(),
+    refetchInterval: askEveryMs,
+  });
   return (
     <Part title="Jobs of the last 7 days" query={query}>
-      {({ data }) => (data.length === 0 ? <p>There is none.</p> : (
-        <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
-          <table className="list">
-            <thead><tr><th scope="col">Job</th><th scope="col">State</th><th scope="col" className="number">Rows</th><th scope="col" className="wide">Asked for</th></tr></thead>
-            <tbody>{data.map((job) => <JobLine key={job.id} job={job} />)}</tbody>
-          </table>
-        </div>
-      ))}
+      {({ data }) =>
+        data.length === 0 ? (
+          <p>There is none.</p>
+        ) : (
+          <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
+            <table className="list">
+              <thead>
+                <tr>
+                  <th scope="col">Job</th>
+                  <th scope="col">State</th>
+                  <th scope="col" className="number">
+                    Rows
+                  </th>
+                  <th scope="col" className="wide">
+                    Asked for
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map((job) => (
+                  <JobLine key={job.id} job={job} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )
+      }
     </Part>
   );
 }
 
-function JobLine({ job: { operation, tableID, status, error, progress, created } }: { readonly job: ListedJob }): ReactElement {
+function JobLine({
+  job: { operation, tableID, status, error, progress, created },
+}: {
+  readonly job: ListedJob;
+}): ReactElement {
   const name = namesOfOperations[operation] ?? operation;
   const { rowsDone, rowsTotal, eventsAhead } = progress;
   return (
     <tr>
       <th scope="row">{tableID === null ? name : <Link href={`/tables/${tableID}`}>{name}</Link>}</th>
       <td>
-        {status === 'running' && (eventsAhead === undefined ? 'running' : `waiting for ${showCount(eventsAhead, 'event')}`)}
+        {status === 'running' &&
+          (eventsAhead === undefined ? 'running' : `waiting for ${showCount(eventsAhead, 'event')}`)}
         {status === 'succeeded' && 'done'}
         {status === 'failed' && <span className="problem">{error?.message ?? 'failed'}</span>}
       </td>
-      <td className="number">{rowsTotal === null ? showNumber(rowsDone) : `${showNumber(rowsDone)} of ${showNumber(rowsTotal)}`}</td>
+      <td className="number">
+        {rowsTotal === null ? showNumber(rowsDone) : `${showNumber(rowsDone)} of ${showNumber(rowsTotal)}`}
+      </td>
       <td className="wide">{showTime(created)}</td>
     </tr>
   );
@@ -145,24 +228,53 @@ function JobLine({ job: { operation, tableID, status, error, progress, created }
 
 function Uploads(): ReactElement {
   const { tablog } = useSession();
-  const query = useQuery({ queryKey: ['uploads'], queryFn: () => tablog.uploads({ limit: shownMax }).page(), refetchInterval: 2 * askEveryMs });
+  const query = useQuery({
+    queryKey: ['uploads'],
+    queryFn: () => tablog.uploads({ limit: shownMax }).page(),
+    refetchInterval: 2 * askEveryMs,
+  });
   return (
     <Part title="Uploaded files" query={query}>
-      {({ data }) => (data.length === 0 ? <p>There is none.</p> : (
-        <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
-          <table className="list">
-            <thead><tr><th scope="col">File</th><th scope="col">State</th><th scope="col" className="wide">Type</th><th scope="col" className="wide">App</th></tr></thead>
-            <tbody>
-              {data.map(({ id, fileName, status, contentType, appID, url }) => (
-                <tr key={id}>
-                  <th scope="row">{url ? <a href={url} target="_blank" rel="noreferrer">{fileName}</a> : fileName}</th>
-                  <td>{status}</td><td className="wide">{contentType}</td><td className="wide">{appID}</td>
+      {({ data }) =>
+        data.length === 0 ? (
+          <p>There is none.</p>
+        ) : (
+          <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
+            <table className="list">
+              <thead>
+                <tr>
+                  <th scope="col">File</th>
+                  <th scope="col">State</th>
+                  <th scope="col" className="wide">
+                    Type
+                  </th>
+                  <th scope="col" className="wide">
+                    App
+                  </th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ))}
+              </thead>
+              <tbody>
+                {data.map(({ id, fileName, status, contentType, appID, url }) => (
+                  <tr key={id}>
+                    <th scope="row">
+                      {url ? (
+                        <a href={url} target="_blank" rel="noreferrer">
+                          {fileName}
+                        </a>
+                      ) : (
+                        fileName
+                      )}
+                    </th>
+                    <td>{status}</td>
+                    <td className="wide">{contentType}</td>
+                    <td className="wide">{appID}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )
+      }
     </Part>
   );
 }

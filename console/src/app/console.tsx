@@ -4,7 +4,15 @@ import { Redirect, Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
 import { ImportProvider } from '../import/import-provider.tsx';
 import { SessionContext, openService } from '../session/service.ts';
-import { endSession, hasEnded, keepSession, noteEnd, openLinkedSession, openSession, type Session } from '../session/session.ts';
+import {
+  endSession,
+  hasEnded,
+  keepSession,
+  noteEnd,
+  openLinkedSession,
+  openSession,
+  type Session,
+} from '../session/session.ts';
 import { joinTabs, type Tabs } from '../session/tabs.ts';
 import { useWho } from '../session/who.ts';
 import { SignIn } from '../session/sign-in.tsx';
@@ -70,7 +78,8 @@ export function Console(): ReactElement {
     };
     const leaving = new AbortController();
     // The first of them to come, and before the router hears it, which would leave the token in the history.
-    for (const event of ['popstate', 'hashchange']) addEventListener(event, follow, { capture: true, signal: leaving.signal });
+    for (const event of ['popstate', 'hashchange'])
+      addEventListener(event, follow, { capture: true, signal: leaving.signal });
     return () => leaving.abort();
   }, []);
   if (session !== null) return <Pages key={session.token} token={session.token} onEnd={end} onSignOut={signOut} />;
@@ -85,15 +94,19 @@ interface PagesProps {
 }
 
 function Pages({ token, onEnd, onSignOut }: PagesProps): ReactElement {
-  const queries = useMemo(() => new QueryClient({
-    // The client tries again by itself.
-    defaultOptions: { queries: { retry: false, staleTime: 1000 } },
-    queryCache: new QueryCache({
-      onError: (error) => {
-        if (isTokenRefused(error)) onEnd(describeError(error));
-      },
-    }),
-  }), [onEnd]);
+  const queries = useMemo(
+    () =>
+      new QueryClient({
+        // The client tries again by itself.
+        defaultOptions: { queries: { retry: false, staleTime: 1000 } },
+        queryCache: new QueryCache({
+          onError: (error) => {
+            if (isTokenRefused(error)) onEnd(describeError(error));
+          },
+        }),
+      }),
+    [onEnd],
+  );
   const session = useMemo(() => ({ tablog: openService(token), token, signOut: onSignOut }), [token, onSignOut]);
   return (
     <SessionContext value={session}>
@@ -117,16 +130,31 @@ function Pages({ token, onEnd, onSignOut }: PagesProps): ReactElement {
 /** An operator sees teams and the log; a team its tables. */
 function PagesOfToken(): ReactElement {
   const { who, error } = useWho();
-  if (error !== null) return <div className="page"><p className="problem" role="alert">{describeError(error)}</p></div>;
+  if (error !== null)
+    return (
+      <div className="page">
+        <p className="problem" role="alert">
+          {describeError(error)}
+        </p>
+      </div>
+    );
   if (who === undefined) return <p className="waiting">Loading …</p>;
   if (who.kind === 'operator') return <OperatorPages />;
   return (
     <Switch>
-      <Route path="/"><TablesPage /></Route>
+      <Route path="/">
+        <TablesPage />
+      </Route>
       <Route path="/tables/:tableID">{({ tableID }) => <TablePage key={tableID} tableID={tableID} />}</Route>
-      <Route path="/query/*?"><QueryPage /></Route>
-      <Route path="/activity"><ActivityPage /></Route>
-      <Route><Redirect to="/" /></Route>
+      <Route path="/query/*?">
+        <QueryPage />
+      </Route>
+      <Route path="/activity">
+        <ActivityPage />
+      </Route>
+      <Route>
+        <Redirect to="/" />
+      </Route>
     </Switch>
   );
 }

@@ -4,25 +4,51 @@ import { serviceUrl, useSession } from '../session/service.ts';
 import { useWho } from '../session/who.ts';
 import { describeError } from '../ui/describe-error.ts';
 
-const pages = { team: [['/', 'Tables'], ['/query', 'Query'], ['/activity', 'Activity']], operator: [['/', 'Teams'], ['/log', 'Log'], ['/tokens', 'Tokens']] } as const;
+const pages = {
+  team: [
+    ['/', 'Tables'],
+    ['/query', 'Query'],
+    ['/activity', 'Activity'],
+  ],
+  operator: [
+    ['/', 'Teams'],
+    ['/log', 'Log'],
+    ['/tokens', 'Tokens'],
+  ],
+} as const;
 
 /** What is around every page: the way to the others, who asks, and whether the service can be reached. */
 export function Frame({ children }: { readonly children: ReactNode }): ReactElement {
   const { signOut } = useSession();
   const { who } = useWho();
   const [place] = useLocation();
-  const isAt = (path: string): boolean => (path === '/' ? place === '/' || /^\/(tables|teams)\//.test(place) : place.startsWith(path));
+  const isAt = (path: string): boolean =>
+    path === '/' ? place === '/' || /^\/(tables|teams)\//.test(place) : place.startsWith(path);
   return (
     <>
-      <a className="skip" href="#main" onClick={skipToMain}>Skip to the content</a>
+      <a className="skip" href="#main" onClick={skipToMain}>
+        Skip to the content
+      </a>
       <header className="frame">
-        <Link href="/" className="brand">Tablog</Link>
+        <Link href="/" className="brand">
+          Tablog
+        </Link>
         <nav aria-label="Pages">
-          {pages[who?.kind ?? 'team'].map(([path, name]) => <Link key={path} href={path} aria-current={isAt(path) ? 'page' : undefined}>{name}</Link>)}
+          {pages[who?.kind ?? 'team'].map(([path, name]) => (
+            <Link key={path} href={path} aria-current={isAt(path) ? 'page' : undefined}>
+              {name}
+            </Link>
+          ))}
         </nav>
-        <span className="who" title={who?.kind === 'team' ? who.token.team.id : ''}>{who?.kind === 'team' ? who.token.team.name : who && 'operator'}</span>
-        <a href={`${serviceUrl}docs`} target="_blank" rel="noreferrer">API</a>
-        <button type="button" className="quiet" onClick={signOut}>Sign out</button>
+        <span className="who" title={who?.kind === 'team' ? who.token.team.id : ''}>
+          {who?.kind === 'team' ? who.token.team.name : who && 'operator'}
+        </span>
+        <a href={`${serviceUrl}docs`} target="_blank" rel="noreferrer">
+          API
+        </a>
+        <button type="button" className="quiet" onClick={signOut}>
+          Sign out
+        </button>
       </header>
       <main id="main" tabIndex={-1}>
         <Fence key={place}>{children}</Fence>
@@ -50,8 +76,12 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
     if (error === null) return this.props.children;
     return (
       <div className="page">
-        <p className="problem" role="alert">This page has failed: {describeError(error)}</p>
-        <button type="button" onClick={() => location.reload()}>Load it again</button>
+        <p className="problem" role="alert">
+          This page has failed: {describeError(error)}
+        </p>
+        <button type="button" onClick={() => location.reload()}>
+          Load it again
+        </button>
       </div>
     );
   }

@@ -25,24 +25,29 @@ export function cellOfText(type: string, text: string): unknown {
 function valueOfText(type: string, text: string): unknown {
   if (type.startsWith('array<')) {
     const value = type === 'array<string>' || type === 'array<markdown>' ? listOfTexts(text) : exactJson(text);
-    if (!Array.isArray(value)) throw new Error(`${shorten(text)} is not a list. Write it in square brackets, such as ["a", "b"].`);
+    if (!Array.isArray(value))
+      throw new Error(`${shorten(text)} is not a list. Write it in square brackets, such as ["a", "b"].`);
     return value;
   }
   switch (type) {
-    case 'number': return numberOfText(text);
+    case 'number':
+      return numberOfText(text);
     case 'boolean': {
       if (!/^(true|false)$/i.test(text)) throw new Error(`${shorten(text)} is neither true nor false.`);
       return text.toLowerCase() === 'true';
     }
-    case 'json': return exactJson(text);
-    default: return text;
+    case 'json':
+      return exactJson(text);
+    default:
+      return text;
   }
 }
 
 /** The value of a JSON text. Throws an Error if it is none, or if one of its numbers would become another one. */
 export function exactJson(text: string): unknown {
   const value = parse(text);
-  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g)) if (!token.startsWith('"')) numberOfText(token);
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g))
+    if (!token.startsWith('"')) numberOfText(token);
   return value;
 }
 
@@ -76,7 +81,11 @@ export function isSameCell(one: unknown, other: unknown): boolean {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, sorted(member)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sorted(member)]),
+  );
 }
 
 /** The address of a link, if it can be followed without harm. */

@@ -7,7 +7,15 @@ export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind:
   if (value === undefined || value === null) return null;
   if (Array.isArray(value)) {
     const item = /^array<(.*)>$/.exec(kind)?.[1] ?? 'json';
-    return <span className="items">{value.map((each: unknown, index) => <span key={index} className="item"><Scalar kind={item} text={textOfCell(each)} /></span>)}</span>;
+    return (
+      <span className="items">
+        {value.map((each: unknown, index) => (
+          <span key={index} className="item">
+            <Scalar kind={item} text={textOfCell(each)} />
+          </span>
+        ))}
+      </span>
+    );
   }
   return <Scalar kind={kind} text={textOfCell(value)} />;
 }
@@ -18,16 +26,28 @@ export function Scalar({ kind, text }: { readonly kind: string; readonly text: s
     case 'imageURI': {
       const link = linkOf(kind, text);
       if (link === null) return <>{text}</>;
-      return <a href={link} target="_blank" rel="noreferrer" title={text}><img src={link} alt={text} loading="lazy" referrerPolicy="no-referrer" /></a>;
+      return (
+        <a href={link} target="_blank" rel="noreferrer" title={text}>
+          <img src={link} alt={text} loading="lazy" referrerPolicy="no-referrer" />
+        </a>
+      );
     }
     case 'uri':
     case 'audioURI':
     case 'emailAddress':
     case 'phoneNumber': {
       const link = linkOf(kind, text);
-      return link === null ? <>{text}</> : <a href={link} target="_blank" rel="noreferrer">{text}</a>;
+      return link === null ? (
+        <>{text}</>
+      ) : (
+        <a href={link} target="_blank" rel="noreferrer">
+          {text}
+        </a>
+      );
     }
-    case 'json': return <code>{text}</code>;
-    default: return <>{text}</>;
+    case 'json':
+      return <code>{text}</code>;
+    default:
+      return <>{text}</>;
   }
 }

@@ -31,12 +31,18 @@ export function readClipboard(event: CopyEvent): string[][] {
  * cell that fits no column, before anything is changed.
  */
 export async function pasteRows(
-  table: Table, columns: readonly Column[], seen: readonly (SeenRow | null)[], cells: readonly (readonly string[])[],
+  table: Table,
+  columns: readonly Column[],
+  seen: readonly (SeenRow | null)[],
+  cells: readonly (readonly string[])[],
 ): Promise<RowsWritten & { readonly added: number }> {
-  if (cells.length > rowsMax) throw new Error(`These are ${cells.length} rows: paste ${rowsMax} at most, or import them as a file.`);
+  if (cells.length > rowsMax)
+    throw new Error(`These are ${cells.length} rows: paste ${rowsMax} at most, or import them as a file.`);
   const rows = rowsOfCells(columns, cells);
   const changes = rows.flatMap((after, index) => (seen[index] ? [{ seen: seen[index], after }] : []));
-  const added = rows.filter((_, index) => !seen[index]).map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
+  const added = rows
+    .filter((_, index) => !seen[index])
+    .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
   const result = await writeRows(table, changes);
   if (result.failure !== undefined || added.length === 0) return { ...result, added: 0 };
   try {

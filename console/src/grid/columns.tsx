@@ -1,5 +1,12 @@
 /** The columns of a table, as the grid takes them. */
-import type { CellClassParams, CellEditorSelectorResult, ColDef, ICellEditorParams, SuppressKeyboardEventParams, ValueSetterParams } from 'ag-grid-community';
+import type {
+  CellClassParams,
+  CellEditorSelectorResult,
+  ColDef,
+  ICellEditorParams,
+  SuppressKeyboardEventParams,
+  ValueSetterParams,
+} from 'ag-grid-community';
 import type { ReactElement } from 'react';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
@@ -13,21 +20,44 @@ const shortTextMax = 40;
 
 /** A column of the grid. `range` is the block of cells that is chosen; `valueSetter` takes what was typed. */
 export function describeColumn(
-  column: Column, canWrite: boolean, range: { readonly current: Block | null }, valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
+  column: Column,
+  canWrite: boolean,
+  range: { readonly current: Block | null },
+  valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
 ): ColDef<GridRow> {
   const kind = textOfType(column.type);
   return {
-    colId: column.id, headerTooltip: `${column.id}: ${kind}`, ...headerOf(titleOf(column), kind),
+    colId: column.id,
+    headerTooltip: `${column.id}: ${kind}`,
+    ...headerOf(titleOf(column), kind),
     // IDs may have dots in them, which `field` takes for a path.
-    valueGetter: ({ data }) => data?.[column.id], valueFormatter: ({ value }) => textOfCell(value), valueSetter, equals: (a, b) => textOfCell(a) === textOfCell(b),
+    valueGetter: ({ data }) => data?.[column.id],
+    valueFormatter: ({ value }) => textOfCell(value),
+    valueSetter,
+    equals: (a, b) => textOfCell(a) === textOfCell(b),
     // Not before it is loaded.
-    editable: ({ data }) => canWrite && data !== undefined, useValueFormatterForExport: false,
-    cellEditorSelector: (params) => editorOf(kind, params), valueParser: ({ newValue }) => newValue as unknown,
-    cellDataType: false, cellRenderer: Cell, cellRendererParams: { kind }, sortable: isSortable(kind), suppressKeyboardEvent: isSpace,
-    filter: 'agTextColumnFilter', filterParams: { filterOptions: filterOptionsOf(kind), maxNumConditions: 4, buttons: ['reset'], debounceMs: 400, trimInput: false, caseSensitive: true },
+    editable: ({ data }) => canWrite && data !== undefined,
+    useValueFormatterForExport: false,
+    cellEditorSelector: (params) => editorOf(kind, params),
+    valueParser: ({ newValue }) => newValue as unknown,
+    cellDataType: false,
+    cellRenderer: Cell,
+    cellRendererParams: { kind },
+    sortable: isSortable(kind),
+    suppressKeyboardEvent: isSpace,
+    filter: 'agTextColumnFilter',
+    filterParams: {
+      filterOptions: filterOptionsOf(kind),
+      maxNumConditions: 4,
+      buttons: ['reset'],
+      debounceMs: 400,
+      trimInput: false,
+      caseSensitive: true,
+    },
     cellClass: kind === 'number' ? 'number' : '',
     cellClassRules: {
-      'in-range': ({ rowIndex }: CellClassParams<GridRow>) => hasSeveral(range.current) && isWithin(range.current, { row: rowIndex, columnID: column.id }),
+      'in-range': ({ rowIndex }: CellClassParams<GridRow>) =>
+        hasSeveral(range.current) && isWithin(range.current, { row: rowIndex, columnID: column.id }),
     },
   };
 }
@@ -35,13 +65,18 @@ export function describeColumn(
 /** The head of a column: its title, and its type below. */
 export function headerOf(title: string, kind: string): ColDef {
   return {
-    headerName: title, headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
+    headerName: title,
+    headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
     headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind } },
   };
 }
 
 function ColumnHead({ displayName, kind }: { readonly displayName: string; readonly kind: string }): ReactElement {
-  return <span className="column-head"><span>{displayName}</span> <small>{kind}</small></span>;
+  return (
+    <span className="column-head">
+      <span>{displayName}</span> <small>{kind}</small>
+    </span>
+  );
 }
 
 /** Editors get text: the grid would make `[object Object]` of JSON. A field of one line would drop the ends of lines. */
@@ -49,7 +84,12 @@ function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): Ce
   const value = textOfCell(cell);
   if (kind === 'boolean') return { component: 'agSelectCellEditor', params: { value, values: ['', 'true', 'false'] } };
   if (kind === 'date') return { component: 'agDateStringCellEditor' };
-  const isLong = kind === 'markdown' || kind === 'json' || kind.startsWith('array<') || value.length > shortTextMax || value.includes('\n');
+  const isLong =
+    kind === 'markdown' ||
+    kind === 'json' ||
+    kind.startsWith('array<') ||
+    value.length > shortTextMax ||
+    value.includes('\n');
   return isLong
     ? { component: 'agLargeTextCellEditor', popup: true, params: { value, maxLength: 1_000_000, rows: 8, cols: 50 } }
     : { component: 'agTextCellEditor', params: { value } };

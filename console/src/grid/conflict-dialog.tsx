@@ -15,17 +15,33 @@ export interface OpenConflict {
 }
 
 /** Lets somebody choose between their value and the one that somebody else has written meanwhile. */
-export function ConflictDialog({ conflict: { change, theirs }, onTheirs, onMine }: {
-  readonly conflict: OpenConflict; readonly onTheirs: () => void; readonly onMine: () => void;
+export function ConflictDialog({
+  conflict: { change, theirs },
+  onTheirs,
+  onMine,
+}: {
+  readonly conflict: OpenConflict;
+  readonly onTheirs: () => void;
+  readonly onMine: () => void;
 }): ReactElement {
   return (
     <Dialog title="Somebody else has changed this cell" onClose={onTheirs}>
       <dl className="values">
-        <dt>It was</dt><dd>{textOfCell(change.before) || '(empty)'}</dd>
-        <dt>It is now</dt><dd>{textOfCell(theirs) || '(empty)'}</dd>
-        <dt>You have written</dt><dd>{textOfCell(change.after) || '(empty)'}</dd>
+        <dt>It was</dt>
+        <dd>{textOfCell(change.before) || '(empty)'}</dd>
+        <dt>It is now</dt>
+        <dd>{textOfCell(theirs) || '(empty)'}</dd>
+        <dt>You have written</dt>
+        <dd>{textOfCell(change.after) || '(empty)'}</dd>
       </dl>
-      <footer><button type="button" onClick={onTheirs}>Keep what is there now</button><button type="button" className="primary" onClick={onMine}>Replace with mine</button></footer>
+      <footer>
+        <button type="button" onClick={onTheirs}>
+          Keep what is there now
+        </button>
+        <button type="button" className="primary" onClick={onMine}>
+          Replace with mine
+        </button>
+      </footer>
     </Dialog>
   );
 }
@@ -38,16 +54,33 @@ export interface OpenMisfit {
 }
 
 /** A value that does not fit the type of its column: the column can take a wider type. */
-export function MisfitDialog({ misfit: { change, message }, column, onWiden, onClose }: {
-  readonly misfit: OpenMisfit; readonly column: Column; readonly onWiden: () => void; readonly onClose: () => void;
+export function MisfitDialog({
+  misfit: { change, message },
+  column,
+  onWiden,
+  onClose,
+}: {
+  readonly misfit: OpenMisfit;
+  readonly column: Column;
+  readonly onWiden: () => void;
+  readonly onClose: () => void;
 }): ReactElement {
   const type = textOfType(column.type);
   const wider = widenedBy(type as ColumnType, change.after);
   return (
     <Dialog title="The value does not fit the column" onClose={onClose}>
       <p>{message}</p>
-      <p>Change <b>{titleOf(column)}</b> from {nameOfType(type)} to {nameOfType(wider)}? This cannot be undone.</p>
-      <footer><button type="button" onClick={onClose}>Keep {nameOfType(type)}</button><button type="button" className="primary" onClick={onWiden}>Change to {nameOfType(wider)}</button></footer>
+      <p>
+        Change <b>{titleOf(column)}</b> from {nameOfType(type)} to {nameOfType(wider)}? This cannot be undone.
+      </p>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Keep {nameOfType(type)}
+        </button>
+        <button type="button" className="primary" onClick={onWiden}>
+          Change to {nameOfType(wider)}
+        </button>
+      </footer>
     </Dialog>
   );
 }

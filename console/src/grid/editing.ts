@@ -11,7 +11,10 @@ export class Editing {
 
   /** Shows new rows in these places (`to` exclusive): at once, or after the cell that is edited there. */
   show(grid: GridApi | null, from: number, to: number, show: () => void): void {
-    const isEdited = grid !== null && !grid.isDestroyed() && grid.getEditingCells().some(({ rowIndex }) => rowIndex >= from && rowIndex < to);
+    const isEdited =
+      grid !== null &&
+      !grid.isDestroyed() &&
+      grid.getEditingCells().some(({ rowIndex }) => rowIndex >= from && rowIndex < to);
     if (isEdited) this.#waiting.push(show);
     else show();
   }

@@ -23,14 +23,29 @@ interface FilterOption {
   readonly predicate: () => true;
 }
 
-const option = (displayKey: string, displayName: string): FilterOption => ({ displayKey, displayName, predicate: () => true });
-const withoutInput = (displayKey: string, displayName: string): FilterOption => ({ ...option(displayKey, displayName), numberOfInputs: 0 });
+const option = (displayKey: string, displayName: string): FilterOption => ({
+  displayKey,
+  displayName,
+  predicate: () => true,
+});
+const withoutInput = (displayKey: string, displayName: string): FilterOption => ({
+  ...option(displayKey, displayName),
+  numberOfInputs: 0,
+});
 
 const equality = [option('eq', 'Equals'), option('ne', 'Does not equal')];
 const emptiness = [withoutInput('isEmpty', 'Is empty'), withoutInput('isNotEmpty', 'Is not empty')];
-const texts = [option('contains', 'Contains'), option('notContains', 'Does not contain'), option('startsWith', 'Begins with'), option('endsWith', 'Ends with')];
+const texts = [
+  option('contains', 'Contains'),
+  option('notContains', 'Does not contain'),
+  option('startsWith', 'Begins with'),
+  option('endsWith', 'Ends with'),
+];
 const order = (less: string, more: string): FilterOption[] => [
-  option('lt', less), option('lte', `${less} or equal`), option('gt', more), option('gte', `${more} or equal`),
+  option('lt', less),
+  option('lte', `${less} or equal`),
+  option('gt', more),
+  option('gte', `${more} or equal`),
 ];
 const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is false')];
 const has = [option('has', 'Has')];
@@ -39,15 +54,20 @@ const has = [option('has', 'Has')];
 export function filterOptionsOf(type: string): readonly (FilterOption | 'empty')[] {
   if (type.startsWith('array<')) return [...has, ...emptiness];
   switch (type) {
-    case 'number': return [...equality, ...order('Less', 'More'), ...emptiness];
+    case 'number':
+      return [...equality, ...order('Less', 'More'), ...emptiness];
     // Only a change takes effect, and so none of these is chosen at first.
-    case 'boolean': return ['empty', ...truth, ...emptiness];
+    case 'boolean':
+      return ['empty', ...truth, ...emptiness];
     case 'date':
     case 'time':
-    case 'dateTime': return [...equality, ...order('Before', 'After'), ...emptiness];
+    case 'dateTime':
+      return [...equality, ...order('Before', 'After'), ...emptiness];
     case 'json':
-    case 'duration': return [...equality, ...emptiness];
-    default: return [...texts, ...equality, ...emptiness];
+    case 'duration':
+      return [...equality, ...emptiness];
+    default:
+      return [...texts, ...equality, ...emptiness];
   }
 }
 
@@ -64,7 +84,9 @@ function sortKeyOf(column: string, descending: boolean): string | SortKey<string
 
 /** The query of the filters and sorts that the grid has. */
 export function viewOf(
-  columns: readonly Column[], filters: Readonly<Record<string, ColumnFilter>>, sorts: readonly { readonly colId: string; readonly sort: string }[],
+  columns: readonly Column[],
+  filters: Readonly<Record<string, ColumnFilter>>,
+  sorts: readonly { readonly colId: string; readonly sort: string }[],
 ): View {
   const conditions = Object.entries(filters).flatMap(([id, filter]) => {
     const column = columns.find((each) => each.id === id);
@@ -88,14 +110,20 @@ function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFil
   const value = valueOf(kind, filter ?? '');
   switch (op) {
     case 'isEmpty':
-    case 'isNotEmpty': return { column, op };
-    case 'isTrue': return { column, op: 'eq', value: true };
-    case 'isFalse': return { column, op: 'eq', value: false };
-    case 'notContains': return { not: { column, op: 'contains', value, ignoreCase: true } };
+    case 'isNotEmpty':
+      return { column, op };
+    case 'isTrue':
+      return { column, op: 'eq', value: true };
+    case 'isFalse':
+      return { column, op: 'eq', value: false };
+    case 'notContains':
+      return { not: { column, op: 'contains', value, ignoreCase: true } };
     case 'contains':
     case 'startsWith':
-    case 'endsWith': return { column, op, value, ignoreCase: true };
-    default: return { column, op: op as 'eq', value };
+    case 'endsWith':
+      return { column, op, value, ignoreCase: true };
+    default:
+      return { column, op: op as 'eq', value };
   }
 }
 
@@ -119,7 +147,10 @@ function scalarOf(type: string): string {
 }
 
 /** Why a filter has no exact value; null if all have one, and for texts that the service refuses with a reason. */
-export function describeInexact(columns: readonly Column[], filters: Readonly<Record<string, ColumnFilter>>): string | null {
+export function describeInexact(
+  columns: readonly Column[],
+  filters: Readonly<Record<string, ColumnFilter>>,
+): string | null {
   for (const column of columns) {
     const filter = filters[column.id];
     const type = textOfType(column.type);
@@ -153,10 +184,13 @@ function valueOf(type: string, text: string): unknown {
 /** Throws an Error for a text that is no number, and for numbers that would become others. */
 function exactValueOf(scalar: string, text: string): unknown {
   switch (scalar) {
-    case 'number': return text === '' ? text : numberOfText(text);
+    case 'number':
+      return text === '' ? text : numberOfText(text);
     case 'boolean':
-    case 'json': return isJson(text) ? exactJson(text) : text;
-    default: return text;
+    case 'json':
+      return isJson(text) ? exactJson(text) : text;
+    default:
+      return text;
   }
 }
 

@@ -1,4 +1,13 @@
-import type { CellEditingStartedEvent, ColDef, GridApi, GridReadyEvent, IGetRowsParams, OverlayType, RowClassRules, ValueSetterParams } from 'ag-grid-community';
+import type {
+  CellEditingStartedEvent,
+  ColDef,
+  GridApi,
+  GridReadyEvent,
+  IGetRowsParams,
+  OverlayType,
+  RowClassRules,
+  ValueSetterParams,
+} from 'ag-grid-community';
 import { AgGridReact } from 'ag-grid-react';
 import { useCallback, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
@@ -83,77 +92,123 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const [editing] = useState(() => new Editing());
   const { columns } = description.schema;
 
-  const source = useMemo(() => ({
-    getRows: ({ startRow, endRow, filterModel, sortModel, successCallback, failCallback }: IGetRowsParams<GridRow>): void => {
-      const view = viewOf(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>, sortModel);
-      const current = reader.current.isOf(view) ? reader.current : (reader.current = new RowsReader(table, view));
-      now.current.onStatus({ view });
-      const inexact = describeInexact(now.current.description.schema.columns, filterModel as Record<string, ColumnFilter>);
-      if (inexact !== null) {
-        successCallback([], 0);
-        now.current.onStatus({ rows: 0, step: null, problem: inexact });
-        return;
-      }
-      const rowsOf = (read: readonly GridRow[]): number | undefined => {
-        if (read.length < endRow - startRow) return startRow + read.length;
-        return current.count ?? (current.isQuery ? undefined : Math.max(now.current.description.rows, endRow));
-      };
-      current.read(startRow, endRow - startRow, (step) => now.current.onStatus({ step })).then((rows) => {
-        const last = rowsOf(rows);
-        editing.show(api.current, startRow, endRow, () => {
-          successCallback(rows, last);
-          now.current.onStatus({ rows: last ?? null, step: null, problem: null });
-        });
-      }, (error: unknown) => {
-        const problem = describeMisfit(error, now.current.description.schema.columns);
-        if (problem !== null) {
+  const source = useMemo(
+    () => ({
+      getRows: ({
+        startRow,
+        endRow,
+        filterModel,
+        sortModel,
+        successCallback,
+        failCallback,
+      }: IGetRowsParams<GridRow>): void => {
+        const view = viewOf(
+          now.current.description.schema.columns,
+          filterModel as Record<string, ColumnFilter>,
+          sortModel,
+        );
+        const current = reader.current.isOf(view) ? reader.current : (reader.current = new RowsReader(table, view));
+        now.current.onStatus({ view });
+        const inexact = describeInexact(
+          now.current.description.schema.columns,
+          filterModel as Record<string, ColumnFilter>,
+        );
+        if (inexact !== null) {
           successCallback([], 0);
-          now.current.onStatus({ rows: 0, step: null, problem });
+          now.current.onStatus({ rows: 0, step: null, problem: inexact });
           return;
         }
-        failCallback();
-        now.current.onStatus({ step: null, isMissing: isPassing(error) });
-        // The version that a query began with is gone: begin anew.
-        if (isErrorOfType(error, 'continuation_expired')) refresh();
-        else notices.fail(error);
-      });
-    },
-  }), [table, notices, editing]);
+        const rowsOf = (read: readonly GridRow[]): number | undefined => {
+          if (read.length < endRow - startRow) return startRow + read.length;
+          return current.count ?? (current.isQuery ? undefined : Math.max(now.current.description.rows, endRow));
+        };
+        current
+          .read(startRow, endRow - startRow, (step) => now.current.onStatus({ step }))
+          .then(
+            (rows) => {
+              const last = rowsOf(rows);
+              editing.show(api.current, startRow, endRow, () => {
+                successCallback(rows, last);
+                now.current.onStatus({ rows: last ?? null, step: null, problem: null });
+              });
+            },
+            (error: unknown) => {
+              const problem = describeMisfit(error, now.current.description.schema.columns);
+              if (problem !== null) {
+                successCallback([], 0);
+                now.current.onStatus({ rows: 0, step: null, problem });
+                return;
+              }
+              failCallback();
+              now.current.onStatus({ step: null, isMissing: isPassing(error) });
+              // The version that a query began with is gone: begin anew.
+              if (isErrorOfType(error, 'continuation_expired')) refresh();
+              else notices.fail(error);
+            },
+          );
+      },
+    }),
+    [table, notices, editing],
+  );
 
   const refresh = useCallback(() => {
     const grid = api.current;
     if (grid === null || grid.isDestroyed()) return;
-    editing.renew(grid, () => void reader.current.renew(now.current.description.rows).then(() => {
-      if (grid.isDestroyed()) return;
-      if (!reader.current.isQuery) grid.setRowCount(now.current.description.rows, true);
-      grid.refreshInfiniteCache();
-    }, notices.fail));
+    editing.renew(
+      grid,
+      () =>
+        void reader.current.renew(now.current.description.rows).then(() => {
+          if (grid.isDestroyed()) return;
+          if (!reader.current.isQuery) grid.setRowCount(now.current.description.rows, true);
+          grid.refreshInfiniteCache();
+        }, notices.fail),
+    );
   }, [notices, editing]);
 
-  useImperativeHandle(ref, () => ({
-    refresh,
-    selected: () => api.current?.getSelectedNodes().map(({ data, rowIndex }) => seenRow(data!, rowIndex)) ?? [],
-    deleteRows: async (rows) => {
-      const { written, conflicts: found, failure } = await writeRows(table, rows.map((each) => ({ seen: each, after: null })));
-      const deleted = new Set(written);
-      api.current?.setNodesSelected({ nodes: api.current.getSelectedNodes().filter(({ id }) => deleted.has(id!)), newValue: false });
-      showOutcome(`${showCount(written.length, 'row')} deleted.`, found, failure);
-    },
-    showLast: (rows) => {
-      api.current?.setRowCount(rows, true);
-      api.current?.ensureIndexVisible(rows - 1);
-    },
-  }), [refresh, table, notices]);
+  useImperativeHandle(
+    ref,
+    () => ({
+      refresh,
+      selected: () => api.current?.getSelectedNodes().map(({ data, rowIndex }) => seenRow(data!, rowIndex)) ?? [],
+      deleteRows: async (rows) => {
+        const {
+          written,
+          conflicts: found,
+          failure,
+        } = await writeRows(
+          table,
+          rows.map((each) => ({ seen: each, after: null })),
+        );
+        const deleted = new Set(written);
+        api.current?.setNodesSelected({
+          nodes: api.current.getSelectedNodes().filter(({ id }) => deleted.has(id!)),
+          newValue: false,
+        });
+        showOutcome(`${showCount(written.length, 'row')} deleted.`, found, failure);
+      },
+      showLast: (rows) => {
+        api.current?.setRowCount(rows, true);
+        api.current?.ensureIndexVisible(rows - 1);
+      },
+    }),
+    [refresh, table, notices],
+  );
 
   /** Shows what was written before the service has it; what it refuses is taken back. */
-  async function write(change: CellChange, row: Versioned<AnyRow>, onSchemaError: 'abort' | 'updateSchema' = 'abort'): Promise<void> {
+  async function write(
+    change: CellChange,
+    row: Versioned<AnyRow>,
+    onSchemaError: 'abort' | 'updateSchema' = 'abort',
+  ): Promise<void> {
     try {
       const found = await saveCell(table, change, row, onSchemaError);
       if (found === null) onWritten();
-      else setConflict({ change, theirs: found.row[change.columnID], row: { data: found.row, version: found.version } });
+      else
+        setConflict({ change, theirs: found.row[change.columnID], row: { data: found.row, version: found.version } });
     } catch (error) {
       showCell(change.rowID, change.columnID, change.before);
-      if (isErrorOfType(error, 'column_has_invalid_value')) setMisfit({ change, row, message: (error as Error).message });
+      if (isErrorOfType(error, 'column_has_invalid_value'))
+        setMisfit({ change, row, message: (error as Error).message });
       else notices.fail(error);
     }
   }
@@ -179,13 +234,23 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
       editing.during(async () => write({ ...change, after }, await row)).catch(fail);
       return true;
     } catch (error) {
-      row.then((known) => setMisfit({ change: { ...change, after: typed }, row: known, message: (error as Error).message })).catch(notices.fail);
+      row
+        .then((known) =>
+          setMisfit({ change: { ...change, after: typed }, row: known, message: (error as Error).message }),
+        )
+        .catch(notices.fail);
       return false;
     }
   }
 
   const [initialState] = useState(() => initialStateOf(table.id, columns));
-  const columnDefs = useMemo(() => columns.map((column) => describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type)))), [columns, canWrite]);
+  const columnDefs = useMemo(
+    () =>
+      columns.map((column) =>
+        describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type))),
+      ),
+    [columns, canWrite],
+  );
 
   function onEditingStarted({ data }: CellEditingStartedEvent<GridRow>): void {
     if (data === undefined) return;
@@ -209,7 +274,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
 
   /** Shift extends the block from where it began. Before the focus moves: its event comes later than the next key. */
   function beforeMove(isExtended: boolean): void {
-    from.current = isExtended ? from.current ?? focused() : null;
+    from.current = isExtended ? (from.current ?? focused()) : null;
   }
 
   /** Moves to the first or last column of the row, or of the first or last row of all. */
@@ -231,12 +296,18 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   }
 
   function shownColumns(): string[] {
-    return api.current!.getAllDisplayedColumns().map((column) => column.getColId()).filter((id) => columns.some((column) => column.id === id));
+    return api
+      .current!.getAllDisplayedColumns()
+      .map((column) => column.getColId())
+      .filter((id) => columns.some((column) => column.id === id));
   }
 
   /** The rows in these places (`to` exclusive) as they are seen. Null: some are not loaded. */
   function loaded(first: number, to: number): GridRow[] | null {
-    const rows = Array.from({ length: to - first }, (_, index) => api.current!.getDisplayedRowAtIndex(first + index)?.data);
+    const rows = Array.from(
+      { length: to - first },
+      (_, index) => api.current!.getDisplayedRowAtIndex(first + index)?.data,
+    );
     if (!rows.some((row) => row === undefined)) return rows as GridRow[];
     notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
     return null;
@@ -267,11 +338,25 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
     const over = loaded(block.top, Math.min(block.top + cells.length, api.current!.getDisplayedRowCount()));
     if (over === null) return;
-    const seenRows = cells.map((_, index) => (over[index] === undefined ? null : seenRow(over[index], block.top + index)));
-    editing.during(async () => {
-      const { written, added, conflicts: found, failure } = await pasteRows(table, ids.map((id) => columns.find((column) => column.id === id)!), seenRows, cells);
-      showOutcome(`${showCount(written.length, 'row')} changed, ${showCount(added, 'row')} added.`, found, failure);
-    }).catch(notices.fail);
+    const seenRows = cells.map((_, index) =>
+      over[index] === undefined ? null : seenRow(over[index], block.top + index),
+    );
+    editing
+      .during(async () => {
+        const {
+          written,
+          added,
+          conflicts: found,
+          failure,
+        } = await pasteRows(
+          table,
+          ids.map((id) => columns.find((column) => column.id === id)!),
+          seenRows,
+          cells,
+        );
+        showOutcome(`${showCount(written.length, 'row')} changed, ${showCount(added, 'row')} added.`, found, failure);
+      })
+      .catch(notices.fail);
   }
 
   /** Empties all cells of the block. */
@@ -279,16 +364,20 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
     const after = Object.fromEntries(ids.map((id) => [id, null]));
     const changes = loaded(top, bottom + 1)?.map((row, index) => ({ seen: seenRow(row, top + index), after }));
     if (changes === undefined) return;
-    editing.during(async () => {
-      const { written, conflicts: found, failure } = await writeRows(table, changes);
-      showOutcome(`Cells of ${showCount(written.length, 'row')} cleared.`, found, failure);
-    }).catch(notices.fail);
+    editing
+      .during(async () => {
+        const { written, conflicts: found, failure } = await writeRows(table, changes);
+        showOutcome(`Cells of ${showCount(written.length, 'row')} cleared.`, found, failure);
+      })
+      .catch(notices.fail);
   }
 
   return (
     <>
       <div
-        className="grid" onCopy={onCopy} onPaste={onPaste}
+        className="grid"
+        onCopy={onCopy}
+        onPaste={onPaste}
         onKeyDownCapture={(event) => {
           const { key, shiftKey, ctrlKey, metaKey, target } = event;
           if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
@@ -309,12 +398,37 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
       >
         <AgGridReact<GridRow>
-          theme={theme} styleNonce={nonce} rowModelType="infinite" datasource={source} columnDefs={columnDefs} getRowId={rowIdOf} {...(initialState !== null && { initialState })} maintainColumnOrder
-          cacheBlockSize={blockRows} maxBlocksInCache={blocksKept} infiniteInitialRowCount={Math.max(1, description.rows)} maxConcurrentDatasourceRequests={1} blockLoadDebounceMillis={80}
-          {...(canWrite && { rowSelection })} defaultColDef={defaultColDef} rowClassRules={rowClassRules}
-          suppressOverlays={overlaysOfPage} singleClickEdit={false} stopEditingWhenCellsLoseFocus undoRedoCellEditing={false} suppressCutToClipboard suppressDragLeaveHidesColumns
-          onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => { api.current = opened; }}
-          onCellEditingStarted={onEditingStarted} onCellEditingStopped={() => editing.ended()} {...whole.listeners} onCellFocused={onFocused} onStateUpdated={(event) => keepState(table.id, event)} onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
+          theme={theme}
+          styleNonce={nonce}
+          rowModelType="infinite"
+          datasource={source}
+          columnDefs={columnDefs}
+          getRowId={rowIdOf}
+          {...(initialState !== null && { initialState })}
+          maintainColumnOrder
+          cacheBlockSize={blockRows}
+          maxBlocksInCache={blocksKept}
+          infiniteInitialRowCount={Math.max(1, description.rows)}
+          maxConcurrentDatasourceRequests={1}
+          blockLoadDebounceMillis={80}
+          {...(canWrite && { rowSelection })}
+          defaultColDef={defaultColDef}
+          rowClassRules={rowClassRules}
+          suppressOverlays={overlaysOfPage}
+          singleClickEdit={false}
+          stopEditingWhenCellsLoseFocus
+          undoRedoCellEditing={false}
+          suppressCutToClipboard
+          suppressDragLeaveHidesColumns
+          onGridReady={({ api: opened }: GridReadyEvent<GridRow>) => {
+            api.current = opened;
+          }}
+          onCellEditingStarted={onEditingStarted}
+          onCellEditingStopped={() => editing.ended()}
+          {...whole.listeners}
+          onCellFocused={onFocused}
+          onStateUpdated={(event) => keepState(table.id, event)}
+          onSelectionChanged={({ api: grid }) => onStatus({ selected: grid.getSelectedNodes().length })}
         />
       </div>
       {whole.dialog}
@@ -331,10 +445,14 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
           }}
         />
       )}
-      {conflicts.length > 0 && <RowConflictsDialog conflicts={conflicts} columns={columns} onClose={() => setConflicts([])} />}
+      {conflicts.length > 0 && (
+        <RowConflictsDialog conflicts={conflicts} columns={columns} onClose={() => setConflicts([])} />
+      )}
       {misfit !== null && (
         <MisfitDialog
-          misfit={misfit} column={columns.find(({ id }) => id === misfit.change.columnID)!} onClose={() => setMisfit(null)}
+          misfit={misfit}
+          column={columns.find(({ id }) => id === misfit.change.columnID)!}
+          onClose={() => setMisfit(null)}
           onWiden={() => {
             setMisfit(null);
             showCell(misfit.change.rowID, misfit.change.columnID, misfit.change.after);

@@ -43,11 +43,16 @@ export async function writeRows(table: Table, changes: readonly RowChange[]): Pr
   const conflicts = new Map<number, RowConflict>();
   let failure: unknown;
   try {
-    await eachInParallel(oneByOne(changes), parallel, async (change, place) => {
-      const conflict = await writeRow(table, change);
-      if (conflict === null) written.push(change.seen.row.$rowID);
-      else conflicts.set(place, conflict);
-    }, () => undefined);
+    await eachInParallel(
+      oneByOne(changes),
+      parallel,
+      async (change, place) => {
+        const conflict = await writeRow(table, change);
+        if (conflict === null) written.push(change.seen.row.$rowID);
+        else conflicts.set(place, conflict);
+      },
+      () => undefined,
+    );
   } catch (error) {
     failure = error;
   }

@@ -19,7 +19,11 @@ export function initialStateOf(tableID: string, columns: readonly Column[]): Gri
   const layout = new Map(readAll()).get(tableID);
   if (layout === undefined) return null;
   const sortModel = layout.sort.filter(({ colId }) => columns.some(({ id }) => id === colId));
-  return { partialColumnState: true, columnOrder: { orderedColIds: [...layout.order] }, ...(sortModel.length > 0 && { sort: { sortModel } }) };
+  return {
+    partialColumnState: true,
+    columnOrder: { orderedColIds: [...layout.order] },
+    ...(sortModel.length > 0 && { sort: { sortModel } }),
+  };
 }
 
 /** Keeps the order and the sort if one of them has changed. */

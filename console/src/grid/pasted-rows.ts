@@ -10,14 +10,21 @@ export function rowsOfCells(columns: readonly Column[], lines: readonly (readonl
   return lines.map((cells, index) => {
     const place = `Line ${index + 1}`;
     if (cells.slice(columns.length).some((text) => text !== '')) {
-      throw new Error(`${place} has ${cells.length} cells, but only ${showCount(columns.length, 'column')} can take them. Nothing was changed.`);
+      throw new Error(
+        `${place} has ${cells.length} cells, but only ${showCount(columns.length, 'column')} can take them. Nothing was changed.`,
+      );
     }
-    return Object.fromEntries(columns.slice(0, cells.length).map((column, at) => {
-      try {
-        return [column.id, cellOfText(textOfType(column.type), cells[at]!)];
-      } catch (error) {
-        throw new Error(`${place}${isWide ? `, column ${titleOf(column)}` : ''}: ${(error as Error).message} Nothing was changed.`, { cause: error });
-      }
-    }));
+    return Object.fromEntries(
+      columns.slice(0, cells.length).map((column, at) => {
+        try {
+          return [column.id, cellOfText(textOfType(column.type), cells[at]!)];
+        } catch (error) {
+          throw new Error(
+            `${place}${isWide ? `, column ${titleOf(column)}` : ''}: ${(error as Error).message} Nothing was changed.`,
+            { cause: error },
+          );
+        }
+      }),
+    );
   });
 }

@@ -15,7 +15,11 @@ export interface Block {
 /** The block between two cells. `shown`: the columns in the order in which they are shown. */
 export function blockBetween(from: CellPlace, to: CellPlace, shown: readonly string[]): Block {
   const [a, b] = [shown.indexOf(from.columnID), shown.indexOf(to.columnID)];
-  return { top: Math.min(from.row, to.row), bottom: Math.max(from.row, to.row), columns: shown.slice(Math.min(a, b), Math.max(a, b) + 1) };
+  return {
+    top: Math.min(from.row, to.row),
+    bottom: Math.max(from.row, to.row),
+    columns: shown.slice(Math.min(a, b), Math.max(a, b) + 1),
+  };
 }
 
 export function isWithin({ top, bottom, columns }: Block, { row, columnID }: CellPlace): boolean {

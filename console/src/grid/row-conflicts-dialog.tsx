@@ -9,21 +9,42 @@ import { changedCells, type RowConflict } from './guarded-rows.ts';
 const listedMax = 500;
 
 /** Shows the rows that were not written, and what somebody else has written there meanwhile. */
-export function RowConflictsDialog({ conflicts, columns, onClose }: {
-  readonly conflicts: readonly RowConflict[]; readonly columns: readonly Column[]; readonly onClose: () => void;
+export function RowConflictsDialog({
+  conflicts,
+  columns,
+  onClose,
+}: {
+  readonly conflicts: readonly RowConflict[];
+  readonly columns: readonly Column[];
+  readonly onClose: () => void;
 }): ReactElement {
   const isDeletion = conflicts.every(({ after }) => after === null);
   return (
-    <Dialog title={`${showCount(conflicts.length, 'row was', 'rows were')} not ${isDeletion ? 'deleted' : 'changed'}`} onClose={onClose}>
+    <Dialog
+      title={`${showCount(conflicts.length, 'row was', 'rows were')} not ${isDeletion ? 'deleted' : 'changed'}`}
+      onClose={onClose}
+    >
       <p>Somebody else has changed them since they were shown here. What they have written is kept.</p>
       <div className="scroller" role="region" aria-label="Rows that somebody else has changed" tabIndex={0}>
         <table className="list">
-          <thead><tr><th scope="col">Row</th><th scope="col">Column</th><th scope="col">It was</th><th scope="col">It is now</th>{!isDeletion && <th scope="col">Not written</th>}</tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">Row</th>
+              <th scope="col">Column</th>
+              <th scope="col">It was</th>
+              <th scope="col">It is now</th>
+              {!isDeletion && <th scope="col">Not written</th>}
+            </tr>
+          </thead>
           <tbody>{conflicts.slice(0, listedMax).flatMap((conflict) => linesOf(conflict, columns, isDeletion))}</tbody>
         </table>
       </div>
       {conflicts.length > listedMax && <p>And {showNumber(conflicts.length - listedMax)} more.</p>}
-      <footer><button type="button" className="primary" onClick={onClose}>Show the rows as they are now</button></footer>
+      <footer>
+        <button type="button" className="primary" onClick={onClose}>
+          Show the rows as they are now
+        </button>
+      </footer>
     </Dialog>
   );
 }
@@ -35,8 +56,11 @@ function linesOf({ seen, after, now }: RowConflict, columns: readonly Column[], 
     const column = columns.find((each) => each.id === id);
     return (
       <tr key={`${seen.row.$rowID} ${id}`}>
-        <th scope="row">{seen.place === null ? '' : showNumber(seen.place)}</th><td>{column === undefined ? id : titleOf(column)}</td>
-        <td>{shown(seen.row[id])}</td><td>{now === null ? 'The row is deleted' : shown(now[id])}</td>{!isDeletion && <td>{shown(after![id])}</td>}
+        <th scope="row">{seen.place === null ? '' : showNumber(seen.place)}</th>
+        <td>{column === undefined ? id : titleOf(column)}</td>
+        <td>{shown(seen.row[id])}</td>
+        <td>{now === null ? 'The row is deleted' : shown(now[id])}</td>
+        {!isDeletion && <td>{shown(after![id])}</td>}
       </tr>
     );
   });

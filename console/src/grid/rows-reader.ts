@@ -1,5 +1,14 @@
 /** Reads the rows of a table, or of a query, from any place on: the interface goes from page to page. */
-import type { AnyRow, Condition, RowsPage, RowsQuery, SortKey, StoredRow, Table, Version } from '../../../clients/typescript/src/index.ts';
+import type {
+  AnyRow,
+  Condition,
+  RowsPage,
+  RowsQuery,
+  SortKey,
+  StoredRow,
+  Table,
+  Version,
+} from '../../../clients/typescript/src/index.ts';
 
 export type GridRow = StoredRow<AnyRow>;
 
@@ -106,7 +115,9 @@ export class RowsReader {
   }
 
   async #page(at: number, limit: number): Promise<RowsPage<GridRow>> {
-    const query = (this.isQuery ? { ...this.#view, ...(this.count === null && { count: 'exact' }), limit } : { limit }) as RowsQuery<AnyRow>;
+    const query = (
+      this.isQuery ? { ...this.#view, ...(this.count === null && { count: 'exact' }), limit } : { limit }
+    ) as RowsQuery<AnyRow>;
     const page = await this.#table.rows(query).page(this.#places.get(at));
     if (page.count !== undefined) this.count = page.count;
     for (const row of page.data) versions.set(row, page.version);

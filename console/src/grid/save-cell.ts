@@ -25,7 +25,10 @@ export interface CellChange {
  * began. Resolves to the conflict if there is one. Throws what the service refuses.
  */
 export async function saveCell(
-  table: Table, { rowID, columnID, before, after }: CellChange, seen: Versioned<AnyRow>, onSchemaError: 'abort' | 'updateSchema' = 'abort',
+  table: Table,
+  { rowID, columnID, before, after }: CellChange,
+  seen: Versioned<AnyRow>,
+  onSchemaError: 'abort' | 'updateSchema' = 'abort',
 ): Promise<Conflict | null> {
   let known = seen;
   for (;;) {

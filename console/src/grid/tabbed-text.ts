@@ -29,7 +29,9 @@ export function cellsOfText(text: string): string[][] {
 
 /** Lines of cells as a text, which `cellsOfText` reads as the same cells. */
 export function textOfCells(lines: readonly (readonly string[])[]): string {
-  const text = lines.map((line) => line.map((cell) => (/[\t\r\n"]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join('\t')).join('\n');
+  const text = lines
+    .map((line) => line.map((cell) => (/[\t\r\n"]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join('\t'))
+    .join('\n');
   // Without an end, a last line of one empty cell would be none.
   return lines.at(-1)?.join('\t') === '' ? `${text}\n` : text;
 }

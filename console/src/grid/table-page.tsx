@@ -23,14 +23,28 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
   const notices = useNotices();
   const table = useMemo(() => tablog.table(tableID), [tablog, tableID]);
   const grid = useRef<GridHandle>(null);
-  const [status, setStatus] = useState<GridStatus>({ view: {}, rows: null, step: null, selected: 0, isMissing: false, problem: null });
+  const [status, setStatus] = useState<GridStatus>({
+    view: {},
+    rows: null,
+    step: null,
+    selected: 0,
+    isMissing: false,
+    problem: null,
+  });
   /** The rows that are to be deleted, as they were seen when that was chosen. */
   const [deleting, setDeleting] = useState<readonly SeenRow[]>([]);
   const canWrite = useCanWrite();
-  const version = useQuery({ queryKey: ['version', tableID], queryFn: () => table.version(), refetchInterval: askEveryMs });
+  const version = useQuery({
+    queryKey: ['version', tableID],
+    queryFn: () => table.version(),
+    refetchInterval: askEveryMs,
+  });
   const description = useQuery({ queryKey: ['table', tableID], queryFn: () => table.describe(), staleTime: 0 });
   useTitle(description.data?.name ?? 'Table');
-  const onStatus = useCallback((changes: Partial<GridStatus>) => setStatus((before) => ({ ...before, ...changes })), []);
+  const onStatus = useCallback(
+    (changes: Partial<GridStatus>) => setStatus((before) => ({ ...before, ...changes })),
+    [],
+  );
 
   // What has changed elsewhere shows without a reload.
   const shown = useRef<string | undefined>(undefined);
@@ -55,7 +69,10 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     if (isNotThere(version.error)) void description.refetch();
   }, [version.errorUpdatedAt]);
 
-  const onWritten = useCallback(() => void queries.invalidateQueries({ queryKey: ['version', tableID] }), [queries, tableID]);
+  const onWritten = useCallback(
+    () => void queries.invalidateQueries({ queryKey: ['version', tableID] }),
+    [queries, tableID],
+  );
 
   async function addRow(): Promise<void> {
     try {
@@ -66,16 +83,23 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
         return;
       }
       grid.current?.refresh();
-      notices.say(status.view.filter === undefined
-        ? 'A row was added. The rows are sorted: it is where empty cells belong.'
-        : 'A row was added at the end of the table. The filter shows it only if empty cells meet it.');
+      notices.say(
+        status.view.filter === undefined
+          ? 'A row was added. The rows are sorted: it is where empty cells belong.'
+          : 'A row was added at the end of the table. The filter shows it only if empty cells meet it.',
+      );
     } catch (error) {
       notices.fail(error);
     }
   }
 
   const isGone = isErrorOfType(description.error, 'table_not_found');
-  if (isGone || (description.isError && description.data === undefined)) return <NoTable text={isGone ? 'There is no such table. Somebody may have deleted it.' : describeError(description.error)} />;
+  if (isGone || (description.isError && description.data === undefined))
+    return (
+      <NoTable
+        text={isGone ? 'There is no such table. Somebody may have deleted it.' : describeError(description.error)}
+      />
+    );
   if (description.data === undefined) return <p className="waiting">Loading …</p>;
   const { name, rows } = description.data;
   const isFiltered = status.view.filter !== undefined;
@@ -83,22 +107,59 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     <div className="table-page">
       <div className="page-head">
         <h1 title={name}>{name === '' ? '(without a name)' : name}</h1>
-        {canWrite && <button type="button" onClick={() => void addRow()}>Add a row</button>}
-        {status.selected > 0 && <button type="button" onClick={() => setDeleting(grid.current!.selected())}>Delete {showCount(status.selected, 'row')}</button>}
-        <TableMenu table={table} description={description.data} view={status.view} viewRows={status.rows} canWrite={canWrite} onDropped={() => goTo('/')} onChanged={() => void description.refetch()} />
+        {canWrite && (
+          <button type="button" onClick={() => void addRow()}>
+            Add a row
+          </button>
+        )}
+        {status.selected > 0 && (
+          <button type="button" onClick={() => setDeleting(grid.current!.selected())}>
+            Delete {showCount(status.selected, 'row')}
+          </button>
+        )}
+        <TableMenu
+          table={table}
+          description={description.data}
+          view={status.view}
+          viewRows={status.rows}
+          canWrite={canWrite}
+          onDropped={() => goTo('/')}
+          onChanged={() => void description.refetch()}
+        />
       </div>
-      <Grid ref={grid} table={table} description={description.data} canWrite={canWrite} onStatus={onStatus} onWritten={onWritten} />
-      {status.problem !== null && <p className="no-rows" role="alert"><span className="problem">{status.problem}</span></p>}
-      {status.problem === null && status.rows === 0 && <p className="no-rows">{isFiltered ? 'No row matches the filter.' : `No rows yet.${canWrite ? ' Add, paste or import some.' : ''}`}</p>}
+      <Grid
+        ref={grid}
+        table={table}
+        description={description.data}
+        canWrite={canWrite}
+        onStatus={onStatus}
+        onWritten={onWritten}
+      />
+      {status.problem !== null && (
+        <p className="no-rows" role="alert">
+          <span className="problem">{status.problem}</span>
+        </p>
+      )}
+      {status.problem === null && status.rows === 0 && (
+        <p className="no-rows">
+          {isFiltered ? 'No row matches the filter.' : `No rows yet.${canWrite ? ' Add, paste or import some.' : ''}`}
+        </p>
+      )}
       <p className="status-line" role="status">
-        <span>{isFiltered ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}` : showCount(rows, 'row')}</span>
+        <span>
+          {isFiltered
+            ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}`
+            : showCount(rows, 'row')}
+        </span>
         {status.step !== null && <span>Going on from row {showNumber(status.step)} …</span>}
         <span>Version {version.data?.slice(1, -1) ?? '…'}</span>
         {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
       </p>
       {deleting.length > 0 && (
         <ConfirmDialog
-          title={`Delete ${showCount(deleting.length, 'row')}?`} action="Delete" onClose={() => setDeleting([])}
+          title={`Delete ${showCount(deleting.length, 'row')}?`}
+          action="Delete"
+          onClose={() => setDeleting([])}
           onConfirm={() => {
             setDeleting([]);
             void grid.current!.deleteRows(deleting);
@@ -115,8 +176,12 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
 function NoTable({ text }: { readonly text: string }): ReactElement {
   return (
     <div className="page">
-      <p className="problem" role="alert">{text}</p>
-      <p><Link href="/">Back to the tables</Link></p>
+      <p className="problem" role="alert">
+        {text}
+      </p>
+      <p>
+        <Link href="/">Back to the tables</Link>
+      </p>
     </div>
   );
 }

@@ -24,7 +24,10 @@ interface WholeCell {
 export function useWholeCell(canEdit: boolean): WholeCell {
   const [shown, setShown] = useState<Shown | null>(null);
 
-  function show({ value, colDef: { headerName = '', cellRendererParams } }: CellKeyDownEvent | CellDoubleClickedEvent): void {
+  function show({
+    value,
+    colDef: { headerName = '', cellRendererParams },
+  }: CellKeyDownEvent | CellDoubleClickedEvent): void {
     const kind = (cellRendererParams as { readonly kind: string } | undefined)?.kind;
     if (kind !== undefined && value !== undefined && value !== null) setShown({ title: headerName, kind, value });
   }
@@ -35,7 +38,13 @@ export function useWholeCell(canEdit: boolean): WholeCell {
         const key = event.event as KeyboardEvent;
         // The grid tells of a key some time after it was pressed. The editor that it was typed in may be closed by then, so what counts is where it was pressed.
         const isOnCell = (key.target as Element).matches('.ag-cell, .ag-cell a');
-        if (!('value' in event) || !isOnCell || event.api.getEditingCells().length > 0 || (key.key !== ' ' && (key.key !== 'Enter' || canEdit))) return;
+        if (
+          !('value' in event) ||
+          !isOnCell ||
+          event.api.getEditingCells().length > 0 ||
+          (key.key !== ' ' && (key.key !== 'Enter' || canEdit))
+        )
+          return;
         key.preventDefault();
         show(event);
       },
@@ -45,7 +54,9 @@ export function useWholeCell(canEdit: boolean): WholeCell {
     },
     dialog: shown && (
       <Dialog title={shown.title} onClose={() => setShown(null)}>
-        <div className="whole" role="region" aria-label={shown.title} tabIndex={0}><Whole kind={shown.kind} value={shown.value} /></div>
+        <div className="whole" role="region" aria-label={shown.title} tabIndex={0}>
+          <Whole kind={shown.kind} value={shown.value} />
+        </div>
       </Dialog>
     ),
   };
@@ -53,7 +64,16 @@ export function useWholeCell(canEdit: boolean): WholeCell {
 
 function Whole({ kind, value }: { readonly kind: string; readonly value: unknown }): ReactElement {
   const item = /^array<(.*)>$/.exec(kind)?.[1];
-  if (item !== undefined && Array.isArray(value)) return <ol>{value.map((each: unknown, index) => <li key={index}><Whole kind={item} value={each} /></li>)}</ol>;
+  if (item !== undefined && Array.isArray(value))
+    return (
+      <ol>
+        {value.map((each: unknown, index) => (
+          <li key={index}>
+            <Whole kind={item} value={each} />
+          </li>
+        ))}
+      </ol>
+    );
   if (typeof value === 'object') return <code>{JSON.stringify(value, null, 2)}</code>;
   return <Scalar kind={kind} text={textOfCell(value)} />;
 }

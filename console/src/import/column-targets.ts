@@ -9,8 +9,13 @@ export type Targets = Readonly<Record<string, string>>;
 export function targetsOf(names: readonly string[], columns: readonly Column[], chosen: Targets): Targets {
   const open = names.filter((name) => !Object.hasOwn(chosen, name));
   const taken = new Set(names.filter((name) => Object.hasOwn(chosen, name)).map((name) => chosen[name]));
-  const { columns: meant } = matchColumns(open, columns.filter(({ id }) => !taken.has(id)));
-  return Object.fromEntries(names.map((name) => [name, Object.hasOwn(chosen, name) ? chosen[name]! : meant[name] ?? name]));
+  const { columns: meant } = matchColumns(
+    open,
+    columns.filter(({ id }) => !taken.has(id)),
+  );
+  return Object.fromEntries(
+    names.map((name) => [name, Object.hasOwn(chosen, name) ? chosen[name]! : (meant[name] ?? name)]),
+  );
 }
 
 /** The targets that differ from the names; undefined if none does. */
@@ -24,7 +29,8 @@ export function problemOfTargets(targets: Targets, columns: readonly Column[]): 
   const seen = new Map<string, string>();
   for (const [name, id] of Object.entries(targets)) {
     const other = seen.get(id);
-    if (other !== undefined) return `${other} and ${name} cannot both go into ${titleOf(columns.find((column) => column.id === id) ?? { id, type: 'string' })}.`;
+    if (other !== undefined)
+      return `${other} and ${name} cannot both go into ${titleOf(columns.find((column) => column.id === id) ?? { id, type: 'string' })}.`;
     seen.set(id, name);
   }
   return null;

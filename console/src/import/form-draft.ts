@@ -25,11 +25,31 @@ export interface FormDraft {
 }
 
 export const plainDraft: FormDraft = {
-  header: 'present', delimiter: '', decimal: '', dateFormat: '', nulls: '', quote: '', escape: '', isLenient: false, skipLines: '', comment: '', renamesDuplicates: false, types: {},
+  header: 'present',
+  delimiter: '',
+  decimal: '',
+  dateFormat: '',
+  nulls: '',
+  quote: '',
+  escape: '',
+  isLenient: false,
+  skipLines: '',
+  comment: '',
+  renamesDuplicates: false,
+  types: {},
 };
 
 /** The controls that are not always in sight. */
-const further = ['dateFormat', 'nulls', 'quote', 'escape', 'isLenient', 'skipLines', 'comment', 'renamesDuplicates'] as const satisfies readonly (keyof FormDraft)[];
+const further = [
+  'dateFormat',
+  'nulls',
+  'quote',
+  'escape',
+  'isLenient',
+  'skipLines',
+  'comment',
+  'renamesDuplicates',
+] as const satisfies readonly (keyof FormDraft)[];
 
 /** How many of the controls that are not always in sight say something. */
 export function countFurther(draft: FormDraft): number {
@@ -37,7 +57,12 @@ export function countFurther(draft: FormDraft): number {
 }
 
 /** The controls of marks, by parameter. */
-const markControls = { delimiter: 'Separator', quote: 'Quotes around cells', escape: 'A quote within quotes', comment: 'Comments begin with' } as const;
+const markControls = {
+  delimiter: 'Separator',
+  quote: 'Quotes around cells',
+  escape: 'A quote within quotes',
+  comment: 'Comments begin with',
+} as const;
 
 /**
  * The form that was said. Throws an Error that says which control has a text that it does not take.
@@ -66,20 +91,29 @@ export function formOfDraft(draft: FormDraft, usual: ',' | '\t'): DelimitedForm 
 }
 
 /** The draft with what a form adds to it. */
-export function withForm(draft: FormDraft, { null: nulls = [], decimal, dateFormat }: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>): FormDraft {
+export function withForm(
+  draft: FormDraft,
+  { null: nulls = [], decimal, dateFormat }: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>,
+): FormDraft {
   return {
-    ...draft, nulls: [...new Set([...nullsOf(draft.nulls), ...nulls])].join(', '),
-    ...(decimal !== undefined && { decimal }), ...(dateFormat !== undefined && { dateFormat }),
+    ...draft,
+    nulls: [...new Set([...nullsOf(draft.nulls), ...nulls])].join(', '),
+    ...(decimal !== undefined && { decimal }),
+    ...(dateFormat !== undefined && { dateFormat }),
   };
 }
 
 /** The date formats, each as the same day written in it. */
 export const dateFormatTitles: readonly (readonly [value: DateFormat, title: string])[] = dateFormats.map((format) => [
-  format, format.replace('d', '31').replace('m', '12').replace('y', '2024'),
+  format,
+  format.replace('d', '31').replace('m', '12').replace('y', '2024'),
 ]);
 
 function nullsOf(text: string): string[] {
-  return text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
 }
 
 function markOf(name: keyof typeof markControls, text: string): string {
@@ -95,6 +129,7 @@ function linesOf(text: string): number {
     throw new Error(`Lines before the header: ${(error as Error).message}`, { cause: error });
   }
   if (!Number.isSafeInteger(lines) || lines < 0) throw new Error('Lines before the header: a whole number is needed.');
-  if (lines > skipLinesMax) throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be passed over.`);
+  if (lines > skipLinesMax)
+    throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be passed over.`);
   return lines;
 }

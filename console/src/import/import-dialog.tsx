@@ -46,19 +46,24 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
 
   async function run({ name, ...request }: Wanted): Promise<void> {
     const startedAt = performance.now();
-    const change = (changes: Partial<Running>): void => setRunning((before) => ({ startedAt, progress: { rows: 0, bytes: 0 }, waiting: null, ...before, ...changes }));
+    const change = (changes: Partial<Running>): void =>
+      setRunning((before) => ({ startedAt, progress: { rows: 0, bytes: 0 }, waiting: null, ...before, ...changes }));
     setFailure(null);
     change({});
-    const started = startImport({ ...request, file, url: serviceUrl, token }, {
-      onProgress: (progress) => change({ progress, waiting: null }),
-      onWaiting: (waiting) => change({ waiting }),
-    });
+    const started = startImport(
+      { ...request, file, url: serviceUrl, token },
+      {
+        onProgress: (progress) => change({ progress, waiting: null }),
+        onWaiting: (waiting) => change({ waiting }),
+      },
+    );
     current.current = started;
     try {
       const outcome = await started.done;
       setFinished({ outcome, name, ms: performance.now() - startedAt });
     } catch (error) {
-      const why = error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
+      const why =
+        error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
       if (why.isCanceled) {
         notices.say('The import was canceled. Nothing of the file was imported.');
         onClose();
@@ -79,10 +84,20 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
 
   return (
     <Dialog title={`Import ${file.name}`} className="import" onClose={close} isBusy={isRunning}>
-      {finished !== null ? <ImportSummary {...finished} onClose={close} /> : (
+      {finished !== null ? (
+        <ImportSummary {...finished} onClose={close} />
+      ) : (
         <>
           {isRunning && <ImportRunning {...running} size={file.size} onCancel={() => current.current?.cancel()} />}
-          <div hidden={isRunning}><ImportForm file={file} tableID={tableID} failure={failure} onImport={(wanted) => void run(wanted)} onClose={close} /></div>
+          <div hidden={isRunning}>
+            <ImportForm
+              file={file}
+              tableID={tableID}
+              failure={failure}
+              onImport={(wanted) => void run(wanted)}
+              onClose={close}
+            />
+          </div>
         </>
       )}
     </Dialog>

@@ -48,74 +48,135 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   const [encoding, setEncoding] = useState<string>(encodings[0][0]);
   const [onSchemaError, setOnSchemaError] = useState<OnSchemaError>('abort');
   const isDelimited = format === 'csv' || format === 'tsv';
-  const said = isDelimited ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }, format === 'tsv' ? '\t' : ',') : { form: {}, problem: null };
-  const reading = { format, form: said.form, sheet: format === 'xlsx' && sheet !== '' ? sheet : undefined, encoding, onSchemaError: kind === 'create' ? 'abort' as const : onSchemaError };
+  const said = isDelimited
+    ? readDraft(kind === 'create' ? draft : { ...draft, types: {} }, format === 'tsv' ? '\t' : ',')
+    : { form: {}, problem: null };
+  const reading = {
+    format,
+    form: said.form,
+    sheet: format === 'xlsx' && sheet !== '' ? sheet : undefined,
+    encoding,
+    onSchemaError: kind === 'create' ? ('abort' as const) : onSchemaError,
+  };
   const preview = usePreview(file, said.problem === null ? reading : null);
   const target = useTarget(kind === 'create' ? '' : chosen);
   /** The table that the last attempt was to write into. */
   const [tried, setTried] = useState<string | null>(null);
   const isConflict = kind === 'overwrite' && failure?.isConflict === true && tried === chosen;
   const problem = preview.failure ?? (failure?.isConflict === true && !isConflict ? null : failure);
-  const columnsOfTable = kind === 'create' || !isDelimited ? [] : target.data?.schema.columns ?? [];
-  const targets = targetsOf(preview.data?.columns.map(({ id }) => id) ?? [], columnsOfTable, columnsOfTable.length === 0 ? {} : chosenTargets);
+  const columnsOfTable = kind === 'create' || !isDelimited ? [] : (target.data?.schema.columns ?? []);
+  const targets = targetsOf(
+    preview.data?.columns.map(({ id }) => id) ?? [],
+    columnsOfTable,
+    columnsOfTable.length === 0 ? {} : chosenTargets,
+  );
   const problemOfForm = said.problem ?? problemOfTargets(targets, columnsOfTable);
-  const isReady = preview.data !== null && !preview.isStale && problemOfForm === null && (kind === 'create' || target.data !== undefined);
-  const isNamed = (id: string): boolean => preview.data?.notes.includes(`${id}: had no name`) === false && !(draft.renamesDuplicates && /_\d+$/.test(id));
+  const isReady =
+    preview.data !== null &&
+    !preview.isStale &&
+    problemOfForm === null &&
+    (kind === 'create' || target.data !== undefined);
+  const isNamed = (id: string): boolean =>
+    preview.data?.notes.includes(`${id}: had no name`) === false && !(draft.renamesDuplicates && /_\d+$/.test(id));
   const change = (changes: Partial<FormDraft>): void => setDraft((before) => ({ ...before, ...changes }));
 
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     if (!isReady) return;
-    const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({ id: targets[id] ?? id, type, isOfTable: false }));
+    const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({
+      id: targets[id] ?? id,
+      type,
+      isOfTable: false,
+    }));
     if (kind === 'create') onImport({ ...reading, name, target: { kind, name }, expected: columns });
     if (kind === 'create' || target.data === undefined) return;
     const seen = target.data;
     setTried(seen.id);
     // Where others write all the time, the second click replaces whatever is there.
-    const ifMatch = kind === 'overwrite' && !isConflict ? `"${seen.version}"` as Version : undefined;
-    const form = { ...said.form, ...(columnsOfTargets(targets) !== undefined && { columns: columnsOfTargets(targets)! }) };
-    onImport({ ...reading, form, name: seen.name, target: { kind, tableID: seen.id, ifMatch }, expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [] });
+    const ifMatch = kind === 'overwrite' && !isConflict ? (`"${seen.version}"` as Version) : undefined;
+    const form = {
+      ...said.form,
+      ...(columnsOfTargets(targets) !== undefined && { columns: columnsOfTargets(targets)! }),
+    };
+    onImport({
+      ...reading,
+      form,
+      name: seen.name,
+      target: { kind, tableID: seen.id, ifMatch },
+      expected: onSchemaError === 'updateSchema' ? expectedOf(seen, columns) : [],
+    });
   }
 
   return (
     <form onSubmit={submit}>
       <div className="choices">
-        <label>What to do with the rows
+        <label>
+          What to do with the rows
           <select value={kind} onChange={(event) => setKind(event.target.value as TargetKind)}>
             <option value="create">Make a new table</option>
             <option value="add">Add to an existing table</option>
             <option value="overwrite">Replace all rows of a table</option>
           </select>
         </label>
-        {kind === 'create'
-          ? <label>Name of the table <input required autoFocus maxLength={1024} value={name} onChange={(event) => setName(event.target.value)} /></label>
-          : (
-            <label>Table
-              <select required value={chosen} onChange={(event) => setChosen(event.target.value)}>
-                <option value="">Choose a table</option>
-                {tables.data?.toReversed().map((table) => <option key={table.id} value={table.id}>{table.name || table.id}</option>)}
-              </select>
-            </label>
-          )}
-        <label>Format
-          <select value={format} onChange={(event) => setFormat(event.target.value as Format)}>{formatTitles.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
-        </label>
-        {format === 'xlsx' && (preview.data?.sheets.length ?? 0) > 1 && (
-          <label>Sheet
-            <select value={sheet} onChange={(event) => setSheet(event.target.value)}>
-              <option value="">the first one</option>
-              {preview.data!.sheets.map((name) => <option key={name} value={name}>{name}</option>)}
+        {kind === 'create' ? (
+          <label>
+            Name of the table{' '}
+            <input required autoFocus maxLength={1024} value={name} onChange={(event) => setName(event.target.value)} />
+          </label>
+        ) : (
+          <label>
+            Table
+            <select required value={chosen} onChange={(event) => setChosen(event.target.value)}>
+              <option value="">Choose a table</option>
+              {tables.data?.toReversed().map((table) => (
+                <option key={table.id} value={table.id}>
+                  {table.name || table.id}
+                </option>
+              ))}
             </select>
           </label>
         )}
-        {isDelimited && <MainFormControls draft={draft} onChange={change} recognised={preview.data?.delimiter ?? null} />}
+        <label>
+          Format
+          <select value={format} onChange={(event) => setFormat(event.target.value as Format)}>
+            {formatTitles.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {format === 'xlsx' && (preview.data?.sheets.length ?? 0) > 1 && (
+          <label>
+            Sheet
+            <select value={sheet} onChange={(event) => setSheet(event.target.value)}>
+              <option value="">the first one</option>
+              {preview.data!.sheets.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {isDelimited && (
+          <MainFormControls draft={draft} onChange={change} recognised={preview.data?.delimiter ?? null} />
+        )}
         {format !== 'xlsx' && (
-          <label>Encoding
-            <select value={encoding} onChange={(event) => setEncoding(event.target.value)}>{encodings.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>
+          <label>
+            Encoding
+            <select value={encoding} onChange={(event) => setEncoding(event.target.value)}>
+              {encodings.map(([value, title]) => (
+                <option key={value} value={value}>
+                  {title}
+                </option>
+              ))}
+            </select>
           </label>
         )}
         {kind !== 'create' && (
-          <label>Values that do not fit
+          <label>
+            Values that do not fit
             <select value={onSchemaError} onChange={(event) => setOnSchemaError(event.target.value as OnSchemaError)}>
               <option value="abort">refuse the file</option>
               <option value="updateSchema">give their columns wider types</option>
@@ -125,31 +186,73 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         )}
       </div>
       {isDelimited && <MoreFormControls draft={draft} onChange={change} />}
-      {problemOfForm !== null && <p className="problem" role="alert">{problemOfForm}</p>}
-      {problem !== null && <p className="problem" role="alert">{problem.line === null ? '' : `Line ${problem.line}: `}{problem.text}</p>}
-      {target.error !== null && <p className="problem" role="alert">{describeError(target.error)}</p>}
+      {problemOfForm !== null && (
+        <p className="problem" role="alert">
+          {problemOfForm}
+        </p>
+      )}
+      {problem !== null && (
+        <p className="problem" role="alert">
+          {problem.line === null ? '' : `Line ${problem.line}: `}
+          {problem.text}
+        </p>
+      )}
+      {target.error !== null && (
+        <p className="problem" role="alert">
+          {describeError(target.error)}
+        </p>
+      )}
       {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
-      {preview.data === null ? preview.failure === null && <p className="waiting" role="status">Reading the first rows …</p> : (
+      {preview.data === null ? (
+        preview.failure === null && (
+          <p className="waiting" role="status">
+            Reading the first rows …
+          </p>
+        )
+      ) : (
         <PreviewTable
-          preview={preview.data} isStale={preview.isStale} isNew={kind === 'create'}
-          types={kind === 'create' && isDelimited ? { chosen: draft.types, onChoose: (id, type) => change({ types: withType(draft.types, id, type) }) } : null}
-          targets={columnsOfTable.length === 0 ? null : {
-            columns: columnsOfTable, isNamed, ofFile: targets, onChoose: (column, id) => setChosenTargets({ ...chosenTargets, [column]: id }),
-          }}
+          preview={preview.data}
+          isStale={preview.isStale}
+          isNew={kind === 'create'}
+          types={
+            kind === 'create' && isDelimited
+              ? { chosen: draft.types, onChoose: (id, type) => change({ types: withType(draft.types, id, type) }) }
+              : null
+          }
+          targets={
+            columnsOfTable.length === 0
+              ? null
+              : {
+                  columns: columnsOfTable,
+                  isNamed,
+                  ofFile: targets,
+                  onChoose: (column, id) => setChosenTargets({ ...chosenTargets, [column]: id }),
+                }
+          }
           onRemedy={(form) => setDraft(withForm(draft, form))}
         />
       )}
       <footer>
-        <span className="size">{showBytes(file.size)}{preview.data?.isWhole && `, ${showCount(preview.data.rowsRead, 'row')}`}</span>
-        <button type="button" onClick={onClose}>Cancel</button>
-        <button className="primary" disabled={!isReady}>{isConflict ? 'Replace them as they are now' : 'Import'}</button>
+        <span className="size">
+          {showBytes(file.size)}
+          {preview.data?.isWhole && `, ${showCount(preview.data.rowsRead, 'row')}`}
+        </span>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button className="primary" disabled={!isReady}>
+          {isConflict ? 'Replace them as they are now' : 'Import'}
+        </button>
       </footer>
     </form>
   );
 }
 
 /** What the controls say, or which of them has a text that it does not take. */
-function readDraft(draft: FormDraft, usual: ',' | '\t'): { readonly form: DelimitedForm; readonly problem: string | null } {
+function readDraft(
+  draft: FormDraft,
+  usual: ',' | '\t',
+): { readonly form: DelimitedForm; readonly problem: string | null } {
   try {
     return { form: formOfDraft(draft, usual), problem: null };
   } catch (error) {
@@ -167,9 +270,14 @@ function withType(types: FormDraft['types'], id: string, type: ColumnType | null
 function useTarget(id: string): { readonly data: TableDescription | undefined; readonly error: Error | null } {
   const { tablog } = useSession();
   const { data, error } = useQuery({
-    queryKey: ['import target', id], queryFn: () => tablog.table(id).describe(), enabled: id !== '', gcTime: 0, staleTime: Infinity,
+    queryKey: ['import target', id],
+    queryFn: () => tablog.table(id).describe(),
+    enabled: id !== '',
+    gcTime: 0,
+    staleTime: Infinity,
     // A description that changes by itself would let the person replace rows that they have not heard of.
-    refetchOnWindowFocus: false, refetchOnReconnect: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
   return { data, error };
 }
@@ -181,6 +289,10 @@ function replacedBy({ name, id, rows }: TableDescription): string {
 
 /** What the columns of a table will be if all values of the file fit: those of the table as they are, and new ones as the preview shows them. */
 function expectedOf({ schema }: TableDescription, ofFile: readonly ExpectedColumn[]): ExpectedColumn[] {
-  const known = schema.columns.map(({ id, type }): ExpectedColumn => ({ id, type: textOfType(type) as ColumnType, isOfTable: true }));
+  const known = schema.columns.map(({ id, type }): ExpectedColumn => ({
+    id,
+    type: textOfType(type) as ColumnType,
+    isOfTable: true,
+  }));
   return [...known, ...ofFile.filter(({ id }) => !known.some((column) => column.id === id))];
 }

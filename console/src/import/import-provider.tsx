@@ -1,4 +1,14 @@
-import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import { useLocation } from 'wouter';
 import { useCanWrite } from '../session/who.ts';
 import { useNotices } from '../ui/notices.tsx';
@@ -17,7 +27,8 @@ export function useImports(): Imports {
   return useContext(ImportsContext);
 }
 
-const endings = '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.xlsx,.xlsm,.txt,.gz,text/csv,text/tab-separated-values,application/json';
+const endings =
+  '.csv,.tsv,.tab,.json,.ndjson,.jsonl,.xlsx,.xlsm,.txt,.gz,text/csv,text/tab-separated-values,application/json';
 
 /** Imports files that are chosen, dropped on any page, or pasted into the list of tables. */
 export function ImportProvider({ children }: { readonly children: ReactNode }): ReactElement {
@@ -36,33 +47,49 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
     const listening = new AbortController();
     const { signal } = listening;
     const holdsFile = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') === true;
-    addEventListener('dragover', (event) => {
-      if (!holdsFile(event)) return;
-      // Else the browser would leave the page, and show the file.
-      event.preventDefault();
-      const isWanted = isFree && !isDialogOpen();
-      event.dataTransfer!.dropEffect = isWanted ? 'copy' : 'none';
-      setOver(isWanted);
-    }, { signal });
-    addEventListener('dragleave', (event) => {
-      if (event.relatedTarget === null) setOver(false);
-    }, { signal });
-    addEventListener('drop', (event) => {
-      if (!holdsFile(event)) return;
-      event.preventDefault();
-      setOver(false);
-      if (!isFree || isDialogOpen()) return;
-      const [first, ...others] = event.dataTransfer!.files;
-      setFile(first ?? null);
-      if (others.length > 0) notices.say('One file at a time: the others are not imported.');
-    }, { signal });
-    addEventListener('paste', (event) => {
-      if (!isFree || !isList || isDialogOpen() || isEditable(event.target)) return;
-      const pasted = pastedFile(event.clipboardData);
-      if (pasted === null) return;
-      event.preventDefault();
-      setFile(pasted);
-    }, { signal });
+    addEventListener(
+      'dragover',
+      (event) => {
+        if (!holdsFile(event)) return;
+        // Else the browser would leave the page, and show the file.
+        event.preventDefault();
+        const isWanted = isFree && !isDialogOpen();
+        event.dataTransfer!.dropEffect = isWanted ? 'copy' : 'none';
+        setOver(isWanted);
+      },
+      { signal },
+    );
+    addEventListener(
+      'dragleave',
+      (event) => {
+        if (event.relatedTarget === null) setOver(false);
+      },
+      { signal },
+    );
+    addEventListener(
+      'drop',
+      (event) => {
+        if (!holdsFile(event)) return;
+        event.preventDefault();
+        setOver(false);
+        if (!isFree || isDialogOpen()) return;
+        const [first, ...others] = event.dataTransfer!.files;
+        setFile(first ?? null);
+        if (others.length > 0) notices.say('One file at a time: the others are not imported.');
+      },
+      { signal },
+    );
+    addEventListener(
+      'paste',
+      (event) => {
+        if (!isFree || !isList || isDialogOpen() || isEditable(event.target)) return;
+        const pasted = pastedFile(event.clipboardData);
+        if (pasted === null) return;
+        event.preventDefault();
+        setFile(pasted);
+      },
+      { signal },
+    );
     return () => listening.abort();
   }, [isFree, isList, notices]);
 
@@ -70,15 +97,29 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
     <ImportsContext value={imports}>
       {children}
       <input
-        ref={chooser} type="file" hidden accept={endings} aria-label="File to import"
+        ref={chooser}
+        type="file"
+        hidden
+        accept={endings}
+        aria-label="File to import"
         onChange={(event) => {
           setFile(event.target.files![0] ?? null);
           // The same file can be chosen again.
           event.target.value = '';
         }}
       />
-      {isOver && <div className="drop-here"><p>Drop the file to import its rows</p></div>}
-      {file !== null && <ImportDialog file={file} tableID={/^\/tables\/([^/]+)/.exec(place)?.[1] ?? null} onClose={() => setFile(null)} />}
+      {isOver && (
+        <div className="drop-here">
+          <p>Drop the file to import its rows</p>
+        </div>
+      )}
+      {file !== null && (
+        <ImportDialog
+          file={file}
+          tableID={/^\/tables\/([^/]+)/.exec(place)?.[1] ?? null}
+          onClose={() => setFile(null)}
+        />
+      )}
     </ImportsContext>
   );
 }
@@ -111,7 +152,10 @@ function formatOfText(text: string): string {
 /** Whether a text is one JSON object of which a member is an array of objects. */
 function isOneWithRows(text: string): boolean {
   try {
-    return Object.values(JSON.parse(text) as object).some((member) => Array.isArray(member) && typeof member[0] === 'object' && member[0] !== null && !Array.isArray(member[0]));
+    return Object.values(JSON.parse(text) as object).some(
+      (member) =>
+        Array.isArray(member) && typeof member[0] === 'object' && member[0] !== null && !Array.isArray(member[0]),
+    );
   } catch {
     // It is several, or broken: reading it as lines says where.
     return false;

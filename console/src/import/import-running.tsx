@@ -20,25 +20,48 @@ interface ImportRunningProps extends Running {
 const readOutEveryMs = 5000;
 
 /** How far an import is. */
-export function ImportRunning({ size, startedAt, progress: { rows, bytes }, waiting, onCancel }: ImportRunningProps): ReactElement {
+export function ImportRunning({
+  size,
+  startedAt,
+  progress: { rows, bytes },
+  waiting,
+  onCancel,
+}: ImportRunningProps): ReactElement {
   const [isCanceling, setCanceling] = useState(false);
   const ms = performance.now() - startedAt;
   const rate = showNumber((rows * 1000) / Math.max(ms, 1));
   const isUploaded = bytes >= size;
   const left = bytes === 0 || isUploaded ? null : showDuration((ms * (size - bytes)) / bytes);
-  const state = isCanceling ? 'Deleting what was uploaded …' : waiting !== null ? waiting : isUploaded ? 'Importing …' : `Uploading${left === null ? ' …' : `, ${left} left`}`;
+  const state = isCanceling
+    ? 'Deleting what was uploaded …'
+    : waiting !== null
+      ? waiting
+      : isUploaded
+        ? 'Importing …'
+        : `Uploading${left === null ? ' …' : `, ${left} left`}`;
   const spoken = useEvery(readOutEveryMs, `${showCount(rows, 'row')}. ${state}`);
   return (
     <div className="running">
       <progress aria-label="Progress of the import" max={Math.max(size, 1)} value={isUploaded ? undefined : bytes} />
-      <p className="number">{showCount(rows, 'row')}, {rate} rows/s, {showBytes(bytes)} of {showBytes(size)}</p>
+      <p className="number">
+        {showCount(rows, 'row')}, {rate} rows/s, {showBytes(bytes)} of {showBytes(size)}
+      </p>
       <p className={waiting === null ? undefined : 'problem'}>{state}</p>
-      <p className="unseen" role="status" aria-live="polite">{spoken}</p>
+      <p className="unseen" role="status" aria-live="polite">
+        {spoken}
+      </p>
       <footer>
-        <button type="button" autoFocus disabled={isCanceling} onClick={() => {
-          setCanceling(true);
-          onCancel();
-        }}>Cancel the import</button>
+        <button
+          type="button"
+          autoFocus
+          disabled={isCanceling}
+          onClick={() => {
+            setCanceling(true);
+            onCancel();
+          }}
+        >
+          Cancel the import
+        </button>
       </footer>
     </div>
   );

@@ -16,29 +16,84 @@ interface ImportSummaryProps {
 }
 
 /** What has come of an import. */
-export function ImportSummary({ outcome: { result: { rows, tableID, shortLines, notes, droppedCells }, widened, texts, problem }, name, ms, onClose }: ImportSummaryProps): ReactElement {
+export function ImportSummary({
+  outcome: {
+    result: { rows, tableID, shortLines, notes, droppedCells },
+    widened,
+    texts,
+    problem,
+  },
+  name,
+  ms,
+  onClose,
+}: ImportSummaryProps): ReactElement {
   return (
     <div className="running">
       <p role="status">
-        {showCount(rows, 'row')} imported into <Link href={`/tables/${tableID}`} onClick={onClose}>{name}</Link> in {showDuration(ms)} ({showNumber((rows * 1000) / Math.max(ms, 1))} rows/s).
+        {showCount(rows, 'row')} imported into{' '}
+        <Link href={`/tables/${tableID}`} onClick={onClose}>
+          {name}
+        </Link>{' '}
+        in {showDuration(ms)} ({showNumber((rows * 1000) / Math.max(ms, 1))} rows/s).
       </p>
-      {shortLines > 0 && <p>{showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing cells are empty.</p>}
-      {notes.map((note) => <p key={note}>{note}.</p>)}
-      {droppedCells > 0 && <p>{showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.</p>}
+      {shortLines > 0 && (
+        <p>
+          {showCount(shortLines, 'line has', 'lines have')} fewer cells than the header. The columns of the missing
+          cells are empty.
+        </p>
+      )}
+      {notes.map((note) => (
+        <p key={note}>{note}.</p>
+      ))}
+      {droppedCells > 0 && (
+        <p>
+          {showCount(droppedCells, 'value')} did not fit and {droppedCells === 1 ? 'was' : 'were'} left out.
+        </p>
+      )}
       <TextColumns columns={texts.filter(({ id }) => !widened.some((column) => column.id === id))} onRemedy={null} />
-      {widened.length > 0 && <ul className="problem widened" aria-label="Columns with another type">{widened.map((column) => <WidenedLine key={column.id} column={column} text={texts.find(({ id }) => id === column.id)} />)}</ul>}
-      {problem !== null && <p className="problem" role="alert">The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}</p>}
-      <footer><Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>Show the table</Link><button type="button" onClick={onClose}>Close</button></footer>
+      {widened.length > 0 && (
+        <ul className="problem widened" aria-label="Columns with another type">
+          {widened.map((column) => (
+            <WidenedLine key={column.id} column={column} text={texts.find(({ id }) => id === column.id)} />
+          ))}
+        </ul>
+      )}
+      {problem !== null && (
+        <p className="problem" role="alert">
+          The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}
+        </p>
+      )}
+      <footer>
+        <Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>
+          Show the table
+        </Link>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </footer>
     </div>
   );
 }
 
 /** `text`: the same column, if it became text because of some cells. */
-function WidenedLine({ column: { id, expected, type, cells, first }, text }: { readonly column: WidenedColumn; readonly text: TextColumn | undefined }): ReactElement {
+function WidenedLine({
+  column: { id, expected, type, cells, first },
+  text,
+}: {
+  readonly column: WidenedColumn;
+  readonly text: TextColumn | undefined;
+}): ReactElement {
   return (
     <li>
-      <b>{id}</b> became {nameOfType(type)}, not {nameOfType(expected)}: {showCount(cells, 'cell does', 'cells do')} not fit {nameOfType(expected)}. The first is <q>{first.text}</q>, in line {showNumber(first.line)}.
-      {text !== undefined && text.first.length > 1 && <> Then <CellList cells={text.first.slice(1)} />{text.misfits > text.first.length && ' and others'}.</>}
+      <b>{id}</b> became {nameOfType(type)}, not {nameOfType(expected)}: {showCount(cells, 'cell does', 'cells do')} not
+      fit {nameOfType(expected)}. The first is <q>{first.text}</q>, in line {showNumber(first.line)}.
+      {text !== undefined && text.first.length > 1 && (
+        <>
+          {' '}
+          Then <CellList cells={text.first.slice(1)} />
+          {text.misfits > text.first.length && ' and others'}.
+        </>
+      )}
       {text !== undefined && <RemedyHint column={text} />}
     </li>
   );

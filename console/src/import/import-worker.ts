@@ -1,6 +1,14 @@
 /** Starts workers that read a file, and hears what they say. */
 import type { Preview } from '../../../clients/file-import/preview.ts';
-import type { Failure, FromWorker, ImportOutcome, ImportProgress, ImportRequest, Reading, ToWorker } from './messages.ts';
+import type {
+  Failure,
+  FromWorker,
+  ImportOutcome,
+  ImportProgress,
+  ImportRequest,
+  Reading,
+  ToWorker,
+} from './messages.ts';
 
 /** The name of the worker's file, beside that of this module; `build.ts` puts it here. */
 declare const importWorkerFile: string;

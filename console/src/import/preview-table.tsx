@@ -12,29 +12,66 @@ interface PreviewTableProps {
   /** Whether the preview is of what was said before, and another is on its way, or cannot be. */
   readonly isStale: boolean;
   /** Types of columns that somebody chose; null where the file makes no new table, or names its types itself. */
-  readonly types: { readonly chosen: Readonly<Record<string, ColumnType>>; readonly onChoose: (id: string, type: ColumnType | null) => void } | null;
+  readonly types: {
+    readonly chosen: Readonly<Record<string, ColumnType>>;
+    readonly onChoose: (id: string, type: ColumnType | null) => void;
+  } | null;
   /** Where the columns go; null for a new table. Only columns that the file names can go elsewhere. */
-  readonly targets: { readonly columns: readonly Column[]; readonly isNamed: (id: string) => boolean; readonly ofFile: Targets; readonly onChoose: (name: string, id: string) => void } | null;
+  readonly targets: {
+    readonly columns: readonly Column[];
+    readonly isNamed: (id: string) => boolean;
+    readonly ofFile: Targets;
+    readonly onChoose: (name: string, id: string) => void;
+  } | null;
   /** Whether the rows make a new table. */
   readonly isNew: boolean;
   readonly onRemedy: (form: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>) => void;
 }
 
 /** The first rows of a file, and its columns with the types that they would have in a new table. */
-export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, notes, texts }, isStale, types, targets, isNew, onRemedy }: PreviewTableProps): ReactElement {
+export function PreviewTable({
+  preview: { columns, rows, rowsRead, isWhole, notes, texts },
+  isStale,
+  types,
+  targets,
+  isNew,
+  onRemedy,
+}: PreviewTableProps): ReactElement {
   // Where they go into a column of text, nothing is in the way.
-  const shownTexts = texts.filter(({ id }) => targets === null || targets.columns.some((column) => column.id === (targets.ofFile[id] ?? id) && textOfType(column.type) !== 'string'));
+  const shownTexts = texts.filter(
+    ({ id }) =>
+      targets === null ||
+      targets.columns.some(
+        (column) => column.id === (targets.ofFile[id] ?? id) && textOfType(column.type) !== 'string',
+      ),
+  );
   if (columns.length === 0) return <p>The file has no rows.</p>;
   return (
     <>
-      <div className={isStale ? 'scroller preview stale' : 'scroller preview'} role="region" aria-label="First rows" aria-busy={isStale} tabIndex={0}>
+      <div
+        className={isStale ? 'scroller preview stale' : 'scroller preview'}
+        role="region"
+        aria-label="First rows"
+        aria-busy={isStale}
+        tabIndex={0}
+      >
         <table className="list">
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.id} scope="col" aria-label={`${column.id} ${column.type}`} className={column.type === 'number' ? 'number' : undefined}>
-                  {column.id}<br />
-                  {types === null ? <small>{column.type}</small> : <TypeMenu column={column} chosen={types.chosen[column.id]} onChoose={types.onChoose} />}
+                <th
+                  key={column.id}
+                  scope="col"
+                  aria-label={`${column.id} ${column.type}`}
+                  className={column.type === 'number' ? 'number' : undefined}
+                >
+                  {column.id}
+                  <br />
+                  {types === null ? (
+                    <small>{column.type}</small>
+                  ) : (
+                    <TypeMenu column={column} chosen={types.chosen[column.id]} onChoose={types.onChoose} />
+                  )}
                   {targets?.isNamed(column.id) && <TargetMenu name={column.id} {...targets} />}
                 </th>
               ))}
@@ -42,37 +79,87 @@ export function PreviewTable({ preview: { columns, rows, rowsRead, isWhole, note
           </thead>
           <tbody>
             {rows.map((row, at) => (
-              <tr key={at}>{row.map((text, column) => <td key={columns[column]!.id} className={columns[column]!.type === 'number' ? 'number' : undefined}>{text}</td>)}</tr>
+              <tr key={at}>
+                {row.map((text, column) => (
+                  <td key={columns[column]!.id} className={columns[column]!.type === 'number' ? 'number' : undefined}>
+                    {text}
+                  </td>
+                ))}
+              </tr>
             ))}
           </tbody>
         </table>
       </div>
       {!isStale && <TextColumns columns={shownTexts} onRemedy={onRemedy} />}
-      {notes.map((note) => <p key={note} className="faint">{note}.</p>)}
-      {isNew && !isWhole && <p className="faint">Types are guessed from the first {showNumber(rowsRead)} rows. A later value that does not fit turns the column into text.</p>}
-      {!isNew && <p className="faint">These are the types of the file. The table keeps its own types, unless you choose above that its columns get wider ones.</p>}
+      {notes.map((note) => (
+        <p key={note} className="faint">
+          {note}.
+        </p>
+      ))}
+      {isNew && !isWhole && (
+        <p className="faint">
+          Types are guessed from the first {showNumber(rowsRead)} rows. A later value that does not fit turns the column
+          into text.
+        </p>
+      )}
+      {!isNew && (
+        <p className="faint">
+          These are the types of the file. The table keeps its own types, unless you choose above that its columns get
+          wider ones.
+        </p>
+      )}
     </>
   );
 }
 
-function TypeMenu({ column: { id, type }, chosen, onChoose }: {
-  readonly column: PreviewedColumn; readonly chosen: ColumnType | undefined; readonly onChoose: (id: string, type: ColumnType | null) => void;
+function TypeMenu({
+  column: { id, type },
+  chosen,
+  onChoose,
+}: {
+  readonly column: PreviewedColumn;
+  readonly chosen: ColumnType | undefined;
+  readonly onChoose: (id: string, type: ColumnType | null) => void;
 }): ReactElement {
   return (
-    <select className="small" aria-label={`Type of ${id}`} value={chosen ?? ''} onChange={({ target }) => onChoose(id, (target.value || null) as ColumnType | null)}>
+    <select
+      className="small"
+      aria-label={`Type of ${id}`}
+      value={chosen ?? ''}
+      onChange={({ target }) => onChoose(id, (target.value || null) as ColumnType | null)}
+    >
       <option value="">{chosen === undefined ? nameOfType(type) : 'as found'}</option>
-      {columnTypes.map((each) => <option key={each} value={each}>{nameOfType(each)}</option>)}
+      {columnTypes.map((each) => (
+        <option key={each} value={each}>
+          {nameOfType(each)}
+        </option>
+      ))}
     </select>
   );
 }
 
 /** The column of the table that a column of the file goes into. */
-function TargetMenu({ name, columns, ofFile, onChoose }: { readonly name: string } & NonNullable<PreviewTableProps['targets']>): ReactElement {
+function TargetMenu({
+  name,
+  columns,
+  ofFile,
+  onChoose,
+}: { readonly name: string } & NonNullable<PreviewTableProps['targets']>): ReactElement {
   return (
-    <label className="target"><small>goes into</small>
-      <select className="small" aria-label={`Column of the table for ${name}`} value={ofFile[name] ?? name} onChange={({ target }) => onChoose(name, target.value)}>
+    <label className="target">
+      <small>goes into</small>
+      <select
+        className="small"
+        aria-label={`Column of the table for ${name}`}
+        value={ofFile[name] ?? name}
+        onChange={({ target }) => onChoose(name, target.value)}
+      >
         {!columns.some(({ id }) => id === name) && <option value={name}>a new column</option>}
-        {columns.map((column) => <option key={column.id} value={column.id}>{titleOf(column)}</option>)}
+        {columns.map((column) => (
+          <option key={column.id} value={column.id}>
+            {titleOf(column)}
+          </option>
+        ))}
       </select>
     </label>
   );

@@ -2,14 +2,33 @@
 import { formatOfName, type Format } from '../../../clients/file-import/file-format.ts';
 import type { Delimiter } from '../../../src/language/formats/delimited-records.ts';
 
-export const formatTitles: readonly (readonly [value: Format, title: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON (JSON lines)'], ['xlsx', 'Excel workbook (.xlsx)']];
+export const formatTitles: readonly (readonly [value: Format, title: string])[] = [
+  ['csv', 'CSV'],
+  ['tsv', 'TSV'],
+  ['json', 'JSON'],
+  ['ndjson', 'NDJSON (JSON lines)'],
+  ['xlsx', 'Excel workbook (.xlsx)'],
+];
 
-export const delimiterTitles: readonly (readonly [value: Delimiter, title: string])[] = [[',', 'commas'], [';', 'semicolons'], ['\t', 'tabs'], ['|', 'vertical bars']];
+export const delimiterTitles: readonly (readonly [value: Delimiter, title: string])[] = [
+  [',', 'commas'],
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'vertical bars'],
+];
 
 /** A byte order mark counts more. */
 export const encodings = [
-  ['utf-8', 'UTF-8'], ['windows-1252', 'Western European (Windows-1252, Latin-1)'], ['windows-1250', 'Central European (Windows-1250)'], ['windows-1251', 'Cyrillic (Windows-1251)'],
-  ['utf-16le', 'UTF-16'], ['macintosh', 'Mac OS Roman'], ['shift_jis', 'Japanese (Shift JIS)'], ['gbk', 'Chinese (GBK)'], ['big5', 'Chinese (Big5)'], ['euc-kr', 'Korean (EUC-KR)'],
+  ['utf-8', 'UTF-8'],
+  ['windows-1252', 'Western European (Windows-1252, Latin-1)'],
+  ['windows-1250', 'Central European (Windows-1250)'],
+  ['windows-1251', 'Cyrillic (Windows-1251)'],
+  ['utf-16le', 'UTF-16'],
+  ['macintosh', 'Mac OS Roman'],
+  ['shift_jis', 'Japanese (Shift JIS)'],
+  ['gbk', 'Chinese (GBK)'],
+  ['big5', 'Chinese (Big5)'],
+  ['euc-kr', 'Korean (EUC-KR)'],
 ] as const;
 
 /** CSV if the name does not tell. */

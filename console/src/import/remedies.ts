@@ -19,29 +19,49 @@ export function remediesOf(column: TextColumn): Remedy[] {
   const { help, helped, first, misfits, kind } = column;
   const texts = first.map(({ text }) => text);
   const isWhole = helped === misfits;
-  if (help.decimal !== undefined) return alternatives(['.', ','] as const, texts, (text, mark) => numberOfText(text.trim(), mark), help.decimal).map(({ value, example }) => remedy({ ...help, decimal: value }, example, isWhole));
-  if (help.dateFormat !== undefined) return alternatives(dateFormats, texts, momentOfText, help.dateFormat).map(({ value, example }) => remedy({ ...help, dateFormat: value }, example, isWhole));
+  if (help.decimal !== undefined)
+    return alternatives(['.', ','] as const, texts, (text, mark) => numberOfText(text.trim(), mark), help.decimal).map(
+      ({ value, example }) => remedy({ ...help, decimal: value }, example, isWhole),
+    );
+  if (help.dateFormat !== undefined)
+    return alternatives(dateFormats, texts, momentOfText, help.dateFormat).map(({ value, example }) =>
+      remedy({ ...help, dateFormat: value }, example, isWhole),
+    );
   if (help.null !== undefined) return [remedy(help, null, isWhole)];
   // All texts that are in the way are known.
   const others = [...new Set(texts)];
-  return misfits === first.length && kind !== 'boolean' && others.every(canMeanEmpty) ? [remedy({ null: others }, null, true)] : [];
+  return misfits === first.length && kind !== 'boolean' && others.every(canMeanEmpty)
+    ? [remedy({ null: others }, null, true)]
+    : [];
 }
 
 /** The ways to read all texts that can be read in the way that helps: that one, and others that read as many. */
 function alternatives<T>(
-  values: readonly T[], texts: readonly string[], read: (text: string, value: T) => string | undefined, helping: T,
+  values: readonly T[],
+  texts: readonly string[],
+  read: (text: string, value: T) => string | undefined,
+  helping: T,
 ): { readonly value: T; readonly example: { readonly text: string; readonly becomes: string } | null }[] {
   const readable = texts.filter((text) => read(text, helping) !== undefined);
   // One that shows how it is read.
   const [shown] = readable.toSorted((a, b) => b.replaceAll(/[\d\s]/g, '').length - a.replaceAll(/[\d\s]/g, '').length);
   if (shown === undefined) return [{ value: helping, example: null }];
-  return values.filter((value) => readable.every((text) => read(text, value) !== undefined)).map((value) => ({ value, example: { text: shown, becomes: read(shown, value)! } }));
+  return values
+    .filter((value) => readable.every((text) => read(text, value) !== undefined))
+    .map((value) => ({ value, example: { text: shown, becomes: read(shown, value)! } }));
 }
 
-function remedy(form: TextColumn['help'], example: { readonly text: string; readonly becomes: string } | null, isWhole: boolean): Remedy {
+function remedy(
+  form: TextColumn['help'],
+  example: { readonly text: string; readonly becomes: string } | null,
+  isWhole: boolean,
+): Remedy {
   const parts = [
-    ...(example === null ? [] : [`${example.text} as ${example.becomes}`]), ...(form.null === undefined ? [] : [`${form.null.join(', ')} as empty`]),
-    ...(example === null && form.decimal !== undefined ? [`numbers with ${form.decimal === ',' ? 'a comma' : 'a point'} before the fraction`] : []),
+    ...(example === null ? [] : [`${example.text} as ${example.becomes}`]),
+    ...(form.null === undefined ? [] : [`${form.null.join(', ')} as empty`]),
+    ...(example === null && form.decimal !== undefined
+      ? [`numbers with ${form.decimal === ',' ? 'a comma' : 'a point'} before the fraction`]
+      : []),
     ...(example === null && form.dateFormat !== undefined ? [`dates as ${form.dateFormat}`] : []),
   ];
   return { label: `Read ${parts.join(', and ')}`, form, isWhole };

@@ -11,34 +11,66 @@ interface TextColumnsProps {
 }
 
 const names: Readonly<Record<TextColumn['kind'], readonly [one: string, many: string]>> = {
-  number: ['a number', 'numbers'], boolean: ['true or false', 'true or false'], date: ['a date', 'dates'], dateTime: ['a date with a time', 'dates with times'],
+  number: ['a number', 'numbers'],
+  boolean: ['true or false', 'true or false'],
+  date: ['a date', 'dates'],
+  dateTime: ['a date with a time', 'dates with times'],
 };
 
 /** Columns that are text because of some cells, the first of these, and what would help. */
 export function TextColumns({ columns, onRemedy }: TextColumnsProps): ReactElement | null {
   if (columns.length === 0) return null;
-  return <ul className="text-columns" aria-label="Columns that are text because of some cells">{columns.map((column) => <TextColumnLine key={column.id} column={column} onRemedy={onRemedy} />)}</ul>;
+  return (
+    <ul className="text-columns" aria-label="Columns that are text because of some cells">
+      {columns.map((column) => (
+        <TextColumnLine key={column.id} column={column} onRemedy={onRemedy} />
+      ))}
+    </ul>
+  );
 }
 
-function TextColumnLine({ column, onRemedy }: { readonly column: TextColumn } & Pick<TextColumnsProps, 'onRemedy'>): ReactElement {
+function TextColumnLine({
+  column,
+  onRemedy,
+}: { readonly column: TextColumn } & Pick<TextColumnsProps, 'onRemedy'>): ReactElement {
   const { id, kind, filled, misfits, first } = column;
   const remedies = remediesOf(column);
   return (
     <li>
-      <b>{id}</b> is text: {showNumber(misfits)} of {showCount(filled, 'cell')} {misfits === 1 ? 'is' : 'are'} not {names[kind][misfits === 1 ? 0 : 1]}:{' '}
-      <CellList cells={first} />{misfits > first.length && ' and others'}.{' '}
-      {onRemedy !== null && remedies.map(({ label, form }) => <button key={label} type="button" onClick={() => onRemedy(form)}>{label}</button>)}
+      <b>{id}</b> is text: {showNumber(misfits)} of {showCount(filled, 'cell')} {misfits === 1 ? 'is' : 'are'} not{' '}
+      {names[kind][misfits === 1 ? 0 : 1]}: <CellList cells={first} />
+      {misfits > first.length && ' and others'}.{' '}
+      {onRemedy !== null &&
+        remedies.map(({ label, form }) => (
+          <button key={label} type="button" onClick={() => onRemedy(form)}>
+            {label}
+          </button>
+        ))}
       {onRemedy === null && <RemedyHint column={column} />}
     </li>
   );
 }
 
 export function CellList({ cells }: { readonly cells: TextColumn['first'] }): ReactElement {
-  return <>{cells.map(({ text, place }, at) => <Fragment key={place}>{at > 0 && ', '}<q>{text}</q> in line {showNumber(place)}</Fragment>)}</>;
+  return (
+    <>
+      {cells.map(({ text, place }, at) => (
+        <Fragment key={place}>
+          {at > 0 && ', '}
+          <q>{text}</q> in line {showNumber(place)}
+        </Fragment>
+      ))}
+    </>
+  );
 }
 
 /** What would have given the column its other type, once the file is imported. */
 export function RemedyHint({ column }: { readonly column: TextColumn }): ReactElement | null {
   const [remedy] = remediesOf(column);
-  return remedy === undefined || !remedy.isWhole ? null : <> To change that, import the file again and choose <q>{remedy.label}</q>.</>;
+  return remedy === undefined || !remedy.isWhole ? null : (
+    <>
+      {' '}
+      To change that, import the file again and choose <q>{remedy.label}</q>.
+    </>
+  );
 }

@@ -29,13 +29,24 @@ export function usePreview(file: File, reading: Omit<Reading, 'file'> | null): P
     const show = (change: (before: Previewed) => Previewed): void => {
       if (!signal.aborted) setPreviewed(change);
     };
-    const timer = setTimeout(() => {
-      isFirst.current = false;
-      previewFile({ file, ...reading }, signal).then(
-        (data) => show(() => ({ data, failure: null, isStale: false })),
-        (error: unknown) => show(({ data }) => ({ data, failure: error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false }, isStale: true })),
-      );
-    }, isFirst.current ? 0 : pauseMs);
+    const timer = setTimeout(
+      () => {
+        isFirst.current = false;
+        previewFile({ file, ...reading }, signal).then(
+          (data) => show(() => ({ data, failure: null, isStale: false })),
+          (error: unknown) =>
+            show(({ data }) => ({
+              data,
+              failure:
+                error instanceof ImportFailed
+                  ? error.failure
+                  : { line: null, text: describeError(error), isCanceled: false },
+              isStale: true,
+            })),
+        );
+      },
+      isFirst.current ? 0 : pauseMs,
+    );
     return () => {
       clearTimeout(timer);
       leaving.abort();

@@ -45,8 +45,16 @@ function previewOf({ file, format, form, sheet, encoding, onSchemaError }: Readi
 async function runImport(request: ImportRequest): Promise<void> {
   const { file, format, form, sheet, encoding, onSchemaError, url, token, target } = request;
   const client = new Tablog({
-    url, token, signal, patienceMs: Infinity, limitWaitMs: Infinity,
-    onRetry: (reason) => tell({ kind: 'waiting', reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}` }),
+    url,
+    token,
+    signal,
+    patienceMs: Infinity,
+    limitWaitMs: Infinity,
+    onRetry: (reason) =>
+      tell({
+        kind: 'waiting',
+        reason: reason instanceof Unreachable ? 'Waiting for the connection …' : `Waiting: ${describeError(reason)}`,
+      }),
   });
   let reportedAt = -Infinity;
   let last = { rows: 0, bytes: 0 };
@@ -55,7 +63,16 @@ async function runImport(request: ImportRequest): Promise<void> {
     tell({ kind: 'progress', progress: last });
   };
   const result = await importFile({
-    client, source: sourceOfBlob(file), format, form, sheet, encoding, target, onSchemaError, parallel, signal,
+    client,
+    source: sourceOfBlob(file),
+    format,
+    form,
+    sheet,
+    encoding,
+    target,
+    onSchemaError,
+    parallel,
+    signal,
     onProgress: (rows, bytes) => {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
@@ -66,25 +83,53 @@ async function runImport(request: ImportRequest): Promise<void> {
     // It expires.
     onLeftOver: () => undefined,
   });
-  tell({ kind: 'imported', outcome: { result, ...await changedBy(request, result, client.table(result.tableID)) } });
+  tell({ kind: 'imported', outcome: { result, ...(await changedBy(request, result, client.table(result.tableID))) } });
 }
 
 /** The rows are in the table, whatever goes wrong here. */
-async function changedBy(request: ImportRequest, { texts }: ImportResult, table: Table): Promise<Omit<ImportOutcome, 'result'>> {
+async function changedBy(
+  request: ImportRequest,
+  { texts }: ImportResult,
+  table: Table,
+): Promise<Omit<ImportOutcome, 'result'>> {
   try {
-    return { widened: await widenedBy(request, table), texts: request.target.kind === 'create' && texts.length > 0 ? await textsOf(request) : [], problem: null };
+    return {
+      widened: await widenedBy(request, table),
+      texts: request.target.kind === 'create' && texts.length > 0 ? await textsOf(request) : [],
+      problem: null,
+    };
   } catch (error) {
     return { widened: [], texts: [], problem: describeFailure(error, signal.aborted) };
   }
 }
 
-async function widenedBy({ file, format, form, sheet, encoding, expected }: ImportRequest, table: Table): Promise<WidenedColumn[]> {
+async function widenedBy(
+  { file, format, form, sheet, encoding, expected }: ImportRequest,
+  table: Table,
+): Promise<WidenedColumn[]> {
   if (expected.length === 0) return [];
   const { schema } = await table.describe();
   const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
   return findWidened(() => sourceOfBlob(file), { format, form, sheet, encoding, signal }, expected, now);
 }
 
-async function textsOf({ file, format, form, sheet, encoding, onSchemaError }: ImportRequest): Promise<readonly TextColumn[]> {
-  return (await readTypes(sourceOfBlob(file), { format, form, sheet, encoding, onSchemaError, signal, onRecognised: () => undefined })).texts;
+async function textsOf({
+  file,
+  format,
+  form,
+  sheet,
+  encoding,
+  onSchemaError,
+}: ImportRequest): Promise<readonly TextColumn[]> {
+  return (
+    await readTypes(sourceOfBlob(file), {
+      format,
+      form,
+      sheet,
+      encoding,
+      onSchemaError,
+      signal,
+      onRecognised: () => undefined,
+    })
+  ).texts;
 }

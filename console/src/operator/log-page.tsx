@@ -11,15 +11,29 @@ const askEveryMs = 3000;
 /** How far the log is projected, and what keeps parts of it. */
 export function LogPage(): ReactElement {
   useTitle('Log');
-  const { tablog: { operator } } = useSession();
+  const {
+    tablog: { operator },
+  } = useSession();
   const notices = useNotices();
-  const partitions = useQuery({ queryKey: ['partitions'], queryFn: () => operator.partitions(), refetchInterval: askEveryMs });
-  const quarantine = useQuery({ queryKey: ['quarantine'], queryFn: () => operator.quarantine(), refetchInterval: askEveryMs });
-  const release = (teamID: string): void => void operator.release(teamID).then(async ({ released, error }) => {
-    if (released) notices.say('The team goes on.');
-    else notices.fail(new Error(error ?? 'The team stays in quarantine.'));
-    await quarantine.refetch();
-  }).catch(notices.fail);
+  const partitions = useQuery({
+    queryKey: ['partitions'],
+    queryFn: () => operator.partitions(),
+    refetchInterval: askEveryMs,
+  });
+  const quarantine = useQuery({
+    queryKey: ['quarantine'],
+    queryFn: () => operator.quarantine(),
+    refetchInterval: askEveryMs,
+  });
+  const release = (teamID: string): void =>
+    void operator
+      .release(teamID)
+      .then(async ({ released, error }) => {
+        if (released) notices.say('The team goes on.');
+        else notices.fail(new Error(error ?? 'The team stays in quarantine.'));
+        await quarantine.refetch();
+      })
+      .catch(notices.fail);
   return (
     <div className="page">
       <h1>Log</h1>
@@ -29,8 +43,20 @@ export function LogPage(): ReactElement {
             <table className="list">
               <thead>
                 <tr>
-                  <th scope="col">Partition</th><th scope="col">State</th><th scope="col" className="number">Behind</th><th scope="col" className="number wide">Version</th>
-                  <th scope="col" className="number wide">End of the log</th><th scope="col" className="number wide"><abbr title="It rises each time another process takes the partition over.">Epoch</abbr></th>
+                  <th scope="col">Partition</th>
+                  <th scope="col">State</th>
+                  <th scope="col" className="number">
+                    Behind
+                  </th>
+                  <th scope="col" className="number wide">
+                    Version
+                  </th>
+                  <th scope="col" className="number wide">
+                    End of the log
+                  </th>
+                  <th scope="col" className="number wide">
+                    <abbr title="It rises each time another process takes the partition over.">Epoch</abbr>
+                  </th>
                 </tr>
               </thead>
               <tbody>
@@ -38,10 +64,21 @@ export function LogPage(): ReactElement {
                   <tr key={partition}>
                     <th scope="row">{partition}</th>
                     <td>
-                      {halted === null ? 'running' : <span className="problem">halted: {halted}{contradicted && '. The log lacks what was projected: tablog log resume, see docs/operations.md'}</span>}
+                      {halted === null ? (
+                        'running'
+                      ) : (
+                        <span className="problem">
+                          halted: {halted}
+                          {contradicted &&
+                            '. The log lacks what was projected: tablog log resume, see docs/operations.md'}
+                        </span>
+                      )}
                       {quarantined.length > 0 && ` (${showCount(quarantined.length, 'team')} in quarantine)`}
                     </td>
-                    <td className="number">{showNumber(behind)}</td><td className="number wide">{version}</td><td className="number wide">{logEnd}</td><td className="number wide">{epoch}</td>
+                    <td className="number">{showNumber(behind)}</td>
+                    <td className="number wide">{version}</td>
+                    <td className="number wide">{logEnd}</td>
+                    <td className="number wide">{epoch}</td>
                   </tr>
                 ))}
               </tbody>
@@ -50,21 +87,42 @@ export function LogPage(): ReactElement {
         )}
       </Part>
       <Part title="Quarantine" query={quarantine}>
-        {(list) => (list.length === 0 ? <p>No team is in quarantine.</p> : (
-          <div className="scroller" role="region" aria-label="Quarantine" tabIndex={0}>
-            <table className="list">
-              <thead><tr><th scope="col">Team</th><th scope="col">Why</th><th scope="col" className="wide">Since</th><th scope="col"><span className="unseen">Release</span></th></tr></thead>
-              <tbody>
-                {list.map(({ teamID, name, reason, since }) => (
-                  <tr key={teamID}>
-                    <th scope="row">{name ?? teamID}</th><td>{reason}</td><td className="wide">{showTime(since)}</td>
-                    <td><button type="button" onClick={() => release(teamID)}>Release</button></td>
+        {(list) =>
+          list.length === 0 ? (
+            <p>No team is in quarantine.</p>
+          ) : (
+            <div className="scroller" role="region" aria-label="Quarantine" tabIndex={0}>
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Team</th>
+                    <th scope="col">Why</th>
+                    <th scope="col" className="wide">
+                      Since
+                    </th>
+                    <th scope="col">
+                      <span className="unseen">Release</span>
+                    </th>
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        ))}
+                </thead>
+                <tbody>
+                  {list.map(({ teamID, name, reason, since }) => (
+                    <tr key={teamID}>
+                      <th scope="row">{name ?? teamID}</th>
+                      <td>{reason}</td>
+                      <td className="wide">{showTime(since)}</td>
+                      <td>
+                        <button type="button" onClick={() => release(teamID)}>
+                          Release
+                        </button>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
       </Part>
     </div>
   );

@@ -9,11 +9,19 @@ import { OperatorTokensPage } from './tokens.tsx';
 export function OperatorPages(): ReactElement {
   return (
     <Switch>
-      <Route path="/"><TeamsPage /></Route>
+      <Route path="/">
+        <TeamsPage />
+      </Route>
       <Route path="/teams/:teamID">{({ teamID }) => <TeamPage key={teamID} teamID={teamID} />}</Route>
-      <Route path="/log"><LogPage /></Route>
-      <Route path="/tokens"><OperatorTokensPage /></Route>
-      <Route><Redirect to="/" /></Route>
+      <Route path="/log">
+        <LogPage />
+      </Route>
+      <Route path="/tokens">
+        <OperatorTokensPage />
+      </Route>
+      <Route>
+        <Redirect to="/" />
+      </Route>
     </Switch>
   );
 }

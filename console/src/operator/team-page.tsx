@@ -16,7 +16,9 @@ import { TeamTokens } from './tokens.tsx';
 
 /** A team: what it uses, its plan and its tokens. */
 export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement {
-  const { tablog: { operator } } = useSession();
+  const {
+    tablog: { operator },
+  } = useSession();
   const notices = useNotices();
   const [isPlanning, setPlanning] = useState(false);
   const [isSuspending, setSuspending] = useState(false);
@@ -27,19 +29,50 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
     <div className="page">
       <div className="page-head">
         <h1>{team.data?.name ?? 'Team'}</h1>
-        {team.data !== undefined && <button type="button" onClick={() => setPlanning(true)}>Plan</button>}
-        {team.data?.suspended === false && <button type="button" className="danger" onClick={() => setSuspending(true)}>Suspend</button>}
-        {team.data?.suspended === true && <button type="button" className="primary" onClick={() => act(operator.resume(teamID))}>Resume</button>}
+        {team.data !== undefined && (
+          <button type="button" onClick={() => setPlanning(true)}>
+            Plan
+          </button>
+        )}
+        {team.data?.suspended === false && (
+          <button type="button" className="danger" onClick={() => setSuspending(true)}>
+            Suspend
+          </button>
+        )}
+        {team.data?.suspended === true && (
+          <button type="button" className="primary" onClick={() => act(operator.resume(teamID))}>
+            Resume
+          </button>
+        )}
       </div>
       <Part title="Usage" query={team}>
         {({ suspended, quarantinedSince, quotas }) => (
           <>
-            {suspended && <p className="problem">Suspended: its requests, and the addresses of its files, are refused.</p>}
+            {suspended && (
+              <p className="problem">Suspended: its requests, and the addresses of its files, are refused.</p>
+            )}
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
             <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
               <table className="list">
-                <thead><tr><th scope="col">Quota</th><th scope="col" className="number">Used</th><th scope="col" className="number">Allowed</th><th scope="col" className="wide"><span className="unseen">Share</span></th></tr></thead>
-                <tbody>{Object.entries(quotas).map(([name, quota]) => <QuotaLine key={name} name={name} quota={quota} />)}</tbody>
+                <thead>
+                  <tr>
+                    <th scope="col">Quota</th>
+                    <th scope="col" className="number">
+                      Used
+                    </th>
+                    <th scope="col" className="number">
+                      Allowed
+                    </th>
+                    <th scope="col" className="wide">
+                      <span className="unseen">Share</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {Object.entries(quotas).map(([name, quota]) => (
+                    <QuotaLine key={name} name={name} quota={quota} />
+                  ))}
+                </tbody>
               </table>
             </div>
           </>
@@ -48,7 +81,9 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
       <TeamTokens teamID={teamID} />
       {isSuspending && (
         <ConfirmDialog
-          title={`Suspend ${team.data!.name}?`} action="Suspend" onClose={() => setSuspending(false)}
+          title={`Suspend ${team.data!.name}?`}
+          action="Suspend"
+          onClose={() => setSuspending(false)}
           onConfirm={() => {
             setSuspending(false);
             act(operator.suspend(teamID));
@@ -57,24 +92,41 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
           <p>Its requests, and the addresses of its files, are refused until somebody resumes it.</p>
         </ConfirmDialog>
       )}
-      {isPlanning && <PlanDialog team={team.data!} onClose={() => setPlanning(false)} onChanged={() => void team.refetch()} />}
+      {isPlanning && (
+        <PlanDialog team={team.data!} onClose={() => setPlanning(false)} onChanged={() => void team.refetch()} />
+      )}
     </div>
   );
 }
 
 /** Limits of the plan; an empty one is not set, so that the service's own holds. */
-function PlanDialog({ team: { id, quotas }, onClose, onChanged }: { readonly team: Team; readonly onClose: () => void; readonly onChanged: () => void }): ReactElement {
-  const { tablog: { operator } } = useSession();
+function PlanDialog({
+  team: { id, quotas },
+  onClose,
+  onChanged,
+}: {
+  readonly team: Team;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}): ReactElement {
+  const {
+    tablog: { operator },
+  } = useSession();
   const [problem, setProblem] = useState<string | null>(null);
 
   async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     try {
-      await operator.setPlan(id, Object.fromEntries(Object.keys(quotas).map((name) => {
-        const text = form.get(name) as string;
-        return [`${name}Max`, text === '' ? null : numberOfText(text)];
-      })) as PlanChange);
+      await operator.setPlan(
+        id,
+        Object.fromEntries(
+          Object.keys(quotas).map((name) => {
+            const text = form.get(name) as string;
+            return [`${name}Max`, text === '' ? null : numberOfText(text)];
+          }),
+        ) as PlanChange,
+      );
       onChanged();
       onClose();
     } catch (error) {
@@ -87,10 +139,22 @@ function PlanDialog({ team: { id, quotas }, onClose, onChanged }: { readonly tea
       <form onSubmit={(event) => void save(event)}>
         <p>A limit that is empty is not set: then the limit of the service holds, if it has one.</p>
         {Object.entries(quotas).map(([name, { max, setBy }]) => (
-          <label key={name}>{namesOfQuotas[name] ?? name} <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? max ?? '' : ''} /></label>
+          <label key={name}>
+            {namesOfQuotas[name] ?? name}{' '}
+            <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? (max ?? '') : ''} />
+          </label>
         ))}
-        {problem !== null && <p className="problem" role="alert">{problem}</p>}
-        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Save</button></footer>
+        {problem !== null && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button className="primary">Save</button>
+        </footer>
       </form>
     </Dialog>
   );

@@ -17,27 +17,54 @@ export function TeamsPage(): ReactElement {
   const [, goTo] = useLocation();
   const [isCreating, setCreating] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const teams = useQuery({ queryKey: ['teams'], queryFn: () => tablog.operator.teams().toArray(), refetchInterval: askEveryMs });
+  const teams = useQuery({
+    queryKey: ['teams'],
+    queryFn: () => tablog.operator.teams().toArray(),
+    refetchInterval: askEveryMs,
+  });
 
   function create(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
-    tablog.operator.createTeam(name).then(({ id }) => goTo(`/teams/${id}`), (error: unknown) => setProblem(describeError(error)));
+    tablog.operator.createTeam(name).then(
+      ({ id }) => goTo(`/teams/${id}`),
+      (error: unknown) => setProblem(describeError(error)),
+    );
   }
 
   return (
     <div className="page">
-      <div className="page-head"><h1>Teams</h1><button type="button" className="primary" onClick={() => setCreating(true)}>New team</button></div>
+      <div className="page-head">
+        <h1>Teams</h1>
+        <button type="button" className="primary" onClick={() => setCreating(true)}>
+          New team
+        </button>
+      </div>
       <Part title="All teams" query={teams}>
         {(list) => (
           <div className="scroller" role="region" aria-label="Teams" tabIndex={0}>
             <table className="list">
-              <thead><tr><th scope="col">Team</th><th scope="col">State</th><th scope="col" className="number">Rows</th><th scope="col" className="number wide">Files</th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">Team</th>
+                  <th scope="col">State</th>
+                  <th scope="col" className="number">
+                    Rows
+                  </th>
+                  <th scope="col" className="number wide">
+                    Files
+                  </th>
+                </tr>
+              </thead>
               <tbody>
                 {list.map(({ id, name, suspended, rows, uploadBytes }) => (
                   <tr key={id}>
-                    <th scope="row"><Link href={`/teams/${id}`}>{name === '' ? id : name}</Link></th>
-                    <td>{suspended ? 'suspended' : 'active'}</td><td className="number">{showNumber(rows)}</td><td className="number wide">{showBytes(uploadBytes)}</td>
+                    <th scope="row">
+                      <Link href={`/teams/${id}`}>{name === '' ? id : name}</Link>
+                    </th>
+                    <td>{suspended ? 'suspended' : 'active'}</td>
+                    <td className="number">{showNumber(rows)}</td>
+                    <td className="number wide">{showBytes(uploadBytes)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -48,9 +75,20 @@ export function TeamsPage(): ReactElement {
       {isCreating && (
         <Dialog title="New team" onClose={() => setCreating(false)}>
           <form onSubmit={create}>
-            <label>Name <input name="name" required autoFocus /></label>
-            {problem !== null && <p className="problem" role="alert">{problem}</p>}
-            <footer><button type="button" onClick={() => setCreating(false)}>Cancel</button><button className="primary">Create</button></footer>
+            <label>
+              Name <input name="name" required autoFocus />
+            </label>
+            {problem !== null && (
+              <p className="problem" role="alert">
+                {problem}
+              </p>
+            )}
+            <footer>
+              <button type="button" onClick={() => setCreating(false)}>
+                Cancel
+              </button>
+              <button className="primary">Create</button>
+            </footer>
           </form>
         </Dialog>
       )}

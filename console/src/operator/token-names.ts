@@ -11,10 +11,17 @@ interface Named {
 export function namesOfTokens(tokens: readonly Named[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
   for (const { name } of tokens) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new Map(tokens.map((token) => {
-    const { id, name } = token;
-    return [id, name !== '' && name !== nameless && counts.get(name) === 1 ? name : `${name || nameless}, created ${showTime(token.created)} (${endOf(token)})`];
-  }));
+  return new Map(
+    tokens.map((token) => {
+      const { id, name } = token;
+      return [
+        id,
+        name !== '' && name !== nameless && counts.get(name) === 1
+          ? name
+          : `${name || nameless}, created ${showTime(token.created)} (${endOf(token)})`,
+      ];
+    }),
+  );
 }
 
 /** Earlier versions of the service gave this name to tokens without one. Now it names them by their creation and their last characters. */

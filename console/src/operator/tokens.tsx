@@ -16,11 +16,18 @@ const dayMs = 86_400_000;
 
 /** The tokens of a team. */
 export function TeamTokens({ teamID }: { readonly teamID: string }): ReactElement {
-  const { tablog: { operator } } = useSession();
+  const {
+    tablog: { operator },
+  } = useSession();
   return (
     <Tokens
-      title="Tokens" id={teamID} ofTeam list={() => operator.tokens(teamID).toArray()}
-      create={async ({ name, expires, readOnly, appID }) => (await operator.createToken(teamID, { ...nameOf(name), expires, readOnly, appID })).token}
+      title="Tokens"
+      id={teamID}
+      ofTeam
+      list={() => operator.tokens(teamID).toArray()}
+      create={async ({ name, expires, readOnly, appID }) =>
+        (await operator.createToken(teamID, { ...nameOf(name), expires, readOnly, appID })).token
+      }
     />
   );
 }
@@ -28,12 +35,17 @@ export function TeamTokens({ teamID }: { readonly teamID: string }): ReactElemen
 /** The tokens of operators. */
 export function OperatorTokensPage(): ReactElement {
   useTitle('Tokens');
-  const { tablog: { operator } } = useSession();
+  const {
+    tablog: { operator },
+  } = useSession();
   return (
     <div className="page">
       <h1>Tokens of operators</h1>
       <Tokens
-        title="All tokens" id="operators" ofTeam={false} list={() => operator.operatorTokens().toArray()}
+        title="All tokens"
+        id="operators"
+        ofTeam={false}
+        list={() => operator.operatorTokens().toArray()}
         create={async ({ name, expires }) => (await operator.createOperatorToken({ ...nameOf(name), expires })).token}
       />
     </div>
@@ -63,26 +75,56 @@ interface TokensProps {
 }
 
 function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement {
-  const { tablog: { operator } } = useSession();
+  const {
+    tablog: { operator },
+  } = useSession();
   const notices = useNotices();
   const [isCreating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Token | OperatorToken | null>(null);
   const tokens = useQuery({ queryKey: ['tokens', id], queryFn: list });
   const names = useMemo(() => namesOfTokens(tokens.data ?? []), [tokens.data]);
-  const revoke = (tokenID: string): void => void operator.revoke(tokenID).then(() => tokens.refetch()).catch(notices.fail);
+  const revoke = (tokenID: string): void =>
+    void operator
+      .revoke(tokenID)
+      .then(() => tokens.refetch())
+      .catch(notices.fail);
   return (
     <>
       <Part title={title} query={tokens}>
         {(known) => (
           <div className="scroller" role="region" aria-label={title} tabIndex={0}>
             <table className="list">
-              <thead><tr><th scope="col">Token</th><th scope="col">State</th><th scope="col" className="wide">Last used</th><th scope="col"><span className="unseen">Revoke</span></th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">Token</th>
+                  <th scope="col">State</th>
+                  <th scope="col" className="wide">
+                    Last used
+                  </th>
+                  <th scope="col">
+                    <span className="unseen">Revoke</span>
+                  </th>
+                </tr>
+              </thead>
               <tbody>
                 {known.map((token) => (
                   <tr key={token.id}>
-                    <th scope="row" title={token.id}>{names.get(token.id)}</th><td>{stateOf(token)}</td>
+                    <th scope="row" title={token.id}>
+                      {names.get(token.id)}
+                    </th>
+                    <td>{stateOf(token)}</td>
                     <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
-                    <td>{!token.revoked && <button type="button" aria-label={`Revoke ${names.get(token.id)!}`} onClick={() => setRevoking(token)}>Revoke</button>}</td>
+                    <td>
+                      {!token.revoked && (
+                        <button
+                          type="button"
+                          aria-label={`Revoke ${names.get(token.id)!}`}
+                          onClick={() => setRevoking(token)}
+                        >
+                          Revoke
+                        </button>
+                      )}
+                    </td>
                   </tr>
                 ))}
               </tbody>
@@ -90,10 +132,16 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
           </div>
         )}
       </Part>
-      <p><button type="button" onClick={() => setCreating(true)}>New token</button></p>
+      <p>
+        <button type="button" onClick={() => setCreating(true)}>
+          New token
+        </button>
+      </p>
       {revoking !== null && (
         <ConfirmDialog
-          title={`Revoke ${names.get(revoking.id) ?? revoking.id}?`} action="Revoke" onClose={() => setRevoking(null)}
+          title={`Revoke ${names.get(revoking.id) ?? revoking.id}?`}
+          action="Revoke"
+          onClose={() => setRevoking(null)}
           onConfirm={() => {
             setRevoking(null);
             revoke(revoking.id);
@@ -102,18 +150,38 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
           <p>Programs that use this token are refused from now on. It cannot become valid again.</p>
         </ConfirmDialog>
       )}
-      {isCreating && <NewTokenDialog ofTeam={ofTeam} create={create} onClose={() => setCreating(false)} onCreated={() => void tokens.refetch()} />}
+      {isCreating && (
+        <NewTokenDialog
+          ofTeam={ofTeam}
+          create={create}
+          onClose={() => setCreating(false)}
+          onCreated={() => void tokens.refetch()}
+        />
+      )}
     </>
   );
 }
 
 function stateOf(token: Token | OperatorToken): string {
   if (token.revoked) return 'revoked';
-  const rights = 'readOnly' in token ? [token.readOnly ? 'for reading' : '', token.appID === null ? '' : `for the app ${token.appID}`] : [];
-  return [token.expires === null ? 'active' : `active until ${showTime(token.expires)}`, ...rights].filter((part) => part !== '').join(', ');
+  const rights =
+    'readOnly' in token
+      ? [token.readOnly ? 'for reading' : '', token.appID === null ? '' : `for the app ${token.appID}`]
+      : [];
+  return [token.expires === null ? 'active' : `active until ${showTime(token.expires)}`, ...rights]
+    .filter((part) => part !== '')
+    .join(', ');
 }
 
-function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps, 'ofTeam' | 'create'> & { readonly onClose: () => void; readonly onCreated: () => void }): ReactElement {
+function NewTokenDialog({
+  ofTeam,
+  create,
+  onClose,
+  onCreated,
+}: Pick<TokensProps, 'ofTeam' | 'create'> & {
+  readonly onClose: () => void;
+  readonly onCreated: () => void;
+}): ReactElement {
   const [secret, setSecret] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
@@ -123,9 +191,14 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
     try {
       const days = textOf('days') === '' ? 0 : numberOfText(textOf('days'));
-      setSecret(await create({
-        name: textOf('name').trim(), expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null, readOnly: form.get('readOnly') === 'on', appID: textOf('appID') || null,
-      }));
+      setSecret(
+        await create({
+          name: textOf('name').trim(),
+          expires: days > 0 ? new Date(Date.now() + days * dayMs).toISOString() : null,
+          readOnly: form.get('readOnly') === 'on',
+          appID: textOf('appID') || null,
+        }),
+      );
       onCreated();
     } catch (error) {
       setProblem(describeError(error));
@@ -137,18 +210,48 @@ function NewTokenDialog({ ofTeam, create, onClose, onCreated }: Pick<TokensProps
       {secret !== null ? (
         <>
           <p>It is shown once. Whoever has it, or the link, may do all that it allows.</p>
-          <label>Token <input readOnly value={secret} onFocus={({ target }) => target.select()} /></label>
-          <label>Link to the console <input readOnly value={`${serviceUrl}#token=${secret}`} onFocus={({ target }) => target.select()} /></label>
-          <footer><button type="button" className="primary" onClick={onClose}>Done</button></footer>
+          <label>
+            Token <input readOnly value={secret} onFocus={({ target }) => target.select()} />
+          </label>
+          <label>
+            Link to the console{' '}
+            <input readOnly value={`${serviceUrl}#token=${secret}`} onFocus={({ target }) => target.select()} />
+          </label>
+          <footer>
+            <button type="button" className="primary" onClick={onClose}>
+              Done
+            </button>
+          </footer>
         </>
       ) : (
         <form onSubmit={(event) => void make(event)}>
-          <label>Name (optional) <input name="name" autoFocus /></label>
-          <label>Valid for days (empty: for ever) <input name="days" type="number" min={1} step={1} /></label>
-          {ofTeam && <label className="choice"><input name="readOnly" type="checkbox" /> For reading only</label>}
-          {ofTeam && <label>App (empty: all of the team) <input name="appID" /></label>}
-          {problem !== null && <p className="problem" role="alert">{problem}</p>}
-          <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Create</button></footer>
+          <label>
+            Name (optional) <input name="name" autoFocus />
+          </label>
+          <label>
+            Valid for days (empty: for ever) <input name="days" type="number" min={1} step={1} />
+          </label>
+          {ofTeam && (
+            <label className="choice">
+              <input name="readOnly" type="checkbox" /> For reading only
+            </label>
+          )}
+          {ofTeam && (
+            <label>
+              App (empty: all of the team) <input name="appID" />
+            </label>
+          )}
+          {problem !== null && (
+            <p className="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <footer>
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button className="primary">Create</button>
+          </footer>
         </form>
       )}
     </Dialog>

@@ -22,14 +22,26 @@ const pointsMax = 5000;
 export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null {
   const kinds = new Map(columns.map(({ name, type }) => [name, textOfType(type)]));
   const across = columns.find(({ name }) => kinds.get(name) !== 'number')?.name ?? columns[0]?.name;
-  const series = columns.map(({ name }) => name).filter((name) => name !== across && kinds.get(name) === 'number').slice(0, 6);
+  const series = columns
+    .map(({ name }) => name)
+    .filter((name) => name !== across && kinds.get(name) === 'number')
+    .slice(0, 6);
   if (across === undefined || series.length === 0 || data.length === 0) return null;
   const kind = kindOf(kinds.get(across)!);
-  const rows = data.slice(0, pointsMax).map((row, index) => ({ row, place: kind === 'name' ? index : placeOf(kind, row[across]) })).filter(({ place }) => place !== null);
+  const rows = data
+    .slice(0, pointsMax)
+    .map((row, index) => ({ row, place: kind === 'name' ? index : placeOf(kind, row[across]) }))
+    .filter(({ place }) => place !== null);
   if (kind !== 'name') rows.sort((a, b) => a.place! - b.place!);
   return {
-    kind, across, series, names: kind === 'name' ? rows.map(({ row }) => textOfCell(row[across])) : [],
-    values: [rows.map(({ place }) => place), ...series.map((name) => rows.map(({ row }) => (typeof row[name] === 'number' ? row[name] : null)))],
+    kind,
+    across,
+    series,
+    names: kind === 'name' ? rows.map(({ row }) => textOfCell(row[across])) : [],
+    values: [
+      rows.map(({ place }) => place),
+      ...series.map((name) => rows.map(({ row }) => (typeof row[name] === 'number' ? row[name] : null))),
+    ],
   };
 }
 

@@ -10,12 +10,19 @@ import { nonce } from '../ui/nonce.ts';
 import { functions, keywords, types } from './sql-words.ts';
 
 /** Names are told apart by case, without quotes too. */
-const dialect = SQLDialect.define({ ...PostgreSQL.spec, keywords: keywords.join(' '), types: types.join(' '), builtin: '', caseInsensitiveIdentifiers: true });
+const dialect = SQLDialect.define({
+  ...PostgreSQL.spec,
+  keywords: keywords.join(' '),
+  types: types.join(' '),
+  builtin: '',
+  caseInsensitiveIdentifiers: true,
+});
 
 const functionCompletions = functions.map((label): Completion => ({ label, type: 'function', boost: -1 }));
 
 const colours = HighlightStyle.define([
-  { tag: tags.keyword, color: 'var(--accent)', fontWeight: '600' }, { tag: [tags.string, tags.number, tags.bool, tags.null], color: 'var(--literal)' },
+  { tag: tags.keyword, color: 'var(--accent)', fontWeight: '600' },
+  { tag: [tags.string, tags.number, tags.bool, tags.null], color: 'var(--literal)' },
   { tag: tags.comment, color: 'var(--faint)', fontStyle: 'italic' },
 ]);
 
@@ -45,9 +52,16 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
       state: EditorState.create({
         doc: text,
         extensions: [
-          EditorView.cspNonce.of(nonce), typeOver, history(), autocompletion(), syntaxHighlighting(colours), EditorView.lineWrapping, placeholder('SELECT … FROM …'),
+          EditorView.cspNonce.of(nonce),
+          typeOver,
+          history(),
+          autocompletion(),
+          syntaxHighlighting(colours),
+          EditorView.lineWrapping,
+          placeholder('SELECT … FROM …'),
           keymap.of([{ key: 'Mod-Enter', run }, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
-          language.current.of([]), EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
+          language.current.of([]),
+          EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
           EditorView.updateListener.of(({ docChanged, state }) => {
             if (docChanged) now.current.onChange(state.doc.toString());
           }),
@@ -61,13 +75,23 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
   useEffect(() => {
     const support = sql({ dialect, schema, upperCaseKeywords: true });
     // It completes columns of tables that stand behind FROM, which people write last.
-    const columns = [...new Set(Object.values(schema).flat())].map((label) => ({ label, type: 'property', apply: quoted(label) }));
-    view.current!.dispatch({ effects: language.current.reconfigure([support, support.language.data.of({ autocomplete: completeFromList([...columns, ...functionCompletions]) })]) });
+    const columns = [...new Set(Object.values(schema).flat())].map((label) => ({
+      label,
+      type: 'property',
+      apply: quoted(label),
+    }));
+    view.current!.dispatch({
+      effects: language.current.reconfigure([
+        support,
+        support.language.data.of({ autocomplete: completeFromList([...columns, ...functionCompletions]) }),
+      ]),
+    });
   }, [schema]);
 
   useEffect(() => {
     const editor = view.current!;
-    if (editor.state.doc.toString() !== text) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+    if (editor.state.doc.toString() !== text)
+      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
   }, [text]);
 
   return <div ref={parent} className="editor" />;
@@ -76,7 +100,13 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
 /** If Chromium replaced chosen text itself, it would keep the style of that text by a `style` attribute, which the policy of the page forbids. */
 const typeOver = EditorView.domEventHandlers({
   beforeinput: (event, editor) => {
-    if (event.inputType !== 'insertText' || event.data === null || editor.composing || editor.state.selection.main.empty) return false;
+    if (
+      event.inputType !== 'insertText' ||
+      event.data === null ||
+      editor.composing ||
+      editor.state.selection.main.empty
+    )
+      return false;
     event.preventDefault();
     editor.dispatch(editor.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
     return true;

@@ -37,7 +37,10 @@ export function QueryPage(): ReactElement {
   const [isWanted, setWanted] = useState(() => (history.state as HistoryNote | null)?.isQueryWanted === true);
   const [isChart, setChart] = useState(false);
   const answer = useQuery({
-    queryKey: ['sql', asked], enabled: asked !== '' && isWanted, staleTime: Infinity, gcTime: 0,
+    queryKey: ['sql', asked],
+    enabled: asked !== '' && isWanted,
+    staleTime: Infinity,
+    gcTime: 0,
     queryFn: async (): Promise<Answer> => {
       const began = performance.now();
       return { result: await tablog.sql(asked), ms: performance.now() - began };
@@ -64,23 +67,55 @@ export function QueryPage(): ReactElement {
     <div className="query-page">
       <div className="page-head">
         <h1>Query</h1>
-        <button type="button" className="primary" onClick={run} disabled={answer.isFetching} title="Ctrl + Enter">{answer.isFetching ? 'Running …' : 'Run'}</button>
+        <button type="button" className="primary" onClick={run} disabled={answer.isFetching} title="Ctrl + Enter">
+          {answer.isFetching ? 'Running …' : 'Run'}
+        </button>
       </div>
       <Editor text={text} schema={schema} onChange={setText} onRun={run} />
-      {answer.isError && <p className="problem" role="alert">{describeError(answer.error)}</p>}
+      {answer.isError && (
+        <p className="problem" role="alert">
+          {describeError(answer.error)}
+        </p>
+      )}
       {answer.data !== undefined && !answer.isError && (
         <>
           <div className="status-line" role="status">
-            <span>{showCount(answer.data.result.data.length, 'row')} in {answer.data.ms < 1000 ? `${Math.round(answer.data.ms)} ms` : showDuration(answer.data.ms)}</span>
-            {chart !== null && <label className="choice"><input type="checkbox" checked={isChart} onChange={(event) => setChart(event.target.checked)} /> Chart</label>}
+            <span>
+              {showCount(answer.data.result.data.length, 'row')} in{' '}
+              {answer.data.ms < 1000 ? `${Math.round(answer.data.ms)} ms` : showDuration(answer.data.ms)}
+            </span>
+            {chart !== null && (
+              <label className="choice">
+                <input type="checkbox" checked={isChart} onChange={(event) => setChart(event.target.checked)} /> Chart
+              </label>
+            )}
           </div>
-          {isChart && chart !== null
-            ? <LineChart label={`${chart.series.join(', ')} by ${chart.across}`} kind={chart.kind} across={chart.across} names={chart.names} series={chart.series} values={chart.values} />
-            : <ResultGrid result={answer.data.result} />}
+          {isChart && chart !== null ? (
+            <LineChart
+              label={`${chart.series.join(', ')} by ${chart.across}`}
+              kind={chart.kind}
+              across={chart.across}
+              names={chart.names}
+              series={chart.series}
+              values={chart.values}
+            />
+          ) : (
+            <ResultGrid result={answer.data.result} />
+          )}
         </>
       )}
-      {asked !== '' && !isWanted && <p className="waiting" role="status">This query comes from a link, and has not run yet. Read it, then run it.</p>}
-      {asked === '' && <p className="waiting">One SELECT over your tables, in the SQL of DuckDB: <code>SELECT Origin, count(*) FROM cars GROUP BY Origin</code>. Once it has run, the link in the address bar contains it. If a column is named like a keyword, quote it: <code>"order"</code>.</p>}
+      {asked !== '' && !isWanted && (
+        <p className="waiting" role="status">
+          This query comes from a link, and has not run yet. Read it, then run it.
+        </p>
+      )}
+      {asked === '' && (
+        <p className="waiting">
+          One SELECT over your tables, in the SQL of DuckDB:{' '}
+          <code>SELECT Origin, count(*) FROM cars GROUP BY Origin</code>. Once it has run, the link in the address bar
+          contains it. If a column is named like a keyword, quote it: <code>"order"</code>.
+        </p>
+      )}
     </div>
   );
 }
@@ -101,8 +136,19 @@ function useSchema(): Readonly<Record<string, readonly string[]>> {
   const { tablog } = useSession();
   const { data: tables = [] } = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray() });
   const described = useQueries({
-    queries: tables.slice(0, completedMax).map(({ id }) => ({ queryKey: ['table', id], queryFn: () => tablog.table(id).describe(), staleTime: 60_000 })),
-    combine: (all) => JSON.stringify(all.flatMap(({ data }) => (data === undefined ? [] : [[data.name, data.schema.columns.map((column) => column.id)]]))),
+    queries: tables
+      .slice(0, completedMax)
+      .map(({ id }) => ({ queryKey: ['table', id], queryFn: () => tablog.table(id).describe(), staleTime: 60_000 })),
+    combine: (all) =>
+      JSON.stringify(
+        all.flatMap(({ data }) =>
+          data === undefined ? [] : [[data.name, data.schema.columns.map((column) => column.id)]],
+        ),
+      ),
   });
-  return useMemo(() => Object.fromEntries([...tables.map(({ name }) => [name, []]), ...JSON.parse(described) as [string, string[]][]]), [tables, described]);
+  return useMemo(
+    () =>
+      Object.fromEntries([...tables.map(({ name }) => [name, []]), ...(JSON.parse(described) as [string, string[]][])]),
+    [tables, described],
+  );
 }

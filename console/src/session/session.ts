@@ -18,7 +18,12 @@ export function openLinkedSession(): Session | null {
   if (token === undefined) return null;
   history.replaceState(null, '', '#/');
   const present = keptSession();
-  if (present !== null && present.token !== token && !confirm('This link has another token. Leave the present session, and sign in with it?')) return null;
+  if (
+    present !== null &&
+    present.token !== token &&
+    !confirm('This link has another token. Leave the present session, and sign in with it?')
+  )
+    return null;
   const session = { token, isKept: false };
   keepSession(session);
   return session;
@@ -42,7 +47,8 @@ export function keepSession({ token, isKept }: Session): void {
 
 /** Forgets the token, and what this tab keeps besides it. */
 export function endSession(): void {
-  for (const name of Object.keys(sessionStorage).filter((each) => each.startsWith('tablog.'))) sessionStorage.removeItem(name);
+  for (const name of Object.keys(sessionStorage).filter((each) => each.startsWith('tablog.')))
+    sessionStorage.removeItem(name);
   localStorage.removeItem(key);
 }
 

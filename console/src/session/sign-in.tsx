@@ -5,7 +5,13 @@ import type { Session } from './session.ts';
 import { askWho } from './who.ts';
 
 /** Asks for a token, and tries it. `reason`: why the last session has ended. */
-export function SignIn({ reason, onSession }: { readonly reason: string | null; readonly onSession: (session: Session) => void }): ReactElement {
+export function SignIn({
+  reason,
+  onSession,
+}: {
+  readonly reason: string | null;
+  readonly onSession: (session: Session) => void;
+}): ReactElement {
   const [problem, setProblem] = useState(reason);
   const [isBusy, setBusy] = useState(false);
 
@@ -27,14 +33,33 @@ export function SignIn({ reason, onSession }: { readonly reason: string | null; 
     <main className="sign-in">
       <form className="card" onSubmit={(event) => void signIn(event)}>
         <h1>Tablog</h1>
-        <p>Give an access token of your team, or of an operator. The service prints a link with one when it starts, and <code>tablog tokens create</code> makes more.</p>
+        <p>
+          Give an access token of your team, or of an operator. The service prints a link with one when it starts, and{' '}
+          <code>tablog tokens create</code> makes more.
+        </p>
         <label>
           Access token
-          <input name="token" type="password" autoComplete="off" spellCheck={false} required autoFocus aria-describedby={problem === null ? undefined : 'sign-in-problem'} />
+          <input
+            name="token"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            required
+            autoFocus
+            aria-describedby={problem === null ? undefined : 'sign-in-problem'}
+          />
         </label>
-        <label className="choice"><input name="keep" type="checkbox" /> Keep it on this device</label>
-        {problem !== null && <p id="sign-in-problem" className="problem" role="alert">{problem}</p>}
-        <button className="primary" disabled={isBusy}>{isBusy ? 'Signing in …' : 'Sign in'}</button>
+        <label className="choice">
+          <input name="keep" type="checkbox" /> Keep it on this device
+        </label>
+        {problem !== null && (
+          <p id="sign-in-problem" className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <button className="primary" disabled={isBusy}>
+          {isBusy ? 'Signing in …' : 'Sign in'}
+        </button>
       </form>
     </main>
   );

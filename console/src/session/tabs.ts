@@ -35,5 +35,9 @@ export function joinTabs({ token, onSession, onEnded }: TabListeners): Tabs {
     if (data.kind === 'session' && present === null) onSession(data.token);
     if (data.kind === 'ended' && present === data.token) onEnded(data.token);
   });
-  return { ask: () => tell({ kind: 'asked' }), tellEnded: (ended) => tell({ kind: 'ended', token: ended }), leave: () => channel.close() };
+  return {
+    ask: () => tell({ kind: 'asked' }),
+    tellEnded: (ended) => tell({ kind: 'ended', token: ended }),
+    leave: () => channel.close(),
+  };
 }

@@ -4,14 +4,30 @@ import type { ColumnType, NewColumn, TableDescription } from '../../../clients/t
 export type Column = TableDescription['schema']['columns'][number];
 
 const scalars = [
-  'string', 'number', 'boolean', 'date', 'time', 'dateTime', 'duration', 'uri', 'imageURI', 'audioURI', 'emailAddress', 'phoneNumber', 'emoji', 'markdown', 'json',
+  'string',
+  'number',
+  'boolean',
+  'date',
+  'time',
+  'dateTime',
+  'duration',
+  'uri',
+  'imageURI',
+  'audioURI',
+  'emailAddress',
+  'phoneNumber',
+  'emoji',
+  'markdown',
+  'json',
 ] as const;
 
 export const columnTypes: readonly string[] = [...scalars, ...scalars.map((scalar) => `array<${scalar}>`)];
 
 export function textOfType(type: ColumnType): string {
   if (typeof type === 'string') return type;
-  return type.kind === 'array' ? `array<${(type as { readonly items: { readonly kind: string } }).items.kind}>` : type.kind;
+  return type.kind === 'array'
+    ? `array<${(type as { readonly items: { readonly kind: string } }).items.kind}>`
+    : type.kind;
 }
 
 /** The opposite of `textOfType`. */

@@ -12,17 +12,27 @@ interface Draft {
 }
 
 /** Creates an empty table with columns. Tables with rows are made of files. */
-export function NewTable({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: (id: string) => void }): ReactElement {
+export function NewTable({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void;
+  readonly onCreated: (id: string) => void;
+}): ReactElement {
   const { tablog } = useSession();
   const [columns, setColumns] = useState<readonly Draft[]>([{ key: 0, id: 'name', type: 'string' }]);
   const [problem, setProblem] = useState<string | null>(null);
-  const change = (key: number, changes: Partial<Draft>): void => setColumns(columns.map((column) => (column.key === key ? { ...column, ...changes } : column)));
+  const change = (key: number, changes: Partial<Draft>): void =>
+    setColumns(columns.map((column) => (column.key === key ? { ...column, ...changes } : column)));
 
   async function create(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     try {
-      const { table } = await tablog.createTable({ name, columns: columns.map(({ id, type }): NewColumn => ({ id, type: typeOfText(type) })) });
+      const { table } = await tablog.createTable({
+        name,
+        columns: columns.map(({ id, type }): NewColumn => ({ id, type: typeOfText(type) })),
+      });
       onCreated(table.id);
     } catch (error) {
       setProblem(describeError(error));
@@ -32,23 +42,60 @@ export function NewTable({ onClose, onCreated }: { readonly onClose: () => void;
   return (
     <Dialog title="New table" onClose={onClose}>
       <form onSubmit={(event) => void create(event)}>
-        <p>To start from a file, close this, and drop the file on the page or use <b>Import a file</b>.</p>
-        <label>Name <input name="name" required autoFocus maxLength={1024} /></label>
+        <p>
+          To start from a file, close this, and drop the file on the page or use <b>Import a file</b>.
+        </p>
+        <label>
+          Name <input name="name" required autoFocus maxLength={1024} />
+        </label>
         <fieldset>
           <legend>Columns</legend>
           {columns.map(({ key, id, type }, index) => (
             <div className="line" key={key}>
-              <input aria-label={`Name of column ${index + 1}`} required value={id} onChange={(event) => change(key, { id: event.target.value })} />
-              <select aria-label={`Type of column ${index + 1}`} value={type} onChange={(event) => change(key, { type: event.target.value })}>
-                {columnTypes.map((each) => <option key={each}>{each}</option>)}
+              <input
+                aria-label={`Name of column ${index + 1}`}
+                required
+                value={id}
+                onChange={(event) => change(key, { id: event.target.value })}
+              />
+              <select
+                aria-label={`Type of column ${index + 1}`}
+                value={type}
+                onChange={(event) => change(key, { type: event.target.value })}
+              >
+                {columnTypes.map((each) => (
+                  <option key={each}>{each}</option>
+                ))}
               </select>
-              <button type="button" className="quiet" aria-label={`Remove column ${index + 1}`} disabled={columns.length === 1} onClick={() => setColumns(columns.filter((column) => column.key !== key))}>✕</button>
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Remove column ${index + 1}`}
+                disabled={columns.length === 1}
+                onClick={() => setColumns(columns.filter((column) => column.key !== key))}
+              >
+                ✕
+              </button>
             </div>
           ))}
-          <button type="button" onClick={() => setColumns([...columns, { key: columns.at(-1)!.key + 1, id: '', type: 'string' }])}>Add a column</button>
+          <button
+            type="button"
+            onClick={() => setColumns([...columns, { key: columns.at(-1)!.key + 1, id: '', type: 'string' }])}
+          >
+            Add a column
+          </button>
         </fieldset>
-        {problem !== null && <p className="problem" role="alert">{problem}</p>}
-        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Create</button></footer>
+        {problem !== null && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button className="primary">Create</button>
+        </footer>
       </form>
     </Dialog>
   );

@@ -1,10 +1,17 @@
 import type { ExportFormat, RowsQuery, Table } from '../../../clients/typescript/src/index.ts';
 
 /** Chromium's; other browsers keep the file in memory before they save it. */
-type SaveFile = (options: { readonly suggestedName: string }) => Promise<{ createWritable(): Promise<WritableStream<Uint8Array>> }>;
+type SaveFile = (options: {
+  readonly suggestedName: string;
+}) => Promise<{ createWritable(): Promise<WritableStream<Uint8Array>> }>;
 
 /** Saves a table, or a view of it, as a file. Throws AbortError if the person does not want to after all. */
-export async function saveExport(table: Table, name: string, format: ExportFormat, view: RowsQuery<object>): Promise<void> {
+export async function saveExport(
+  table: Table,
+  name: string,
+  format: ExportFormat,
+  view: RowsQuery<object>,
+): Promise<void> {
   const safeName = name.replaceAll(/[/\\?%*:|"<>\p{Cc}]/gu, '_');
   const { showSaveFilePicker } = window as { readonly showSaveFilePicker?: SaveFile };
   if (showSaveFilePicker !== undefined) {

@@ -29,13 +29,21 @@ export function TableMenu(props: TableMenuProps): ReactElement {
   const close = (): void => setOpen(null);
   return (
     <>
-      <button type="button" onClick={() => setOpen('export')}>Export</button>
+      <button type="button" onClick={() => setOpen('export')}>
+        Export
+      </button>
       {props.canWrite && (
         <>
-          <button type="button" popoverTarget={menu}>More</button>
+          <button type="button" popoverTarget={menu}>
+            More
+          </button>
           <div id={menu} popover="auto" className="menu">
-            <button type="button" popoverTarget={menu} onClick={() => setOpen('columns')}>Rename table or columns</button>
-            <button type="button" popoverTarget={menu} onClick={() => setOpen('drop')}>Delete table</button>
+            <button type="button" popoverTarget={menu} onClick={() => setOpen('columns')}>
+              Rename table or columns
+            </button>
+            <button type="button" popoverTarget={menu} onClick={() => setOpen('drop')}>
+              Delete table
+            </button>
           </div>
         </>
       )}
@@ -46,9 +54,22 @@ export function TableMenu(props: TableMenuProps): ReactElement {
   );
 }
 
-const formats: readonly (readonly [format: ExportFormat, name: string])[] = [['csv', 'CSV'], ['tsv', 'TSV'], ['json', 'JSON'], ['ndjson', 'NDJSON'], ['parquet', 'Parquet'], ['xlsx', 'Excel workbook']];
+const formats: readonly (readonly [format: ExportFormat, name: string])[] = [
+  ['csv', 'CSV'],
+  ['tsv', 'TSV'],
+  ['json', 'JSON'],
+  ['ndjson', 'NDJSON'],
+  ['parquet', 'Parquet'],
+  ['xlsx', 'Excel workbook'],
+];
 
-function ExportDialog({ table, description: { name, rows }, view, viewRows, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function ExportDialog({
+  table,
+  description: { name, rows },
+  view,
+  viewRows,
+  onClose,
+}: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const isView = view.filter !== undefined || view.sort !== undefined;
@@ -72,16 +93,46 @@ function ExportDialog({ table, description: { name, rows }, view, viewRows, onCl
   return (
     <Dialog title={count === null ? 'Export' : `Export ${showCount(count, 'row')}`} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <label>Format <select name="format">{formats.map(([format, title]) => <option key={format} value={format}>{title}</option>)}</select></label>
-        {isView && <label className="choice"><input type="checkbox" checked={wantsView} onChange={(event) => setWantsView(event.target.checked)} /> As it is filtered and sorted here</label>}
-        {problem !== null && <p className="problem" role="alert">{problem}</p>}
-        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary" disabled={isBusy}>{isBusy ? 'Saving …' : 'Save'}</button></footer>
+        <label>
+          Format{' '}
+          <select name="format">
+            {formats.map(([format, title]) => (
+              <option key={format} value={format}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {isView && (
+          <label className="choice">
+            <input type="checkbox" checked={wantsView} onChange={(event) => setWantsView(event.target.checked)} /> As it
+            is filtered and sorted here
+          </label>
+        )}
+        {problem !== null && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button className="primary" disabled={isBusy}>
+            {isBusy ? 'Saving …' : 'Save'}
+          </button>
+        </footer>
       </form>
     </Dialog>
   );
 }
 
-function NamesDialog({ table, description, onClose, onChanged }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function NamesDialog({
+  table,
+  description,
+  onClose,
+  onChanged,
+}: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   // The names that the fields began with, whatever others write meanwhile.
   const [seen] = useState(description);
   const { name, schema } = seen;
@@ -96,7 +147,10 @@ function NamesDialog({ table, description, onClose, onChanged }: TableMenuProps 
     });
     const newName = form.get('name') as string;
     try {
-      await renameTable(table, seen, { ...(newName !== name && { name: newName }), ...(columns.length > 0 && { columns }) });
+      await renameTable(table, seen, {
+        ...(newName !== name && { name: newName }),
+        ...(columns.length > 0 && { columns }),
+      });
       onChanged();
       onClose();
     } catch (error) {
@@ -107,29 +161,61 @@ function NamesDialog({ table, description, onClose, onChanged }: TableMenuProps 
   return (
     <Dialog title="Rename" onClose={onClose}>
       <form onSubmit={(event) => void rename(event)}>
-        <label>Name of the table <input name="name" defaultValue={name} maxLength={1024} /></label>
+        <label>
+          Name of the table <input name="name" defaultValue={name} maxLength={1024} />
+        </label>
         <div className="scroller" role="region" aria-label="Columns" tabIndex={0}>
           <table className="list">
-            <thead><tr><th scope="col">Column</th><th scope="col" className="wide">Type</th><th scope="col">Shown as</th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">Column</th>
+                <th scope="col" className="wide">
+                  Type
+                </th>
+                <th scope="col">Shown as</th>
+              </tr>
+            </thead>
             <tbody>
               {schema.columns.map(({ id, type, displayName }, index) => (
                 <tr key={id}>
-                  <th scope="row">{id}</th><td className="wide">{textOfType(type)}</td>
-                  <td><input name={`column-${index}`} aria-label={`What ${id} is shown as`} defaultValue={displayName} placeholder={id} /></td>
+                  <th scope="row">{id}</th>
+                  <td className="wide">{textOfType(type)}</td>
+                  <td>
+                    <input
+                      name={`column-${index}`}
+                      aria-label={`What ${id} is shown as`}
+                      defaultValue={displayName}
+                      placeholder={id}
+                    />
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
         <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
-        {problem !== null && <p className="problem" role="alert">{problem}</p>}
-        <footer><button type="button" onClick={onClose}>Cancel</button><button className="primary">Save</button></footer>
+        {problem !== null && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button className="primary">Save</button>
+        </footer>
       </form>
     </Dialog>
   );
 }
 
-function DropDialog({ table, description, onDropped, onClose }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
+function DropDialog({
+  table,
+  description,
+  onDropped,
+  onClose,
+}: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   const [seen] = useState(description);
   /** The table as others have made it since, if they have. */
   const [now, setNow] = useState<TableDescription | null>(null);
@@ -148,10 +234,26 @@ function DropDialog({ table, description, onDropped, onClose }: TableMenuProps &
 
   return (
     <Dialog title={`Delete the table ${seen.name}?`} onClose={onClose}>
-      {now !== null && <p className="problem" role="alert">It was not deleted: somebody else has changed it. Its name is {now.name} now, and it has {showCount(now.schema.columns.length, 'column')}.</p>}
+      {now !== null && (
+        <p className="problem" role="alert">
+          It was not deleted: somebody else has changed it. Its name is {now.name} now, and it has{' '}
+          {showCount(now.schema.columns.length, 'column')}.
+        </p>
+      )}
       <p>It has {showCount((now ?? seen).rows, 'row')}. They cannot be brought back.</p>
-      {problem !== null && <p className="problem" role="alert">{problem}</p>}
-      <footer><button type="button" onClick={onClose}>Cancel</button><button type="button" className="danger" onClick={() => void drop()}>{now === null ? 'Delete' : 'Delete it as it is now'}</button></footer>
+      {problem !== null && (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" className="danger" onClick={() => void drop()}>
+          {now === null ? 'Delete' : 'Delete it as it is now'}
+        </button>
+      </footer>
     </Dialog>
   );
 }

@@ -23,8 +23,14 @@ export function TablesPage(): ReactElement {
   const [shown, setShown] = useState(shownAtFirst);
   const [isCreating, setCreating] = useState(false);
   const wanted = useDeferredValue(search.trim().toLowerCase());
-  const tables = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray(), refetchInterval: askEveryMs });
-  const found = (tables.data ?? []).filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === wanted).toReversed();
+  const tables = useQuery({
+    queryKey: ['tables'],
+    queryFn: () => tablog.tables().toArray(),
+    refetchInterval: askEveryMs,
+  });
+  const found = (tables.data ?? [])
+    .filter(({ id, name }) => name.toLowerCase().includes(wanted) || id === wanted)
+    .toReversed();
 
   function changeSearch(text: string): void {
     setSearch(text);
@@ -35,27 +41,73 @@ export function TablesPage(): ReactElement {
     <div className="page">
       <div className="page-head">
         <h1>Tables</h1>
-        <input type="search" aria-label="Search tables" placeholder="Search" value={search} onChange={(event) => changeSearch(event.target.value)} />
-        {canImport && <button type="button" className="primary" onClick={choose}>Import a file</button>}
-        {canImport && <button type="button" onClick={() => setCreating(true)}>New table</button>}
+        <input
+          type="search"
+          aria-label="Search tables"
+          placeholder="Search"
+          value={search}
+          onChange={(event) => changeSearch(event.target.value)}
+        />
+        {canImport && (
+          <button type="button" className="primary" onClick={choose}>
+            Import a file
+          </button>
+        )}
+        {canImport && (
+          <button type="button" onClick={() => setCreating(true)}>
+            New table
+          </button>
+        )}
       </div>
-      {tables.isError && <p className="problem" role="alert">{describeError(tables.error)} {tables.data && 'The list may be old.'}</p>}
+      {tables.isError && (
+        <p className="problem" role="alert">
+          {describeError(tables.error)} {tables.data && 'The list may be old.'}
+        </p>
+      )}
       {tables.data?.length === 0 && (
         <div className="card empty">
           <h2>There is no table yet</h2>
-          {canImport && <p>Drop a file with rows on this page: CSV, TSV, JSON or NDJSON, of any size. Or paste rows from a spreadsheet.</p>}
+          {canImport && (
+            <p>
+              Drop a file with rows on this page: CSV, TSV, JSON or NDJSON, of any size. Or paste rows from a
+              spreadsheet.
+            </p>
+          )}
         </div>
       )}
       {found.length > 0 && (
         <div className="scroller" role="region" aria-label="Tables" tabIndex={0}>
           <table className="list">
-            <thead><tr><th scope="col">Name</th><th scope="col" className="number">Rows</th><th scope="col" className="wide number">Columns</th><th scope="col" className="wide">Created</th></tr></thead>
-            <tbody>{found.slice(0, shown).map((table) => <TableLine key={table.id} table={table} />)}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col" className="number">
+                  Rows
+                </th>
+                <th scope="col" className="wide number">
+                  Columns
+                </th>
+                <th scope="col" className="wide">
+                  Created
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.slice(0, shown).map((table) => (
+                <TableLine key={table.id} table={table} />
+              ))}
+            </tbody>
           </table>
         </div>
       )}
-      {tables.data !== undefined && tables.data.length > 0 && found.length === 0 && <p>No table has a name with “{search}” in it.</p>}
-      {found.length > shown && <button type="button" onClick={() => setShown(shown + shownAtFirst)}>Show more of {showCount(found.length, 'table')}</button>}
+      {tables.data !== undefined && tables.data.length > 0 && found.length === 0 && (
+        <p>No table has a name with “{search}” in it.</p>
+      )}
+      {found.length > shown && (
+        <button type="button" onClick={() => setShown(shown + shownAtFirst)}>
+          Show more of {showCount(found.length, 'table')}
+        </button>
+      )}
       {isCreating && <NewTable onClose={() => setCreating(false)} onCreated={(id) => goTo(`/tables/${id}`)} />}
     </div>
   );
@@ -69,10 +121,16 @@ function searchOfHistory(): string {
 /** The list has names only; the rest comes for those that are shown. */
 function TableLine({ table: { id, name } }: { readonly table: TableSummary }): ReactElement {
   const { tablog } = useSession();
-  const { data } = useQuery({ queryKey: ['table', id], queryFn: () => tablog.table(id).describe(), staleTime: askEveryMs });
+  const { data } = useQuery({
+    queryKey: ['table', id],
+    queryFn: () => tablog.table(id).describe(),
+    staleTime: askEveryMs,
+  });
   return (
     <tr>
-      <th scope="row"><Link href={`/tables/${id}`}>{name === '' ? '(without a name)' : name}</Link></th>
+      <th scope="row">
+        <Link href={`/tables/${id}`}>{name === '' ? '(without a name)' : name}</Link>
+      </th>
       <td className="number">{data && showNumber(data.rows)}</td>
       <td className="wide number">{data?.schema.columns.length}</td>
       <td className="wide time">{data && showTime(data.created)}</td>

@@ -17,8 +17,12 @@ export function ConfirmDialog({ title, action, onConfirm, onClose, children }: C
     <Dialog title={title} onClose={onClose}>
       {children}
       <footer>
-        <button type="button" onClick={onClose}>Cancel</button>
-        <button type="button" className="danger" onClick={onConfirm}>{action}</button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" className="danger" onClick={onConfirm}>
+          {action}
+        </button>
       </footer>
     </Dialog>
   );

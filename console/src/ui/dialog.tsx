@@ -20,10 +20,24 @@ export function Dialog({ title, onClose, children, className = '', isBusy = fals
     return () => clearTimeout(timer);
   }, []);
   return (
-    <dialog ref={ref} className={className} aria-labelledby={titleId} onClose={onClose} onCancel={(event) => isBusy && event.preventDefault()}>
+    <dialog
+      ref={ref}
+      className={className}
+      aria-labelledby={titleId}
+      onClose={onClose}
+      onCancel={(event) => isBusy && event.preventDefault()}
+    >
       <header>
         <h2 id={titleId}>{title}</h2>
-        <button type="button" className="quiet" aria-label="Close" disabled={isBusy} onClick={() => ref.current!.close()}>✕</button>
+        <button
+          type="button"
+          className="quiet"
+          aria-label="Close"
+          disabled={isBusy}
+          onClick={() => ref.current!.close()}
+        >
+          ✕
+        </button>
       </header>
       {children}
     </dialog>

@@ -17,31 +17,66 @@ interface LineChartProps {
 const colours = ['--accent', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 
 /** Curves over moments and numbers; bars over names. */
-export function LineChart({ label, kind, across, names = [], series, values, height = 320 }: LineChartProps): ReactElement {
+export function LineChart({
+  label,
+  kind,
+  across,
+  names = [],
+  series,
+  values,
+  height = 320,
+}: LineChartProps): ReactElement {
   const parent = useRef<HTMLDivElement>(null);
   const isDark = useIsDark();
   useEffect(() => {
     const element = parent.current!;
     const isNamed = kind === 'name';
-    const axis = { stroke: colourOf(element, '--faint'), grid: { stroke: colourOf(element, '--line'), width: 1 }, ticks: { stroke: colourOf(element, '--line'), width: 1 } };
-    const chart = new uPlot({
-      width: element.clientWidth, height,
-      scales: {
-        x: { time: kind === 'time', ...(isNamed && { range: (_chart: uPlot, min: number, max: number): [number, number] => [min - 0.6, max + 0.6] }) },
-        y: { range: (_chart, min, max) => [Math.min(0, min), Math.max(0, max) * 1.05 || 1] },
+    const axis = {
+      stroke: colourOf(element, '--faint'),
+      grid: { stroke: colourOf(element, '--line'), width: 1 },
+      ticks: { stroke: colourOf(element, '--line'), width: 1 },
+    };
+    const chart = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        scales: {
+          x: {
+            time: kind === 'time',
+            ...(isNamed && {
+              range: (_chart: uPlot, min: number, max: number): [number, number] => [min - 0.6, max + 0.6],
+            }),
+          },
+          y: { range: (_chart, min, max) => [Math.min(0, min), Math.max(0, max) * 1.05 || 1] },
+        },
+        axes: [
+          {
+            ...axis,
+            ...(isNamed && {
+              values: (_chart: uPlot, places: number[]) => places.map((place) => names[place] ?? ''),
+              incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+            }),
+          },
+          { ...axis, size: 70 },
+        ],
+        series: [
+          { label: across, value: (_chart, place: number | null) => placeText(kind, names, place) },
+          ...series.map((name, index) => {
+            const colour = colourOf(element, colours[index]!);
+            return {
+              label: name,
+              value: (_chart: uPlot, value: number | null) => (value === null ? '' : value.toLocaleString('en')),
+              stroke: colour,
+              width: 2,
+              ...(isNamed &&
+                series.length <= 3 && { fill: colour, paths: barsOf(index, series.length), points: { show: false } }),
+            };
+          }),
+        ],
       },
-      axes: [
-        { ...axis, ...(isNamed && { values: (_chart: uPlot, places: number[]) => places.map((place) => names[place] ?? ''), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }) },
-        { ...axis, size: 70 },
-      ],
-      series: [
-        { label: across, value: (_chart, place: number | null) => placeText(kind, names, place) },
-        ...series.map((name, index) => {
-          const colour = colourOf(element, colours[index]!);
-          return { label: name, value: (_chart: uPlot, value: number | null) => (value === null ? '' : value.toLocaleString('en')), stroke: colour, width: 2, ...(isNamed && series.length <= 3 && { fill: colour, paths: barsOf(index, series.length), points: { show: false } }) };
-        }),
-      ],
-    }, values as uPlot.AlignedData, element);
+      values as uPlot.AlignedData,
+      element,
+    );
     const watch = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
     return () => {
@@ -76,8 +111,11 @@ function colourOf(element: HTMLElement, name: string): string {
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 function useIsDark(): boolean {
-  return useSyncExternalStore((onChange) => {
-    dark.addEventListener('change', onChange);
-    return () => dark.removeEventListener('change', onChange);
-  }, () => dark.matches);
+  return useSyncExternalStore(
+    (onChange) => {
+      dark.addEventListener('change', onChange);
+      return () => dark.removeEventListener('change', onChange);
+    },
+    () => dark.matches,
+  );
 }

@@ -1,4 +1,13 @@
-import { createContext, useCallback, useContext, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import { describeError } from './describe-error.ts';
 
 interface Notice {
@@ -27,13 +36,19 @@ export function NoticesProvider({ children }: { readonly children: ReactNode }):
   const [shown, setShown] = useState<readonly Notice[]>([]);
   const last = useRef(0);
   const remove = useCallback((id: number) => setShown((all) => all.filter((notice) => notice.id !== id)), []);
-  const add = useCallback((text: string, isProblem: boolean) => {
-    last.current += 1;
-    const id = last.current;
-    setShown((all) => [...all.filter((notice) => notice.text !== text), { id, text, isProblem }].slice(-shownMax));
-    if (!isProblem) setTimeout(() => remove(id), shownMs);
-  }, [remove]);
-  const notices = useMemo(() => ({ say: (text: string) => add(text, false), fail: (error: unknown) => add(describeError(error), true) }), [add]);
+  const add = useCallback(
+    (text: string, isProblem: boolean) => {
+      last.current += 1;
+      const id = last.current;
+      setShown((all) => [...all.filter((notice) => notice.text !== text), { id, text, isProblem }].slice(-shownMax));
+      if (!isProblem) setTimeout(() => remove(id), shownMs);
+    },
+    [remove],
+  );
+  const notices = useMemo(
+    () => ({ say: (text: string) => add(text, false), fail: (error: unknown) => add(describeError(error), true) }),
+    [add],
+  );
   return (
     <NoticesContext value={notices}>
       {children}
@@ -41,7 +56,9 @@ export function NoticesProvider({ children }: { readonly children: ReactNode }):
         {shown.map(({ id, text, isProblem }) => (
           <p key={id} className={isProblem ? 'notice problem' : 'notice'}>
             <span>{text}</span>
-            <button type="button" className="quiet" aria-label="Dismiss" onClick={() => remove(id)}>✕</button>
+            <button type="button" className="quiet" aria-label="Dismiss" onClick={() => remove(id)}>
+              ✕
+            </button>
           </p>
         ))}
       </div>

@@ -13,12 +13,15 @@ const shownMax = 60;
 export function numberOfText(text: string): number {
   const written = text.trim();
   if (!spelling.test(written)) {
-    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written) ? ' Write a point before the fraction, and no commas.' : '';
+    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written)
+      ? ' Write a point before the fraction, and no commas.'
+      : '';
     throw new Error(`${shorten(text)} is not a number.${advice}`);
   }
   const value = Number(written.replaceAll(/[\s_]/g, ''));
   if (!Number.isFinite(value)) throw new Error(`${shorten(text)} is larger than a number can be.`);
-  if (decimalOf(written) !== decimalOf(String(value))) throw new Error(`${shorten(text)} is not kept exactly as a number: it would become ${value}.`);
+  if (decimalOf(written) !== decimalOf(String(value)))
+    throw new Error(`${shorten(text)} is not kept exactly as a number: it would become ${value}.`);
   return value;
 }
 
@@ -29,7 +32,10 @@ export function shorten(text: string): string {
 
 /** The same for all spellings of a value: its digits from the first to the last that is not 0, and the power of ten of the last one. */
 function decimalOf(text: string): string {
-  const [mantissa, exponent] = text.toLowerCase().replaceAll(/[\s_+]/g, '').split('e');
+  const [mantissa, exponent] = text
+    .toLowerCase()
+    .replaceAll(/[\s_+]/g, '')
+    .split('e');
   const [whole, fraction = ''] = mantissa!.replace('-', '').split('.');
   const all = `${whole!}${fraction}`;
   const digits = all.replace(/0+$/, '');

@@ -2,15 +2,25 @@ import type { ReactElement, ReactNode } from 'react';
 import { describeError, isErrorOfType } from './describe-error.ts';
 
 /** A part of the page, which may be refused or not there without the others. */
-export function Part<T>({ title, query, children }: {
-  readonly title: string; readonly query: { readonly data: T | undefined; readonly error: Error | null }; readonly children: (data: T) => ReactNode;
+export function Part<T>({
+  title,
+  query,
+  children,
+}: {
+  readonly title: string;
+  readonly query: { readonly data: T | undefined; readonly error: Error | null };
+  readonly children: (data: T) => ReactNode;
 }): ReactElement | null {
   // A token of an app sees what is of the app only.
   if (isErrorOfType(query.error, 'forbidden')) return null;
   return (
     <section>
       <h2>{title}</h2>
-      {query.error !== null && <p className="problem" role="alert">{describeError(query.error)}</p>}
+      {query.error !== null && (
+        <p className="problem" role="alert">
+          {describeError(query.error)}
+        </p>
+      )}
       {query.data !== undefined && children(query.data)}
     </section>
   );

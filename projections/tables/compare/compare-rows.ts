@@ -7,7 +7,14 @@ import { extentLabels, selectExtents, type ComparedExtent } from './extents.ts';
 import { queryAfter, type Comparison, type Position } from '../../../src/log/compare/comparison.ts';
 import { merge, positionOf } from '../../../src/log/compare/merge.ts';
 import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
-import { areStoredAlike, readWindows, RowPresenter, type PresentedRow, type StoredRows, type Window } from './stored-rows.ts';
+import {
+  areStoredAlike,
+  readWindows,
+  RowPresenter,
+  type PresentedRow,
+  type StoredRows,
+  type Window,
+} from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
 const extentsAtOnce = 500;
@@ -47,7 +54,9 @@ class RowComparison {
   async run(after: Position | null): Promise<{ readonly rows: number; readonly next: Position | null }> {
     const { text, values } = queryAfter(selectExtents, extentLabels.keys, after);
     const extents = merge(
-      this.#expected.stream<ComparedExtent>(text, extentsAtOnce, values), this.#found.stream<ComparedExtent>(text, extentsAtOnce, values), extentLabels.keys,
+      this.#expected.stream<ComparedExtent>(text, extentsAtOnce, values),
+      this.#found.stream<ComparedExtent>(text, extentsAtOnce, values),
+      extentLabels.keys,
     );
     let compared = 0;
     let next: Position | null = null;
@@ -56,7 +65,8 @@ class RowComparison {
       const [expected, found] = pair;
       if (expected?.isShown && found) await this.#add(expected, found);
       compared += 1;
-      if (compared % extentsAtLeast === 0 && (this.#expected.isOld || this.#found.isOld)) next = positionOf(pair, extentLabels.keys);
+      if (compared % extentsAtLeast === 0 && (this.#expected.isOld || this.#found.isOld))
+        next = positionOf(pair, extentLabels.keys);
       if (next !== null || this.#differences.full) break;
     }
     await this.#compareWindows();
@@ -69,7 +79,11 @@ class RowComparison {
     const countMax = countAtOnce(rowBytes);
     const rows = Math.max(expected.rows, found.rows);
     for (let start = 0; start < rows; start += countMax) {
-      const windowOf = (extent: ComparedExtent): Window => ({ extent, start, count: Math.max(0, Math.min(countMax, extent.rows - start)) });
+      const windowOf = (extent: ComparedExtent): Window => ({
+        extent,
+        start,
+        count: Math.max(0, Math.min(countMax, extent.rows - start)),
+      });
       const pair = [windowOf(expected), windowOf(found)] as const;
       const count = Math.max(pair[0].count, pair[1].count);
       if (this.#rows + count > rowsAtOnce || this.#bytes + count * rowBytes > bytesAtOnce) await this.#compareWindows();
@@ -87,8 +101,14 @@ class RowComparison {
     this.#bytes = 0;
     if (pairs.length === 0) return;
     const [expected, found] = await Promise.all([
-      readWindows(this.#expected, pairs.map(([window]) => window)),
-      readWindows(this.#found, pairs.map(([, window]) => window)),
+      readWindows(
+        this.#expected,
+        pairs.map(([window]) => window),
+      ),
+      readWindows(
+        this.#found,
+        pairs.map(([, window]) => window),
+      ),
     ]);
     for (const [at, pair] of pairs.entries()) {
       this.#live += found[at]!.live;
@@ -97,7 +117,11 @@ class RowComparison {
   }
 
   /** Compares row by row, as the rows are presented. */
-  async #compareRows([expectedWindow, foundWindow]: WindowPair, expected: StoredRows, found: StoredRows): Promise<void> {
+  async #compareRows(
+    [expectedWindow, foundWindow]: WindowPair,
+    expected: StoredRows,
+    found: StoredRows,
+  ): Promise<void> {
     const [expectedRows, foundRows] = await Promise.all([
       this.#presenters[0].present(expectedWindow, expected),
       this.#presenters[1].present(foundWindow, found),

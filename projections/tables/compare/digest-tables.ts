@@ -89,7 +89,8 @@ class TableDigests {
     const countMax = countAtOnce(rowBytes);
     for (let start = 0; start < extent.rows; start += countMax) {
       const count = Math.min(countMax, extent.rows - start);
-      if (this.#rowsPending + count > rowsAtOnce || this.#bytesPending + count * rowBytes > bytesAtOnce) await this.#readWindows();
+      if (this.#rowsPending + count > rowsAtOnce || this.#bytesPending + count * rowBytes > bytesAtOnce)
+        await this.#readWindows();
       this.#windows.push({ of, window: { extent, start, count } });
       this.#rowsPending += count;
       this.#rowsUnkept += count;
@@ -105,7 +106,16 @@ class TableDigests {
     this.#bytesPending = 0;
     const before = this.#reading;
     const storedBefore = await before?.stored;
-    this.#reading = windows.length === 0 ? null : { windows, stored: readWindows(this.#snapshot, windows.map(({ window }) => window)) };
+    this.#reading =
+      windows.length === 0
+        ? null
+        : {
+            windows,
+            stored: readWindows(
+              this.#snapshot,
+              windows.map(({ window }) => window),
+            ),
+          };
     // Awaited with the next windows, unless something else fails first.
     this.#reading?.stored.catch(() => undefined);
     if (before === null) return;
@@ -135,11 +145,17 @@ class TableDigests {
     const made: KeptDigest[] = [];
     for (const { extent, rows } of this.#pending) {
       const digest = rows?.digest('hex') ?? null;
-      if (digest !== null) made.push({ unit: extent.tableId, part: `${extent.version} ${extent.ordinal}`, fingerprint: extent.fingerprint, digest });
+      if (digest !== null)
+        made.push({
+          unit: extent.tableId,
+          part: `${extent.version} ${extent.ordinal}`,
+          fingerprint: extent.fingerprint,
+          digest,
+        });
       const hash = this.#tables.get(extent.tableId) ?? createHash('sha256');
       this.#tables.set(extent.tableId, hash);
       const state = [...extentLabels.keys, ...extentLabels.columns!].map((column) => String(extent[column]));
-      hash.update(JSON.stringify(state)).update(extent.isShown ? digest ?? extent.digest! : '');
+      hash.update(JSON.stringify(state)).update(extent.isShown ? (digest ?? extent.digest!) : '');
     }
     this.#pending = [];
     this.#rowsUnkept = 0;

@@ -1,6 +1,11 @@
 /** The rows of extents, as stored and as presented; for many extents at once. */
 import { isDeepStrictEqual } from 'node:util';
-import { isPresentedBy, presentersOf, type BodyForm, type PresenterFor } from '../../../src/language/values/presentation.ts';
+import {
+  isPresentedBy,
+  presentersOf,
+  type BodyForm,
+  type PresenterFor,
+} from '../../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../../src/language/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
 import { changedForm, parseForm } from '../stored-body.ts';
@@ -83,9 +88,14 @@ export async function readWindows(side: Snapshot, windows: readonly Window[]): P
 /** Whether two windows certainly read alike; false if they must be presented to find out. */
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
-    a.indexes === null && b.indexes === null
-    && a.extent.readBy === b.extent.readBy && a.extent.widened === b.extent.widened && a.extent.form === b.extent.form
-    && haveSameEntries(a.tailVersions, b.tailVersions) && isDeepStrictEqual(a.changes, b.changes) && haveSameBodies(a, b)
+    a.indexes === null &&
+    b.indexes === null &&
+    a.extent.readBy === b.extent.readBy &&
+    a.extent.widened === b.extent.widened &&
+    a.extent.form === b.extent.form &&
+    haveSameEntries(a.tailVersions, b.tailVersions) &&
+    isDeepStrictEqual(a.changes, b.changes) &&
+    haveSameBodies(a, b)
   );
 }
 
@@ -119,8 +129,14 @@ export class RowPresenter {
     const presenterFor = await this.#presentersFor(extent);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
     const changedBodies = changes?.bodies.split('\n') ?? [];
-    if (presenterFor === null || bodies.length !== (indexes?.length ?? window.count) || changedBodies.length !== (changes?.indexes.length ?? 0)) return null;
-    const present = (text: string, form: BodyForm): string => (isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text));
+    if (
+      presenterFor === null ||
+      bodies.length !== (indexes?.length ?? window.count) ||
+      changedBodies.length !== (changes?.indexes.length ?? 0)
+    )
+      return null;
+    const present = (text: string, form: BodyForm): string =>
+      isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text);
     const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
     const extentForm = parseForm(extent.form);
     const rows = new Map<number, PresentedRow>();
@@ -142,7 +158,8 @@ export class RowPresenter {
     const key = `${tableId} ${readBy}`;
     if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query<{ columns: string }>(
-      'select columns from table_schemas where table_id = $1 and version = $2', [tableId, String(readBy)],
+      'select columns from table_schemas where table_id = $1 and version = $2',
+      [tableId, String(readBy)],
     );
     this.#schemaKey = key;
     this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns))) : null;

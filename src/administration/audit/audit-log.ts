@@ -8,9 +8,23 @@ import { ConfigError } from '../../storage/config-error.ts';
 
 /** What was done, or tried. */
 export type AuditAction =
-  | 'team.create' | 'plan.set' | 'plan.suspend' | 'plan.resume' | 'token.create' | 'token.revoke' | 'token.refused'
-  | 'key.rotate' | 'key.remove' | 'log.resume' | 'log.move' | 'quarantine.release' | 'readmodel.replay' | 'file.withdraw'
-  | 'backup.take' | 'backup.remove' | 'backup.restore';
+  | 'team.create'
+  | 'plan.set'
+  | 'plan.suspend'
+  | 'plan.resume'
+  | 'token.create'
+  | 'token.revoke'
+  | 'token.refused'
+  | 'key.rotate'
+  | 'key.remove'
+  | 'log.resume'
+  | 'log.move'
+  | 'quarantine.release'
+  | 'readmodel.replay'
+  | 'file.withdraw'
+  | 'backup.take'
+  | 'backup.remove'
+  | 'backup.restore';
 
 /** A line without its time. It contains no token, only token IDs. */
 export interface AuditEntry {
@@ -46,7 +60,11 @@ export interface Action {
 }
 
 /** Does the work, and writes a line that says who asked for it and what became of it. */
-export async function recordAction<T>(audit: AuditLog, { action, who, details, nameOf }: Action, work: (details: AuditDetails) => Promise<T>): Promise<T> {
+export async function recordAction<T>(
+  audit: AuditLog,
+  { action, who, details, nameOf }: Action,
+  work: (details: AuditDetails) => Promise<T>,
+): Promise<T> {
   let result = 'done';
   try {
     return await work(details);

@@ -18,8 +18,17 @@ import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/uplo
 import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
 
 /** The dependencies of all routes. */
-export type RouteDependencies = TablesRouteDependencies & TableRouteDependencies & RowsRouteDependencies & QueriesRouteDependencies & ExportsRouteDependencies
-  & StashesRouteDependencies & UploadsRouteDependencies & FilesRouteDependencies & JobsRouteDependencies & TeamRouteDependencies & OperatorsRouteDependencies & {
+export type RouteDependencies = TablesRouteDependencies &
+  TableRouteDependencies &
+  RowsRouteDependencies &
+  QueriesRouteDependencies &
+  ExportsRouteDependencies &
+  StashesRouteDependencies &
+  UploadsRouteDependencies &
+  FilesRouteDependencies &
+  JobsRouteDependencies &
+  TeamRouteDependencies &
+  OperatorsRouteDependencies & {
     readonly receiver: RowReceiver;
     readonly rateLimits: RateLimits | null;
     /** Null if nothing is refused for want of disk space. */

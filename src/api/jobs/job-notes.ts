@@ -59,7 +59,9 @@ export async function createJobNotes(pool: pg.Pool): Promise<void> {
       `create table if not exists ${jobNotes} (team_id uuid not null, not_after int8 not null, command_id uuid not null, job_id text not null,
         operation text not null, app_id text, table_id uuid, stash_id text, primary key (team_id, not_after, command_id))`,
     );
-    await client.query(`create index if not exists jobs_of_apps on ${jobNotes} (team_id, app_id, not_after, command_id) where app_id is not null`);
+    await client.query(
+      `create index if not exists jobs_of_apps on ${jobNotes} (team_id, app_id, not_after, command_id) where app_id is not null`,
+    );
     // Almost nothing to write, and enough to find what is old: notes come in order of time.
     await client.query(`create index if not exists jobs_by_time on ${jobNotes} using brin (not_after)`);
   });
@@ -68,12 +70,15 @@ export async function createJobNotes(pool: pg.Pool): Promise<void> {
 /** Removes some of the notes from before this `notAfter`. Resolves to whether there may be more. */
 export async function forgetJobs(pool: pg.Pool, before: number): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `delete from ${jobNotes} where ctid = any (array(select ctid from ${jobNotes} where not_after < $1 limit ${removedAtOnce}))`, [before],
+    `delete from ${jobNotes} where ctid = any (array(select ctid from ${jobNotes} where not_after < $1 limit ${removedAtOnce}))`,
+    [before],
   );
   return rowCount === removedAtOnce;
 }
 
-const columns = ['team_id', 'not_after', 'command_id', 'job_id', 'operation', 'app_id', 'table_id', 'stash_id'].join(', ');
+const columns = ['team_id', 'not_after', 'command_id', 'job_id', 'operation', 'app_id', 'table_id', 'stash_id'].join(
+  ', ',
+);
 
 const selected = `team_id as "teamId", not_after::float8 as "notAfter", command_id as "commandId", job_id as "jobId", operation,
   app_id as "appId", table_id as "tableId", stash_id as "stashId"`;
@@ -106,7 +111,13 @@ export class JobNotes {
       `select ${selected} from ${jobNotes} where team_id = $1 and not_after >= $2
           ${before === null ? '' : 'and (not_after, command_id) < ($4, $5)'} ${appId === null ? '' : `and app_id = $${before === null ? 4 : 6}`}
         order by not_after desc, command_id desc limit $3`,
-      [teamId, since, limit, ...(before === null ? [] : [before.notAfter, before.commandId]), ...(appId === null ? [] : [appId])],
+      [
+        teamId,
+        since,
+        limit,
+        ...(before === null ? [] : [before.notAfter, before.commandId]),
+        ...(appId === null ? [] : [appId]),
+      ],
     );
     return rows;
   }
@@ -137,7 +148,9 @@ export class JobNotes {
         await pool.query(
           `insert into ${jobNotes} (${columns})
             select * from unnest($1::uuid[], $2::int8[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[]) on conflict do nothing`,
-          (['teamId', 'notAfter', 'commandId', 'jobId', 'operation', 'appId', 'tableId', 'stashId'] as const).map((name) => batch.map((note) => note[name])),
+          (['teamId', 'notAfter', 'commandId', 'jobId', 'operation', 'appId', 'tableId', 'stashId'] as const).map(
+            (name) => batch.map((note) => note[name]),
+          ),
         );
       } catch (error) {
         logger.warn({ err: error }, 'jobs could not be noted, and are not listed yet; it is tried again');

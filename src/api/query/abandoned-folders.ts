@@ -19,7 +19,10 @@ export async function removeAbandonedFolders(parent: string): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     const path = join(parent, name);
     // Somebody else may have removed it.
-    const touched = await stat(path).then(({ mtimeMs }) => mtimeMs, () => Infinity);
+    const touched = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Infinity,
+    );
     if (Date.now() - touched > abandonedAfterMs) await rm(path, { recursive: true, force: true });
   }
 }

@@ -37,7 +37,12 @@ export interface Answering {
 }
 
 /** Resolves to the answer once it begins. Rejects with EngineRefusal, EngineGone, or as the signal says. */
-export async function post({ url, secret }: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Answering> {
+export async function post(
+  { url, secret }: EngineAddress,
+  path: string,
+  body: object,
+  signal: AbortSignal,
+): Promise<Answering> {
   const text = JSON.stringify(body);
   for (;;) {
     const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
@@ -46,7 +51,7 @@ export async function post({ url, secret }: EngineAddress, path: string, body: o
       request.on('error', () => undefined);
       request.once('socket', (socket) => limitConnecting(socket));
       request.end(text);
-      const [response] = await once(request, 'response') as [IncomingMessage];
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
       await checkStatus(response.statusCode!, response);
       return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
@@ -67,14 +72,15 @@ export async function checkStatus(status: number, body: Readable): Promise<void>
     body.resume();
     throw new EngineReplaced('Another query engine listens there by now.');
   }
-  const { type, message } = await json(body) as { readonly type: string; readonly message: string };
+  const { type, message } = (await json(body)) as { readonly type: string; readonly message: string };
   throw new EngineRefusal(type, message);
 }
 
 /** What an error on the way to a query process, or back, means. */
 export function problemOf(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof EngineRefusal || error instanceof EngineGone || signal.aborted) return error;
-  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return new EngineReplaced('The query engine has ended.', { cause: error });
+  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
+    return new EngineReplaced('The query engine has ended.', { cause: error });
   return new EngineGone('The query engine ended while it answered.', { cause: error });
 }
 

@@ -51,7 +51,10 @@ export async function noteEngine(pool: pg.Pool, { id, url, machine, secret }: No
 
 /** Null if there is no such engine, or it cannot be reached from this machine. */
 export async function findEngine(pool: pg.Pool, id: string, machine: string): Promise<EngineAddress | null> {
-  const { rows } = await pool.query<EngineAddress>(`select url, secret from ${engines} where id = $1 and coalesce(machine, $2) = $2`, [id, machine]);
+  const { rows } = await pool.query<EngineAddress>(
+    `select url, secret from ${engines} where id = $1 and coalesce(machine, $2) = $2`,
+    [id, machine],
+  );
   return rows[0] ?? null;
 }
 

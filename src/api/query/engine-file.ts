@@ -46,8 +46,12 @@ export class EngineFile extends Readable {
     super({ highWaterMark: waitingBytesMax, signal });
     const { hostname, port } = new URL(url);
     this.#socket = connect({
-      host: hostname.replace(/^\[|\]$/g, ''), port: Number(port),
-      onread: { buffer: () => this.#memory.subarray(this.#at, this.#at + readBytesMax), callback: (length) => this.#take(this.#memory.subarray(this.#at, this.#at + length)) },
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port),
+      onread: {
+        buffer: () => this.#memory.subarray(this.#at, this.#at + readBytesMax),
+        callback: (length) => this.#take(this.#memory.subarray(this.#at, this.#at + length)),
+      },
     });
     this.#socket.on('error', (error) => this.destroy(error));
     this.#socket.on('close', () => {
@@ -59,16 +63,23 @@ export class EngineFile extends Readable {
   }
 
   /** Sends a POST, and resolves to the answer once it begins. Rejects with the reason of the signal if it has aborted before. */
-  static async open(address: EngineAddress, path: string, body: object, signal: AbortSignal): Promise<Head & { readonly file: EngineFile }> {
+  static async open(
+    address: EngineAddress,
+    path: string,
+    body: object,
+    signal: AbortSignal,
+  ): Promise<Head & { readonly file: EngineFile }> {
     // A stream does not end by a signal that has aborted before it is made.
     signal.throwIfAborted();
     const file = new EngineFile(address, signal);
     // Who reads it is told of failures too.
     file.on('error', () => undefined);
     const text = JSON.stringify(body);
-    file.#socket.write(`POST ${path} HTTP/1.1\r\nhost: ${new URL(address.url).host}\r\nauthorization: ${address.secret}\r\nconnection: close\r\n`
-      + `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
-    return { ...await file.#head.promise, file };
+    file.#socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: ${new URL(address.url).host}\r\nauthorization: ${address.secret}\r\nconnection: close\r\n` +
+        `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+    return { ...(await file.#head.promise), file };
   }
 
   override _read(): void {
@@ -124,8 +135,11 @@ export class EngineFile extends Readable {
 
   #takeHead([first, ...lines]: readonly string[]): void {
     this.#lines = null;
-    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
-    if (headers['transfer-encoding'] === 'chunked') this.#head.resolve({ status: Number(first!.split(' ')[1]), headers });
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    if (headers['transfer-encoding'] === 'chunked')
+      this.#head.resolve({ status: Number(first!.split(' ')[1]), headers });
     else this.destroy(new Error(`the engine answered ${first}, not in chunks`));
   }
 }

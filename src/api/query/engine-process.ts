@@ -13,7 +13,14 @@ import { isLoopback } from '../../storage/loopback.ts';
 import type { EngineAddress, NotedEngine } from './engine-addresses.ts';
 import { processEnvironment } from './process-environment.ts';
 import { ProcessWatch, watchTimes } from './process-watch.ts';
-import { exitCodeOfChange, type CancelSql, type EngineMessage, type EngineReady, type EngineSettings, type ProcessKind } from './protocol.ts';
+import {
+  exitCodeOfChange,
+  type CancelSql,
+  type EngineMessage,
+  type EngineReady,
+  type EngineSettings,
+  type ProcessKind,
+} from './protocol.ts';
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
@@ -37,13 +44,22 @@ const threadsOfPool = 32;
 const startMs = 40_000;
 
 /** Signals by which a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the kernel, to whichever process is large. */
-const crashes: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS']);
+const crashes: ReadonlySet<NodeJS.Signals | null> = new Set([
+  'SIGSEGV',
+  'SIGABRT',
+  'SIGBUS',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+  'SIGSYS',
+]);
 
 /** The reason of a process that the service ends because it needs it no more. */
 const closed = 'closed';
 
 /** What bounds the memory of a query process on this system: `watch`: the service reads its resident memory and ends it; `rlimit`: RLIMIT_DATA. */
-export const boundsInForce: readonly ('watch' | 'rlimit')[] = process.platform === 'linux' ? ['watch', 'rlimit'] : ['watch'];
+export const boundsInForce: readonly ('watch' | 'rlimit')[] =
+  process.platform === 'linux' ? ['watch', 'rlimit'] : ['watch'];
 
 /** How a process has ended. */
 export interface ProcessExit {
@@ -57,7 +73,10 @@ export interface ProcessExit {
   readonly isCrash: boolean;
 }
 
-export interface EngineProcessOptions extends Omit<EngineSettings, 'id' | 'secret' | 'folder' | 'logLevel' | 'residentBytesMax' | 'mappedBytesMax'> {
+export interface EngineProcessOptions extends Omit<
+  EngineSettings,
+  'id' | 'secret' | 'folder' | 'logLevel' | 'residentBytesMax' | 'mappedBytesMax'
+> {
   /** The folder in which each process has one for its copies of tables. */
   readonly folder: string;
   /** Whether it connects to Postgres as a role of its own. */
@@ -80,8 +99,19 @@ export class EngineProcess {
   readonly #folder: string;
   readonly #end: (reason: string) => void;
 
-  private constructor({ child, folder, address, noted, exited, end }: {
-    readonly child: ChildProcess; readonly folder: string; readonly address: EngineAddress; readonly noted: NotedEngine; readonly exited: Promise<unknown>;
+  private constructor({
+    child,
+    folder,
+    address,
+    noted,
+    exited,
+    end,
+  }: {
+    readonly child: ChildProcess;
+    readonly folder: string;
+    readonly address: EngineAddress;
+    readonly noted: NotedEngine;
+    readonly exited: Promise<unknown>;
     readonly end: (reason: string) => void;
   }) {
     this.#child = child;
@@ -98,7 +128,13 @@ export class EngineProcess {
   }
 
   /** Resolves when it takes requests. */
-  static async launch({ onMessage, onExit, logger, hasOwnRole, ...settings }: EngineProcessOptions): Promise<EngineProcess> {
+  static async launch({
+    onMessage,
+    onExit,
+    logger,
+    hasOwnRole,
+    ...settings
+  }: EngineProcessOptions): Promise<EngineProcess> {
     const id = randomUUID();
     const secret = randomBytes(32).toString('base64url');
     const folder = join(settings.folder, id);
@@ -107,20 +143,32 @@ export class EngineProcess {
     const residentBytesMax = EngineProcess.residentBytesMax(settings);
     const mappedBytesMax = settings.memoryBytesMax + mappedBytes[settings.kind];
     const limitKiB = Math.ceil(mappedBytesMax / 1024);
-    const child = spawn('/bin/sh', [
-      // A core dump would have rows of teams.
-      '-c', `ulimit -c 0; ${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`, 'sh',
-      process.execPath, `--max-old-space-size=${heapMiB}`, '--max-semi-space-size=8', '--expose-gc',
-      // The threads of DuckDB need the processors: helpers of the collector would wait for these, and it for them.
-      '--single-threaded-gc',
-      // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would mark all the time, which took a third of the thread.
-      // The kind is for those who look at a list of processes.
-      '--no-incremental-marking', main, settings.kind,
-    ], {
-      // A session of its own: in that of the service, its priority would not count against a Postgres in another session (engine/give-way.ts).
-      detached: settings.kind === 'sql',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) },
-    });
+    const child = spawn(
+      '/bin/sh',
+      [
+        // A core dump would have rows of teams.
+        '-c',
+        `ulimit -c 0; ${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`,
+        'sh',
+        process.execPath,
+        `--max-old-space-size=${heapMiB}`,
+        '--max-semi-space-size=8',
+        '--expose-gc',
+        // The threads of DuckDB need the processors: helpers of the collector would wait for these, and it for them.
+        '--single-threaded-gc',
+        // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would mark all the time, which took a third of the thread.
+        // The kind is for those who look at a list of processes.
+        '--no-incremental-marking',
+        main,
+        settings.kind,
+      ],
+      {
+        // A session of its own: in that of the service, its priority would not count against a Postgres in another session (engine/give-way.ts).
+        detached: settings.kind === 'sql',
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) },
+      },
+    );
     let reason: string | null = null;
     let watch: ProcessWatch | null = null;
     const end = (because: string): void => {
@@ -136,22 +184,44 @@ export class EngineProcess {
       watch?.close();
       // Copies are of no use to the next one. What cannot be removed now is later.
       void rm(folder, { recursive: true, force: true }).catch(() => undefined);
-      const isCrash = reason === null ? crashes.has(signal) || (code !== null && code !== 0 && code !== exitCodeOfChange) : reason !== closed;
+      const isCrash =
+        reason === null
+          ? crashes.has(signal) || (code !== null && code !== 0 && code !== exitCodeOfChange)
+          : reason !== closed;
       onExit({ id, code, signal, reason, isCrash });
     });
     const ended = exited.then(() => Promise.reject(new Error('it ended while it started')));
     try {
       // Not as arguments, which every user of the machine sees.
-      child.send({ ...settings, id, folder, secret, logLevel: logger.level, residentBytesMax, mappedBytesMax } satisfies EngineSettings);
-      const [{ port }] = await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(startMs) }), ended]) as [EngineReady];
-      logger.info({ pid: child.pid, engine: settings.kind, residentBytesMax, bounds: boundsInForce }, 'a query process has started');
+      child.send({
+        ...settings,
+        id,
+        folder,
+        secret,
+        logLevel: logger.level,
+        residentBytesMax,
+        mappedBytesMax,
+      } satisfies EngineSettings);
+      const [{ port }] = (await Promise.race([
+        once(child, 'message', { signal: AbortSignal.timeout(startMs) }),
+        ended,
+      ])) as [EngineReady];
+      logger.info(
+        { pid: child.pid, engine: settings.kind, residentBytesMax, bounds: boundsInForce },
+        'a query process has started',
+      );
       const url = (host: string): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
       const { host } = settings;
       const machine = isLoopback(host) ? hostname() : null;
       const address = { url: url(isEveryAddress(host) ? '127.0.0.1' : host), secret };
       watch = new ProcessWatch({ ...watchTimes, pid: child.pid!, address, residentBytesMax, onBad: end });
       return new EngineProcess({
-        child, folder, exited, end, address, noted: { id, secret, machine, url: url(isEveryAddress(host) ? addressOfMachine() : host) },
+        child,
+        folder,
+        exited,
+        end,
+        address,
+        noted: { id, secret, machine, url: url(isEveryAddress(host) ? addressOfMachine() : host) },
       });
     } catch (error) {
       end(closed);
@@ -179,6 +249,8 @@ function isEveryAddress(host: string): boolean {
 
 /** An address at which other machines reach this one. If it has none, only its own processes do. */
 function addressOfMachine(): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((named) => named ?? []).filter(({ internal }) => !internal);
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((named) => named ?? [])
+    .filter(({ internal }) => !internal);
   return (addresses.find(({ family }) => family === 'IPv4') ?? addresses[0])?.address ?? '127.0.0.1';
 }

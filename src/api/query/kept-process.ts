@@ -49,7 +49,7 @@ export class KeptProcess {
 
   /** The process that takes requests now; null if there is none. */
   async running(): Promise<EngineProcess | null> {
-    return await this.#running?.catch(() => null) ?? null;
+    return (await this.#running?.catch(() => null)) ?? null;
   }
 
   /** Starts it unless it runs. Rejects with EngineGone. */
@@ -78,8 +78,11 @@ export class KeptProcess {
     const running = await this.running();
     if (running === null) return null;
     const { url, secret } = running.address;
-    const response = await fetch(`${url}/use`, { headers: { authorization: secret }, signal: AbortSignal.timeout(useMs) });
-    return await response.json() as EngineUse;
+    const response = await fetch(`${url}/use`, {
+      headers: { authorization: secret },
+      signal: AbortSignal.timeout(useMs),
+    });
+    return (await response.json()) as EngineUse;
   }
 
   /** Ends the process, if there is one. */
@@ -96,26 +99,29 @@ export class KeptProcess {
       if (this.#running === running) this.#running = null;
       if (exit.isCrash) this.#crashes += 1;
       options.onExit(exit);
-      if (!this.#isClosed) logger.warn({ engine: kind, ...exit }, 'a query process has ended; the next query starts it anew');
+      if (!this.#isClosed)
+        logger.warn({ engine: kind, ...exit }, 'a query process has ended; the next query starts it anew');
     };
-    const running: Promise<EngineProcess> = EngineProcess.launch({ ...options, onExit }).then(async (started) => {
-      try {
-        await onReady(started);
-        this.#problem = null;
-        return started;
-      } catch (error) {
-        await started.close();
-        throw error;
-      }
-    }).catch((error: unknown) => {
-      if (this.#running === running) this.#running = null;
-      if (!this.#isClosed) {
-        this.#failedStarts += 1;
-        this.#problem = `The query process for ${kind === 'sql' ? 'SQL' : 'filters, sorts, groups and exports'} could not be started.`;
-        logger.error({ err: error, engine: kind }, 'a query process could not be started');
-      }
-      throw new EngineGone('The query engine could not be started.', { cause: error });
-    });
+    const running: Promise<EngineProcess> = EngineProcess.launch({ ...options, onExit })
+      .then(async (started) => {
+        try {
+          await onReady(started);
+          this.#problem = null;
+          return started;
+        } catch (error) {
+          await started.close();
+          throw error;
+        }
+      })
+      .catch((error: unknown) => {
+        if (this.#running === running) this.#running = null;
+        if (!this.#isClosed) {
+          this.#failedStarts += 1;
+          this.#problem = `The query process for ${kind === 'sql' ? 'SQL' : 'filters, sorts, groups and exports'} could not be started.`;
+          logger.error({ err: error, engine: kind }, 'a query process could not be started');
+        }
+        throw new EngineGone('The query engine could not be started.', { cause: error });
+      });
     return running;
   }
 }

@@ -17,7 +17,8 @@ export interface WatchTimes {
 export const watchTimes: WatchTimes = {
   // Elsewhere than on Linux that takes a process each time.
   memoryEveryMs: process.platform === 'linux' ? 100 : 1000,
-  probeEveryMs: 5000, probeMs: 5000,
+  probeEveryMs: 5000,
+  probeMs: 5000,
 };
 
 /** After so many probes without an answer in sequence the process is taken to hang. One may be late because the whole machine slept. */
@@ -64,9 +65,15 @@ export class ProcessWatch {
   async #probe(): Promise<void> {
     if (this.#isProbing) return;
     this.#isProbing = true;
-    const { address: { url, secret }, probeMs } = this.#options;
+    const {
+      address: { url, secret },
+      probeMs,
+    } = this.#options;
     try {
-      const response = await fetch(`${url}/probe`, { headers: { authorization: secret }, signal: AbortSignal.timeout(probeMs) });
+      const response = await fetch(`${url}/probe`, {
+        headers: { authorization: secret },
+        signal: AbortSignal.timeout(probeMs),
+      });
       await response.arrayBuffer();
       this.#misses = 0;
     } catch {
@@ -88,8 +95,10 @@ export class ProcessWatch {
 async function residentBytes(pid: number): Promise<number> {
   try {
     // At once: this takes less time than a trip to another thread, which may have much to do.
-    const kib = process.platform === 'linux'
-      ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] : (await run('ps', ['-o', 'rss=', '-p', String(pid)])).stdout;
+    const kib =
+      process.platform === 'linux'
+        ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+        : (await run('ps', ['-o', 'rss=', '-p', String(pid)])).stdout;
     return Number(kib ?? 0) * 1024;
   } catch {
     return 0;

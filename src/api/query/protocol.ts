@@ -114,8 +114,14 @@ export interface SqlRequest {
 }
 
 /** Says that what a continuation goes on in is not there any more. `prefix`: as in TableRequest. */
-export function expiredContinuation(prefix: string): { readonly type: 'continuation_expired'; readonly message: string } {
-  return { type: 'continuation_expired', message: `${prefix}continuation: what it goes on in is not there any more: ask for the first page again` };
+export function expiredContinuation(prefix: string): {
+  readonly type: 'continuation_expired';
+  readonly message: string;
+} {
+  return {
+    type: 'continuation_expired',
+    message: `${prefix}continuation: what it goes on in is not there any more: ask for the first page again`,
+  };
 }
 
 /** The continuation that an engine holds under an ID. Both are UUIDs. */
@@ -134,7 +140,12 @@ function isUuid(text: string | undefined): text is string {
 }
 
 /** The headers of a 200. A 403 says that the secret is another one; any other answer has a QueryError as JSON: its type and message. */
-export const answerHeaders = { version: 'tablog-version', count: 'tablog-count', cold: 'tablog-cold', continuation: 'tablog-continuation' } as const;
+export const answerHeaders = {
+  version: 'tablog-version',
+  count: 'tablog-count',
+  cold: 'tablog-cold',
+  continuation: 'tablog-continuation',
+} as const;
 
 /** The body of the answer to `GET /use`: what the engine has in use. */
 export interface EngineUse {

@@ -4,14 +4,31 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
 import { removeAbandonedFolders } from './abandoned-folders.ts';
-import { checkStatus, EngineGone, EngineRefusal, EngineReplaced, post, problemOf, type Answering } from './ask-process.ts';
+import {
+  checkStatus,
+  EngineGone,
+  EngineRefusal,
+  EngineReplaced,
+  post,
+  problemOf,
+  type Answering,
+} from './ask-process.ts';
 import { findEngine, forgetEngine, noteEngine, notedEveryMs, type EngineAddress } from './engine-addresses.ts';
 import { EngineFile } from './engine-file.ts';
 import { EngineProcess, type EngineProcessOptions } from './engine-process.ts';
 import { hasEnded, KeptProcess } from './kept-process.ts';
 import {
-  answerHeaders, expiredContinuation, parseContinuation, processKinds, type EngineMessage, type EngineUse, type ExportRequest, type ProcessKind, type QueryRequest,
-  type SqlRequest, type SqlTurnRequest,
+  answerHeaders,
+  expiredContinuation,
+  parseContinuation,
+  processKinds,
+  type EngineMessage,
+  type EngineUse,
+  type ExportRequest,
+  type ProcessKind,
+  type QueryRequest,
+  type SqlRequest,
+  type SqlTurnRequest,
 } from './protocol.ts';
 import { SqlTurns, type SqlTurn } from './sql-turns.ts';
 
@@ -81,14 +98,22 @@ export class QueryEngine {
     const { pool, threads, ...settings } = options;
     this.#processes = {
       queries: new KeptProcess({
-        ...settings, kind: 'queries', niceness: 5, threads,
+        ...settings,
+        kind: 'queries',
+        niceness: 5,
+        threads,
         onReady: ({ noted }) => noteEngine(pool, noted),
         onMessage: () => undefined,
         onExit: ({ id }) => this.#note(() => forgetEngine(pool, id)),
       }),
       sql: new KeptProcess({
         // SQL has no further pages, so no other machine asks this process.
-        ...settings, kind: 'sql', host: '127.0.0.1', port: 0, niceness: 15, threads: Math.max(1, Math.floor(threads / 2)),
+        ...settings,
+        kind: 'sql',
+        host: '127.0.0.1',
+        port: 0,
+        niceness: 15,
+        threads: Math.max(1, Math.floor(threads / 2)),
         onReady: async () => undefined,
         onMessage: (message) => this.#hear(message),
         onExit: (exit) => {
@@ -97,10 +122,14 @@ export class QueryEngine {
         },
       }),
     };
-    this.#timer = setInterval(() => this.#note(async () => {
-      const running = await this.#processes.queries.running();
-      if (running) await noteEngine(pool, running.noted);
-    }), notedEveryMs).unref();
+    this.#timer = setInterval(
+      () =>
+        this.#note(async () => {
+          const running = await this.#processes.queries.running();
+          if (running) await noteEngine(pool, running.noted);
+        }),
+      notedEveryMs,
+    ).unref();
   }
 
   /** Removes what processes left that have ended. */
@@ -117,10 +146,19 @@ export class QueryEngine {
   /** Each process, and what it has in use. */
   async states(): Promise<ProcessState[]> {
     const residentBytesMax = EngineProcess.residentBytesMax(this.#options);
-    return Promise.all(processKinds.map(async (kind) => {
-      const kept = this.#processes[kind];
-      return { kind, starts: kept.starts, failedStarts: kept.failedStarts, crashes: kept.crashes, residentBytesMax, use: await kept.use().catch(() => null) };
-    }));
+    return Promise.all(
+      processKinds.map(async (kind) => {
+        const kept = this.#processes[kind];
+        return {
+          kind,
+          starts: kept.starts,
+          failedStarts: kept.failedStarts,
+          crashes: kept.crashes,
+          residentBytesMax,
+          use: await kept.use().catch(() => null),
+        };
+      }),
+    );
   }
 
   /** A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or as the signal says. */
@@ -138,7 +176,8 @@ export class QueryEngine {
       for (let innocentTries = 0; ; innocentTries += 1) {
         const answer = await this.#takeTurn(turn, request, signal);
         if (answer !== null) return answer;
-        if (turn.verdict === 'innocent' && innocentTries === innocentTriesMax) throw new EngineGone('The query engine ended again and again.');
+        if (turn.verdict === 'innocent' && innocentTries === innocentTriesMax)
+          throw new EngineGone('The query engine ended again and again.');
       }
     } finally {
       this.#turns.close(turn);
@@ -151,7 +190,11 @@ export class QueryEngine {
       try {
         const { status, headers, file } = await EngineFile.open(address, '/export', request, signal);
         await checkStatus(status, file);
-        return { file, version: BigInt(headers[answerHeaders.version]!), isCold: headers[answerHeaders.cold] === 'true' };
+        return {
+          file,
+          version: BigInt(headers[answerHeaders.version]!),
+          isCold: headers[answerHeaders.cold] === 'true',
+        };
       } catch (error) {
         throw problemOf(error, signal);
       }
@@ -166,7 +209,11 @@ export class QueryEngine {
   }
 
   /** Asks SQL once. Null if the process ended, and SQL of the team is not known to be the cause: it is to be asked again. Rejects as `ask` does. */
-  async #takeTurn(turn: SqlTurn, request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'> | null> {
+  async #takeTurn(
+    turn: SqlTurn,
+    request: SqlRequest,
+    signal: AbortSignal,
+  ): Promise<Pick<EngineAnswer, 'body' | 'isCold'> | null> {
     // Whether the SQL of a suspect ends the process again is found out also if nobody waits for its answer.
     const wanted = this.#turns.isSuspect(turn) ? new AbortController().signal : signal;
     await this.#enter(turn, wanted);
@@ -176,7 +223,8 @@ export class QueryEngine {
       turn.processId = running.noted.id;
       return await this.#askTurn(running, request, wanted);
     } catch (error) {
-      if (turn.verdict === 'convicted') throw new EngineRefusal('limit_exceeded', `${endedBySql}: it takes more than SQL may.`, null, { cause: error });
+      if (turn.verdict === 'convicted')
+        throw new EngineRefusal('limit_exceeded', `${endedBySql}: it takes more than SQL may.`, null, { cause: error });
       if (turn.verdict === 'team_convicted') this.#checkConvicted(request.teamId);
       if (turn.verdict === null || (turn.verdict === 'innocent' && wanted.aborted)) throw error;
       return null;
@@ -186,7 +234,11 @@ export class QueryEngine {
   }
 
   /** Asks a process. When the signal aborts, waits until the SQL is not at work any more. If the process ends, waits for the verdict. */
-  async #askTurn(running: EngineProcess, request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
+  async #askTurn(
+    running: EngineProcess,
+    request: SqlRequest,
+    signal: AbortSignal,
+  ): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
     signal.throwIfAborted();
     this.#requests += 1;
     const turn = this.#requests;
@@ -194,7 +246,12 @@ export class QueryEngine {
     signal.addEventListener('abort', cancel, { once: true });
     const answered = new AbortController().signal;
     try {
-      const { response, headers } = await post(running.address, '/sql', { ...request, turn } satisfies SqlTurnRequest, answered);
+      const { response, headers } = await post(
+        running.address,
+        '/sql',
+        { ...request, turn } satisfies SqlTurnRequest,
+        answered,
+      );
       return { body: await buffer(response), isCold: headers[answerHeaders.cold] === 'true' };
     } catch (error) {
       const problem = problemOf(error, answered);
@@ -212,13 +269,16 @@ export class QueryEngine {
       await this.#turns.enter(turn, this.#turns.isSuspect(turn) ? signal : AbortSignal.any([signal, late]));
     } catch (error) {
       if (signal.aborted) throw error;
-      throw new EngineRefusal('service_unavailable', 'SQL that may have ended the query engine runs alone now.', null, { cause: error });
+      throw new EngineRefusal('service_unavailable', 'SQL that may have ended the query engine runs alone now.', null, {
+        cause: error,
+      });
     }
   }
 
   #checkConvicted(teamId: string): void {
     const waitMs = this.#turns.waitMs(teamId);
-    if (waitMs > 0) throw new EngineRefusal('rate_limited', `${endedBySql}: the team must wait with SQL.`, Math.ceil(waitMs / 1000));
+    if (waitMs > 0)
+      throw new EngineRefusal('rate_limited', `${endedBySql}: the team must wait with SQL.`, Math.ceil(waitMs / 1000));
   }
 
   #hear(message: EngineMessage): void {
@@ -231,8 +291,11 @@ export class QueryEngine {
     const { response, headers } = await answering;
     try {
       return {
-        body: await buffer(response), continuation: headers[answerHeaders.continuation] ?? null, version: BigInt(headers[answerHeaders.version]!),
-        count: headers[answerHeaders.count] ?? null, isCold: headers[answerHeaders.cold] === 'true',
+        body: await buffer(response),
+        continuation: headers[answerHeaders.continuation] ?? null,
+        version: BigInt(headers[answerHeaders.version]!),
+        count: headers[answerHeaders.count] ?? null,
+        isCold: headers[answerHeaders.cold] === 'true',
       };
     } catch (error) {
       throw problemOf(error, signal);

@@ -90,7 +90,10 @@ export class SqlTurns {
     const culprits = stuck.size === 0 && isCrash && teams.size === 1 ? teams : stuck;
     for (const teamId of culprits) this.convict(teamId);
     for (const turn of turns) {
-      if (culprits.has(turn.teamId)) turn.verdict = turns.every((other) => other === turn || other.teamId !== turn.teamId) ? 'convicted' : 'team_convicted';
+      if (culprits.has(turn.teamId))
+        turn.verdict = turns.every((other) => other === turn || other.teamId !== turn.teamId)
+          ? 'convicted'
+          : 'team_convicted';
       else turn.verdict = isCrash && culprits.size === 0 ? 'suspect' : 'innocent';
       if (turn.verdict === 'suspect') this.#suspects.add(turn);
     }

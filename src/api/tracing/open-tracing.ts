@@ -18,6 +18,11 @@ export async function openTracing(config: TracingSettings, logger: Pick<Logger, 
   if (endpoint === undefined) return null;
   const { OtlpTracing } = await import('./otlp-tracing.ts');
   return new OtlpTracing({
-    endpoint, serviceName: config.OTEL_SERVICE_NAME, sampler: config.OTEL_TRACES_SAMPLER, ratio: config.OTEL_TRACES_SAMPLER_ARG, role: config.ROLE, logger,
+    endpoint,
+    serviceName: config.OTEL_SERVICE_NAME,
+    sampler: config.OTEL_TRACES_SAMPLER,
+    ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    role: config.ROLE,
+    logger,
   });
 }

@@ -2,13 +2,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  defaultTextMapGetter, diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span, type SpanContext, type Tracer,
+  defaultTextMapGetter,
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Span,
+  type SpanContext,
+  type Tracer,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler, AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider, type Sampler,
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type Sampler,
 } from '@opentelemetry/sdk-trace';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -25,7 +40,13 @@ const lastExportMs = 2000;
 const untraced = new Set(['/livez', '/readyz', '/metrics']);
 
 /** The values of OTEL_TRACES_SAMPLER. */
-export type SamplerName = 'always_on' | 'always_off' | 'traceidratio' | 'parentbased_always_on' | 'parentbased_always_off' | 'parentbased_traceidratio';
+export type SamplerName =
+  | 'always_on'
+  | 'always_off'
+  | 'traceidratio'
+  | 'parentbased_always_on'
+  | 'parentbased_always_off'
+  | 'parentbased_traceidratio';
 
 export interface OtlpTracingOptions {
   /** Of the collector, without the path `/v1/traces`. */
@@ -46,14 +67,23 @@ export class OtlpTracing implements Tracing {
   readonly #propagator = new W3CTraceContextPropagator();
 
   constructor({ endpoint, serviceName, sampler, ratio, role, logger }: OtlpTracingOptions) {
-    const warn = (message: string, ...details: unknown[]): void => logger.warn({ details: details.map(String) }, `traces: ${message}`);
-    diag.setLogger({ error: warn, warn, info: () => undefined, debug: () => undefined, verbose: () => undefined }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-    const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces`, timeoutMillis: exportTimeoutMs });
+    const warn = (message: string, ...details: unknown[]): void =>
+      logger.warn({ details: details.map(String) }, `traces: ${message}`);
+    diag.setLogger(
+      { error: warn, warn, info: () => undefined, debug: () => undefined, verbose: () => undefined },
+      { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+    );
+    const exporter = new OTLPTraceExporter({
+      url: `${endpoint.replace(/\/$/, '')}/v1/traces`,
+      timeoutMillis: exportTimeoutMs,
+    });
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.name': serviceName, 'tablog.role': role }),
       sampler: samplerOf(sampler, ratio),
       // It keeps 2,048 spans at most, and drops further ones.
-      spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportTimeoutMs, scheduledDelayMillis: 1000 })],
+      spanProcessors: [
+        new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportTimeoutMs, scheduledDelayMillis: 1000 }),
+      ],
     });
     this.#tracer = this.#provider.getTracer('tablog');
   }
@@ -62,10 +92,18 @@ export class OtlpTracing implements Tracing {
     const route = request.is404 ? undefined : request.routeOptions.url;
     if (route !== undefined && untraced.has(route)) return run();
     const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
-    const span = this.#tracer.startSpan(route === undefined ? request.method : `${request.method} ${route}`, {
-      kind: SpanKind.SERVER,
-      attributes: { 'http.request.method': request.method, 'tablog.request_id': request.id, ...(route === undefined ? {} : { 'http.route': route }) },
-    }, parent);
+    const span = this.#tracer.startSpan(
+      route === undefined ? request.method : `${request.method} ${route}`,
+      {
+        kind: SpanKind.SERVER,
+        attributes: {
+          'http.request.method': request.method,
+          'tablog.request_id': request.id,
+          ...(route === undefined ? {} : { 'http.route': route }),
+        },
+      },
+      parent,
+    );
     // Every answer closes, even one that the client did not wait for.
     reply.raw.once('close', () => {
       const { statusCode, raw } = reply;
@@ -79,13 +117,19 @@ export class OtlpTracing implements Tracing {
   beginAppend(partition: number, eventType: string): AppendSpan | null {
     const request = this.#current.getStore();
     if (request === undefined || !request.isRecording()) return null;
-    const span = this.#tracer.startSpan('append', {
-      kind: SpanKind.PRODUCER, attributes: { 'tablog.partition': partition, 'tablog.event': eventType },
-    }, trace.setSpan(ROOT_CONTEXT, request));
+    const span = this.#tracer.startSpan(
+      'append',
+      {
+        kind: SpanKind.PRODUCER,
+        attributes: { 'tablog.partition': partition, 'tablog.event': eventType },
+      },
+      trace.setSpan(ROOT_CONTEXT, request),
+    );
     return {
       context: encodeContext(span.spanContext()),
       end: (error) => {
-        if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, ...(error instanceof Error ? { message: error.message } : {}) });
+        if (error !== undefined)
+          span.setStatus({ code: SpanStatusCode.ERROR, ...(error instanceof Error ? { message: error.message } : {}) });
         span.end();
       },
     };
@@ -95,9 +139,17 @@ export class OtlpTracing implements Tracing {
     for (const { partition, bytes } of records) {
       const context = contextIn(bytes);
       if (context === null) continue;
-      this.#tracer.startSpan('project', {
-        kind: SpanKind.CONSUMER, startTime: began, attributes: { 'tablog.partition': partition, 'tablog.batch_events': records.length },
-      }, trace.setSpanContext(ROOT_CONTEXT, context)).end();
+      this.#tracer
+        .startSpan(
+          'project',
+          {
+            kind: SpanKind.CONSUMER,
+            startTime: began,
+            attributes: { 'tablog.partition': partition, 'tablog.batch_events': records.length },
+          },
+          trace.setSpanContext(ROOT_CONTEXT, context),
+        )
+        .end();
     }
   }
 
@@ -118,6 +170,10 @@ function contextIn(bytes: Uint8Array): SpanContext | null {
 }
 
 function samplerOf(name: SamplerName, ratio: number): Sampler {
-  const root = name.endsWith('always_on') ? new AlwaysOnSampler() : name.endsWith('always_off') ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
+  const root = name.endsWith('always_on')
+    ? new AlwaysOnSampler()
+    : name.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(ratio);
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
 }

@@ -12,5 +12,10 @@ export function encodeContext({ traceId, spanId, traceFlags }: SpanContext): Uin
 export function decodeContext(bytes: Uint8Array): SpanContext | null {
   if (bytes.length !== bytesOfAll) return null;
   const hex = Buffer.from(bytes).toString('hex');
-  return { traceId: hex.slice(0, 2 * traceIdBytes), spanId: hex.slice(2 * traceIdBytes, -2), traceFlags: bytes[bytesOfAll - 1]!, isRemote: true };
+  return {
+    traceId: hex.slice(0, 2 * traceIdBytes),
+    spanId: hex.slice(2 * traceIdBytes, -2),
+    traceFlags: bytes[bytesOfAll - 1]!,
+    isRemote: true,
+  };
 }

@@ -29,7 +29,11 @@ export interface DiskRoom {
 /** About how many bytes an event takes on the disk of the tables: its record, its rows, their indexes. `recordBytes`: of its record. Pure. */
 export function tableBytesOf(data: EventData, recordBytes: number): number {
   const profile = profileOf(data);
-  return recordBytes + eventBytes + (profile === null ? 0 : Math.ceil(profile.bytes * rowBytesFactor) + profile.rows * rowBytes);
+  return (
+    recordBytes +
+    eventBytes +
+    (profile === null ? 0 : Math.ceil(profile.bytes * rowBytesFactor) + profile.rows * rowBytes)
+  );
 }
 
 /** Whether an event frees room, or belongs to a file that was counted when its bytes came. The share of a disk does not refuse it. Pure. */
@@ -38,13 +42,22 @@ export function takesNoRoom({ type }: EventData): boolean {
 }
 
 /** Why a team that has taken so much in the day may take no more for its tables, or its files; null if it may. Pure. */
-export function exceededShare({ tables, files }: TakenBytes, rooms: readonly DiskRoom[], what: 'tables' | 'files'): Refusal | null {
+export function exceededShare(
+  { tables, files }: TakenBytes,
+  rooms: readonly DiskRoom[],
+  what: 'tables' | 'files',
+): Refusal | null {
   const room = rooms.find(({ hasTables, hasFiles }) => (what === 'tables' ? hasTables : hasFiles));
   if (room === undefined) return null;
   const taken = (room.hasTables ? tables : 0) + (room.hasFiles ? files : 0);
   if (taken <= room.left) return null;
-  const [used, left] = [Math.ceil(taken / mebibyte), Math.floor(room.left / mebibyte)].map((size) => formatByteSize(size * mebibyte));
-  return { type: 'limit_exceeded', message: `the team has taken about ${used} of the service's disk today, and ${left} are left for all teams: wait until the next day (UTC)` };
+  const [used, left] = [Math.ceil(taken / mebibyte), Math.floor(room.left / mebibyte)].map((size) =>
+    formatByteSize(size * mebibyte),
+  );
+  return {
+    type: 'limit_exceeded',
+    message: `the team has taken about ${used} of the service's disk today, and ${left} are left for all teams: wait until the next day (UTC)`,
+  };
 }
 
 const mebibyte = 2 ** 20;

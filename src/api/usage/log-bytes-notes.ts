@@ -37,9 +37,13 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
       `create table if not exists ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
     );
     // Only once: it would wait for a backup that reads the table.
-    const { rows } = await client.query(`select from pg_attribute where attrelid = '${logBytesNotes}'::regclass and attname = 'table_bytes'`);
+    const { rows } = await client.query(
+      `select from pg_attribute where attrelid = '${logBytesNotes}'::regclass and attname = 'table_bytes'`,
+    );
     if (rows.length > 0) return;
-    await client.query(`alter table ${logBytesNotes} add column table_bytes int8 not null default 0, add column file_bytes int8 not null default 0`);
+    await client.query(
+      `alter table ${logBytesNotes} add column table_bytes int8 not null default 0, add column file_bytes int8 not null default 0`,
+    );
   });
 }
 
@@ -50,7 +54,11 @@ export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMa
       select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[]) as given(team_id, bytes, table_bytes, file_bytes) order by team_id
       on conflict (day, team_id) do update set
         bytes = noted.bytes + excluded.bytes, table_bytes = noted.table_bytes + excluded.table_bytes, file_bytes = noted.file_bytes + excluded.file_bytes`,
-    [day, [...bytes.keys()], ...(['log', 'tables', 'files'] as const).map((kind) => Array.from(bytes.values(), (taken) => taken[kind]))],
+    [
+      day,
+      [...bytes.keys()],
+      ...(['log', 'tables', 'files'] as const).map((kind) => Array.from(bytes.values(), (taken) => taken[kind])),
+    ],
   );
 }
 
@@ -73,14 +81,24 @@ export async function hasSeveralTeams(pool: pg.Pool): Promise<boolean> {
 
 /** How many teams there are whose plan says nothing about the bytes of the log. */
 export async function countTeamsWithoutLogLimit(pool: pg.Pool): Promise<number> {
-  const { rows: [row] } = await pool.query<{ count: number }>('select count(*)::float8 as count from teams where log_bytes_per_day_max is null');
+  const {
+    rows: [row],
+  } = await pool.query<{ count: number }>(
+    'select count(*)::float8 as count from teams where log_bytes_per_day_max is null',
+  );
   return row!.count;
 }
 
 /** The bytes appended in the day: by all teams together, and by the team that appended most. */
-export async function sumLogBytes(pool: pg.Pool, day: string): Promise<{ readonly allTeams: number; readonly largestTeam: number }> {
-  const { rows: [sums] } = await pool.query<{ allTeams: number; largestTeam: number }>(
-    `select coalesce(sum(bytes), 0)::float8 as "allTeams", coalesce(max(bytes), 0)::float8 as "largestTeam" from ${logBytesNotes} where day = $1`, [day],
+export async function sumLogBytes(
+  pool: pg.Pool,
+  day: string,
+): Promise<{ readonly allTeams: number; readonly largestTeam: number }> {
+  const {
+    rows: [sums],
+  } = await pool.query<{ allTeams: number; largestTeam: number }>(
+    `select coalesce(sum(bytes), 0)::float8 as "allTeams", coalesce(max(bytes), 0)::float8 as "largestTeam" from ${logBytesNotes} where day = $1`,
+    [day],
   );
   return sums!;
 }

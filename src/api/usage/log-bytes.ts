@@ -8,7 +8,14 @@ import type { Refusal } from '../../language/values/refusal.ts';
 import { planRefusal, settingRefusal } from '../../language/events/quota.ts';
 import { largeLruCache } from '../large-lru-cache.ts';
 import { exceededShare, type DiskRoom, type TakenBytes } from './disk-share.ts';
-import { dayOf, forgetLogBytes, hasSeveralTeams, noteLogBytes, readLogBytes, type NotedLogBytes } from './log-bytes-notes.ts';
+import {
+  dayOf,
+  forgetLogBytes,
+  hasSeveralTeams,
+  noteLogBytes,
+  readLogBytes,
+  type NotedLogBytes,
+} from './log-bytes-notes.ts';
 
 /** How often counts are noted and read, in milliseconds. */
 const noteInterval = 2000;
@@ -40,7 +47,10 @@ function sum(one: TakenBytes, { log = 0, tables = 0, files = 0 }: Partial<TakenB
 }
 
 /** Why a team that has used so much may append nothing more in the day; null if it may. Pure. */
-export function exceededLogBytes({ used, planMax }: Pick<Known, 'used' | 'planMax'>, settingMax: number | undefined): Refusal | null {
+export function exceededLogBytes(
+  { used, planMax }: Pick<Known, 'used' | 'planMax'>,
+  settingMax: number | undefined,
+): Refusal | null {
   const max = planMax ?? settingMax ?? Infinity;
   if (used < max) return null;
   return planMax === null
@@ -80,7 +90,9 @@ export class LogBytes {
   /** Why the team may append nothing more today; null if it may, or if this process does not know it yet. */
   refusalOf(teamId: string): Refusal | null {
     const found = this.#find(teamId);
-    return found === null ? null : exceededLogBytes({ used: found.taken.log, planMax: found.planMax }, this.#options.settingMax);
+    return found === null
+      ? null
+      : exceededLogBytes({ used: found.taken.log, planMax: found.planMax }, this.#options.settingMax);
   }
 
   /** Why the team may take no more of a disk today, for its tables or its files; null if it may, or if this process does not know it yet. */
@@ -92,7 +104,10 @@ export class LogBytes {
     const refusal = exceededShare(found.taken, this.#rooms, what);
     if (refusal !== null && !this.#told.has(teamId)) {
       this.#told.add(teamId);
-      logger.warn({ teamId, ...found.taken, disks: this.#rooms }, 'a team has taken its share of the disk for today: its writes are refused while no more is left than it took');
+      logger.warn(
+        { teamId, ...found.taken, disks: this.#rooms },
+        'a team has taken its share of the disk for today: its writes are refused while no more is left than it took',
+      );
     }
     return refusal;
   }
@@ -103,7 +118,14 @@ export class LogBytes {
     const known = dayOf(this.#options.now()) === this.#day ? this.#known.get(teamId) : undefined;
     if (known === undefined) return null;
     const { used: log, tables, files, planMax } = known;
-    return { taken: [this.#pending, this.#noting].reduce((taken, more) => sum(taken, more.get(teamId) ?? nothing), { log, tables, files }), planMax };
+    return {
+      taken: [this.#pending, this.#noting].reduce((taken, more) => sum(taken, more.get(teamId) ?? nothing), {
+        log,
+        tables,
+        files,
+      }),
+      planMax,
+    };
   }
 
   /** How much the team has appended today, as far as this process knows: of other processes what they have noted. */
@@ -144,7 +166,8 @@ export class LogBytes {
       const day = dayOf(now());
       if (day !== this.#day) await this.#begin(day);
       await this.#look();
-      for (const { teamId, ...known } of await readLogBytes(pool, day, [...asked, ...this.#noting.keys()])) this.#known.set(teamId, known);
+      for (const { teamId, ...known } of await readLogBytes(pool, day, [...asked, ...this.#noting.keys()]))
+        this.#known.set(teamId, known);
     } catch (error) {
       logger.warn({ err: error }, 'the bytes that teams have appended to the log could not be read; it is tried again');
       for (const teamId of asked) this.#asked.add(teamId);

@@ -8,7 +8,17 @@ const teamsMax = 1000;
 const minuteMs = 60_000;
 
 /** What is counted. Requests by the class of their status; `cutOff`: the connection was cut before the answer ended. */
-export const activityCounts = ['2xx', '3xx', '4xx', '5xx', 'cutOff', 'rowsWritten', 'rowsRead', 'bytesReceived', 'bytesSent'] as const;
+export const activityCounts = [
+  '2xx',
+  '3xx',
+  '4xx',
+  '5xx',
+  'cutOff',
+  'rowsWritten',
+  'rowsRead',
+  'bytesReceived',
+  'bytesSent',
+] as const;
 export type ActivityCount = (typeof activityCounts)[number];
 
 /** A minute of a team. */
@@ -43,8 +53,12 @@ export class TeamActivity {
     const { bytesRead: read, bytesWritten: written } = socket;
     this.#counted.set(socket, { read, written });
     if (teamId === null) return;
-    const name = status === null ? 'cutOff' : `${Math.floor(status / 100)}xx` as ActivityCount;
-    this.#add(teamId, [[name, 1], ['bytesReceived', read - counted.read], ['bytesSent', written - counted.written]]);
+    const name = status === null ? 'cutOff' : (`${Math.floor(status / 100)}xx` as ActivityCount);
+    this.#add(teamId, [
+      [name, 1],
+      ['bytesReceived', read - counted.read],
+      ['bytesSent', written - counted.written],
+    ]);
   }
 
   rowsWritten(teamId: string, rows: number): void {
@@ -64,8 +78,11 @@ export class TeamActivity {
       const minute = first + at;
       const place = minute % minutesKept;
       const isKept = ring?.minutes[place] === minute;
-      const counts = activityCounts.map((name, n) => [name, isKept ? ring.counts[place * activityCounts.length + n]! : 0]);
-      return { ...Object.fromEntries(counts) as Record<ActivityCount, number>, start: minute * minuteMs };
+      const counts = activityCounts.map((name, n) => [
+        name,
+        isKept ? ring.counts[place * activityCounts.length + n]! : 0,
+      ]);
+      return { ...(Object.fromEntries(counts) as Record<ActivityCount, number>), start: minute * minuteMs };
     });
   }
 
@@ -84,7 +101,10 @@ export class TeamActivity {
   #ringOf(teamId: string): Ring {
     const known = this.#teams.get(teamId);
     if (known !== undefined) return known;
-    const ring = { counts: new Float64Array(minutesKept * activityCounts.length), minutes: new Int32Array(minutesKept) };
+    const ring = {
+      counts: new Float64Array(minutesKept * activityCounts.length),
+      minutes: new Int32Array(minutesKept),
+    };
     this.#teams.set(teamId, ring);
     return ring;
   }

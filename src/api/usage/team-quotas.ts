@@ -3,8 +3,12 @@ import { planQuotas, type PlanLimits, type PlanQuota, type Usage } from '../../l
 
 /** The setting that limits a quota where the plan of a team does not. */
 export const quotaSettings = {
-  tables: 'TABLES_MAX', stashes: 'STASHES_MAX', openBodies: 'BODIES_OPEN_MAX', openUploads: 'UPLOADS_OPEN_MAX',
-  openUploadBytes: 'UPLOADS_OPEN_BYTES_MAX', logBytesPerDay: 'LOG_BYTES_PER_DAY',
+  tables: 'TABLES_MAX',
+  stashes: 'STASHES_MAX',
+  openBodies: 'BODIES_OPEN_MAX',
+  openUploads: 'UPLOADS_OPEN_MAX',
+  openUploadBytes: 'UPLOADS_OPEN_BYTES_MAX',
+  logBytesPerDay: 'LOG_BYTES_PER_DAY',
 } as const satisfies { readonly [Q in PlanQuota]?: string };
 
 type QuotaSetting = (typeof quotaSettings)[keyof typeof quotaSettings];
@@ -30,13 +34,17 @@ export function hasDefault(quota: PlanQuota): quota is keyof typeof quotaSetting
 }
 
 /** The quotas of a team. `logBytes`: what it has appended to the log today. */
-export function quotasOf(team: TeamUse, logBytes: number, settings: QuotaSettings): { readonly [Q in PlanQuota]: TeamQuota } {
+export function quotasOf(
+  team: TeamUse,
+  logBytes: number,
+  settings: QuotaSettings,
+): { readonly [Q in PlanQuota]: TeamQuota } {
   const shown = planQuotas.map((quota): readonly [PlanQuota, TeamQuota] => {
     const used = quota === 'logBytesPerDay' ? logBytes : team[quota];
     const planMax = team[`${quota}Max`] ?? null;
     if (planMax !== null) return [quota, { used, max: planMax, setBy: 'plan' }];
     const setting = hasDefault(quota) ? quotaSettings[quota] : null;
-    const max = setting === null ? null : settings[setting] ?? null;
+    const max = setting === null ? null : (settings[setting] ?? null);
     return [quota, { used, max, setBy: max === null ? null : setting }];
   });
   return Object.fromEntries(shown) as { readonly [Q in PlanQuota]: TeamQuota };

@@ -11,7 +11,8 @@ import { UserError } from '../user-error.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const settings = z.strictObject({
-  url: z.string()
+  url: z
+    .string()
     .refine(isServiceUrl, 'must be a URL that begins with http:// or https://, without a user, a query or a fragment')
     .transform((text) => text.replace(/\/+$/, '')),
   token: z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without blanks'),
@@ -43,13 +44,18 @@ export function settingsFileOf(environment: Environment): string {
 }
 
 /** Reads the settings. An empty variable counts as unset. Throws UserError with all problems. */
-export async function readClientSettings(flags: ClientFlags, environment: Environment = process.env): Promise<ReadSettings> {
+export async function readClientSettings(
+  flags: ClientFlags,
+  environment: Environment = process.env,
+): Promise<ReadSettings> {
   const file = settingsFileOf(environment);
   const { content, problems, isOpenToOthers } = await readSettingsFile(file);
   const given: Partial<Record<Name, string>> = {};
   for (const name of ['url', 'token'] as const) {
     const sources = [
-      [`--${name}`, flags[name]], [variables[name], environment[variables[name]] || undefined], [`${file}: ${name}`, content[name]],
+      [`--${name}`, flags[name]],
+      [variables[name], environment[variables[name]] || undefined],
+      [`${file}: ${name}`, content[name]],
     ] as const;
     const [source, value] = sources.find(([, candidate]) => candidate !== undefined) ?? [null, undefined];
     if (source === null) {
@@ -63,9 +69,10 @@ export async function readClientSettings(flags: ClientFlags, environment: Enviro
     else problems.push(`${source}: ${result.error.issues[0]!.message}`);
   }
   if (problems.length > 0) throw new UserError(problems.join('\n'));
-  const warning = content.token !== undefined && isOpenToOthers
-    ? `Others can read ${file}, which has a token in it: chmod 600 ${file}`
-    : null;
+  const warning =
+    content.token !== undefined && isOpenToOthers
+      ? `Others can read ${file}, which has a token in it: chmod 600 ${file}`
+      : null;
   return { settings: given as ClientSettings, warning };
 }
 
@@ -76,14 +83,20 @@ interface SettingsFile {
 }
 
 async function readSettingsFile(file: string): Promise<SettingsFile> {
-  const unusable = (problem: string): SettingsFile => ({ content: {}, problems: [`${file}: ${problem}`], isOpenToOthers: false });
+  const unusable = (problem: string): SettingsFile => ({
+    content: {},
+    problems: [`${file}: ${problem}`],
+    isOpenToOthers: false,
+  });
   let text: string;
   let mode: number;
   try {
     [text, { mode }] = await Promise.all([readFile(file, 'utf8'), stat(file)]);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? { content: {}, problems: [], isOpenToOthers: false } : unusable(message);
+    return code === 'ENOENT' || code === 'ENOTDIR'
+      ? { content: {}, problems: [], isOpenToOthers: false }
+      : unusable(message);
   }
   const value = parseJson(text);
   if (value === undefined) return unusable('is not JSON');

@@ -14,7 +14,11 @@ export function withClientOptions(command: Command): Command {
 }
 
 /** A client with the settings of the flags, the environment and the settings file. Throws UserError. */
-export async function openClient(flags: ClientFlags, signal: AbortSignal, say: (words: string) => void): Promise<Tablog> {
+export async function openClient(
+  flags: ClientFlags,
+  signal: AbortSignal,
+  say: (words: string) => void,
+): Promise<Tablog> {
   const { settings, warning } = await readClientSettings(flags);
   if (warning !== null) say(warning);
   let saidAt = -Infinity;

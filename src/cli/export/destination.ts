@@ -21,7 +21,9 @@ const encoders = {
 
 /** Writes to stdout. Resolves to false if the reader has closed it (`| head`). */
 export async function writeToStdout(
-  content: Content, compression: Compression | null, signal: AbortSignal,
+  content: Content,
+  compression: Compression | null,
+  signal: AbortSignal,
 ): Promise<boolean> {
   try {
     await write(content, compression, process.stdout, signal, false);
@@ -34,10 +36,15 @@ export async function writeToStdout(
 
 /** Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError. */
 export async function writeToFile(
-  file: string, content: Content, compression: Compression | null, signal: AbortSignal,
+  file: string,
+  content: Content,
+  compression: Compression | null,
+  signal: AbortSignal,
 ): Promise<void> {
   const target = await targetOf(file);
-  const written = target.isReplaced ? join(dirname(target.path), `.${basename(target.path)}.${randomUUID()}.part`) : target.path;
+  const written = target.isReplaced
+    ? join(dirname(target.path), `.${basename(target.path)}.${randomUUID()}.part`)
+    : target.path;
   try {
     const stream = createWriteStream(written, { flags: target.isReplaced ? 'wx' : 'w', flush: target.isReplaced });
     await write(content, compression, stream, signal, true);
@@ -54,9 +61,12 @@ function describeProblem(error: unknown, file: string): unknown {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined || errno === undefined) return error;
   const folder = dirname(file);
-  const problem = code === 'ENOENT' ? `there is no folder ${folder}`
-    : code === 'ENOTDIR' ? `${folder} is no folder`
-      : getSystemErrorMessage(errno);
+  const problem =
+    code === 'ENOENT'
+      ? `there is no folder ${folder}`
+      : code === 'ENOTDIR'
+        ? `${folder} is no folder`
+        : getSystemErrorMessage(errno);
   return new UserError(`${file} cannot be written: ${problem}`, { cause: error });
 }
 
@@ -74,7 +84,11 @@ async function targetOf(file: string): Promise<{ readonly path: string; readonly
 }
 
 async function write(
-  content: Content, compression: Compression | null, target: NodeJS.WritableStream, signal: AbortSignal, end: boolean,
+  content: Content,
+  compression: Compression | null,
+  target: NodeJS.WritableStream,
+  signal: AbortSignal,
+  end: boolean,
 ): Promise<void> {
   const source = Readable.from(content, { objectMode: true, highWaterMark: 1 });
   const stages = compression === null ? [source, target] : [source, encoders[compression](), target];

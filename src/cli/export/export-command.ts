@@ -44,12 +44,18 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   }
   const { format, compression } = chosen;
   const table = await readTable(client, found.id);
-  const writer = writerFor(format, flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns, csv);
+  const writer = writerFor(
+    format,
+    flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns,
+    csv,
+  );
   const exported: Written = { rows: 0, hasMore: false, versions: [] };
   // Rows on the same terminal would garble a progress bar.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
   const text = pagesText({
-    read: (continuation) => readPage(client, table.id, continuation), writer, written: exported,
+    read: (continuation) => readPage(client, table.id, continuation),
+    writer,
+    written: exported,
     onPage: () => progress.update(exported.rows, exported.rows),
   });
   try {
@@ -62,15 +68,21 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   }
   const ms = performance.now() - started;
   const into = isFile ? ` written to ${output}` : ' written';
-  progress.say(`${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, `
-    + `${describeVersions(exported.versions)}, in ${durationOf(ms)} (${showNumber(rateOf(exported.rows, ms))} rows/s).`);
+  progress.say(
+    `${showNumber(exported.rows)} rows of the table ${JSON.stringify(table.name)} (${table.id})${into}, ` +
+      `${describeVersions(exported.versions)}, in ${durationOf(ms)} (${showNumber(rateOf(exported.rows, ms))} rows/s).`,
+  );
 }
 
 /** Throws UserError for flags that are for CSV where another format is chosen. */
 function csvFormOf({ delimiter, excel }: ExportFlags, chosen: TextFileFormat | WholeFormat): CsvForm {
-  if (typeof chosen !== 'string' && chosen.format === 'csv') return { delimiter: delimiter ?? plainCsv.delimiter, excel: excel ?? plainCsv.excel };
+  if (typeof chosen !== 'string' && chosen.format === 'csv')
+    return { delimiter: delimiter ?? plainCsv.delimiter, excel: excel ?? plainCsv.excel };
   if (delimiter !== undefined) throw new UserError('--delimiter is for CSV.');
-  if (excel !== undefined) throw new UserError(`--excel is for CSV: ${chosen === 'xlsx' ? 'a workbook needs it not' : 'with --format xlsx an export is a workbook'}.`);
+  if (excel !== undefined)
+    throw new UserError(
+      `--excel is for CSV: ${chosen === 'xlsx' ? 'a workbook needs it not' : 'with --format xlsx an export is a workbook'}.`,
+    );
   return plainCsv;
 }
 

@@ -1,11 +1,24 @@
 /** Reads a page of rows without parsing values, so that every number keeps its digits. */
-import { RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket } from '../../language/values/json-scanner.ts';
+import {
+  RefusedText,
+  UnfinishedText,
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+} from '../../language/values/json-scanner.ts';
 import { RowScanner } from '../../language/formats/row-scanner.ts';
 import { notTablog } from '../../../clients/typescript/src/index.ts';
 
 /** The service may return more than it accepts, for example an array around a widened value. */
 const noLimits = {
-  blockRows: Infinity, blockBytes: Infinity, rowBytes: Infinity, cellBytes: Infinity, columnIdBytes: Infinity, columns: Infinity,
+  blockRows: Infinity,
+  blockBytes: Infinity,
+  rowBytes: Infinity,
+  cellBytes: Infinity,
+  columnIdBytes: Infinity,
+  columns: Infinity,
   envelopeBytes: Infinity,
 };
 

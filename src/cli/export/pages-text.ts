@@ -22,9 +22,13 @@ export interface PagesTextOptions {
 }
 
 /** The text, page by page. The next page is requested while one is being written. */
-export async function* pagesText(
-  { read, writer, written, limit = Infinity, onPage = () => {} }: PagesTextOptions,
-): AsyncGenerator<string, void, undefined> {
+export async function* pagesText({
+  read,
+  writer,
+  written,
+  limit = Infinity,
+  onPage = () => {},
+}: PagesTextOptions): AsyncGenerator<string, void, undefined> {
   const pages = new PageRows();
   let next: Promise<Page> | null = read(null, limit);
   let before = writer.begin();

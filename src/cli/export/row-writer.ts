@@ -23,10 +23,14 @@ export interface RowWriter {
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
-    case 'csv': return csv.excel ? new ExcelWriter(csv.delimiter, columns) : new DelimitedWriter(csv.delimiter, columns);
-    case 'tsv': return new DelimitedWriter('\t', columns);
-    case 'json': return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
-    case 'ndjson': return new JsonWriter({ begin: '', before: '', separator: '\n', end: '\n' }, withRowIds);
+    case 'csv':
+      return csv.excel ? new ExcelWriter(csv.delimiter, columns) : new DelimitedWriter(csv.delimiter, columns);
+    case 'tsv':
+      return new DelimitedWriter('\t', columns);
+    case 'json':
+      return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
+    case 'ndjson':
+      return new JsonWriter({ begin: '', before: '', separator: '\n', end: '\n' }, withRowIds);
   }
 }
 
@@ -153,7 +157,8 @@ class KnownColumns {
   readonly #ids: ReadonlySet<string>;
 
   constructor(columns: readonly WrittenColumn[]) {
-    if (columns.length === 0) throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+    if (columns.length === 0)
+      throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
     this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
   }
 

@@ -16,7 +16,10 @@ export interface WholeExport {
 
 /** Resolves to what was written, in words; null: the reader of stdout wanted no more. Throws UserError. */
 export async function exportWhole({ format, client, table, file, signal }: WholeExport): Promise<string | null> {
-  if (file === null && process.stdout.isTTY) throw new UserError(`${format === 'xlsx' ? 'A workbook' : 'Parquet'} is no text for a terminal: give --output <file>.`);
+  if (file === null && process.stdout.isTTY)
+    throw new UserError(
+      `${format === 'xlsx' ? 'A workbook' : 'Parquet'} is no text for a terminal: give --output <file>.`,
+    );
   const { data, version } = await client.table(table.id).export(format);
   const written = { bytes: 0 };
   const bytes = bytesOf(data, written, signal);
@@ -25,7 +28,11 @@ export async function exportWhole({ format, client, table, file, signal }: Whole
   return `The table ${JSON.stringify(table.name)} (${table.id}) written${file === null ? '' : ` to ${file}`}, version ${version.slice(1, -1)}, ${showNumber(written.bytes)} bytes`;
 }
 
-async function* bytesOf(file: ReadableStream<Uint8Array>, written: { bytes: number }, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* bytesOf(
+  file: ReadableStream<Uint8Array>,
+  written: { bytes: number },
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   const reader = file.getReader();
   try {
     for (;;) {

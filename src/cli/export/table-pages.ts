@@ -30,9 +30,12 @@ export function writtenColumn(id: string, type: ColumnType): WrittenColumn {
 
 /** Reads a page; null as `continuation`: the first one. */
 export async function readPage(client: Tablog, tableID: string, continuation: string | null): Promise<Page> {
-  return pageOf(await client.operations.GET('/tables/{tableID}/rows', {
-    params: { path: { tableID }, query: continuation === null ? {} : { continuation } }, parseAs: 'arrayBuffer',
-  }));
+  return pageOf(
+    await client.operations.GET('/tables/{tableID}/rows', {
+      params: { path: { tableID }, query: continuation === null ? {} : { continuation } },
+      parseAs: 'arrayBuffer',
+    }),
+  );
 }
 
 /** The page in an answer. Throws TablogError if it is none. */

@@ -8,7 +8,12 @@ import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { flagOfForm } from './import-flags.ts';
 
-const delimiterNames: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
+const delimiterNames: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'vertical bars',
+};
 
 /** What the user is told of a delimiter that was recognised. */
 export function describeDelimiter(delimiter: string): string {
@@ -26,7 +31,10 @@ export function describeMatches(columns: Readonly<Record<string, string>>, byDis
 }
 
 const others: Readonly<Record<TextColumn['kind'], readonly [one: string, many: string]>> = {
-  number: ['is a number', 'are numbers'], boolean: ['is true or false', 'are true or false'], date: ['is a date', 'are dates'], dateTime: ['is a date or a moment', 'are dates or moments'],
+  number: ['is a number', 'are numbers'],
+  boolean: ['is true or false', 'are true or false'],
+  date: ['is a date', 'are dates'],
+  dateTime: ['is a date or a moment', 'are dates or moments'],
 };
 
 /** What the user is told of a column that came to be text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA would help.` */
@@ -49,12 +57,17 @@ export function describeTexts(names: readonly string[]): string {
 
 /** The first cells that are in the way, with their lines. Texts are as JSON if they are not plain. */
 function describeCells({ first, misfits }: TextColumn): string {
-  const shown = first.map(({ text, place }) => `${/^[\w.,:/+%$#?()-]+$/.test(text) ? text : JSON.stringify(text)} in line ${showNumber(place)}`);
+  const shown = first.map(
+    ({ text, place }) =>
+      `${/^[\w.,:/+%$#?()-]+$/.test(text) ? text : JSON.stringify(text)} in line ${showNumber(place)}`,
+  );
   return `${shown.join(', ')}${misfits > first.length ? ' and others' : ''}`;
 }
 
 function describeHelp({ help, helped, misfits }: TextColumn): string {
-  const flags = Object.entries(help).map(([name, value]) => `${flagOfForm({ [name]: value })}=${quoted([value].flat().join(','))}`);
+  const flags = Object.entries(help).map(
+    ([name, value]) => `${flagOfForm({ [name]: value })}=${quoted([value].flat().join(','))}`,
+  );
   if (flags.length === 0) return '';
   return ` ${flags.join(' ')} would help${helped < misfits ? ` with ${showNumber(helped)} of them` : ''}.`;
 }
@@ -79,13 +92,23 @@ export function describeLeftOver(stashID: string, error: Error): string {
 
 /** The UserError for why a file was not imported; other errors as they are. */
 export function importFailure(error: unknown, file: string): unknown {
-  if (error instanceof MalformedFile) return new UserError(`${file}${error.line === null ? '' : `, line ${error.line}`}: ${error.reason}${hintOf(error)}`, { cause: error });
+  if (error instanceof MalformedFile)
+    return new UserError(
+      `${file}${error.line === null ? '' : `, line ${error.line}`}: ${error.reason}${hintOf(error)}`,
+      { cause: error },
+    );
   if (error instanceof RefusedRow) {
     const { line, row } = error.place;
-    return new UserError(`${file}, line ${line}${row === null ? '' : ` (row ${row})`}: ${describeServerError(error.cause)}`, { cause: error });
+    return new UserError(
+      `${file}, line ${line}${row === null ? '' : ` (row ${row})`}: ${describeServerError(error.cause)}`,
+      { cause: error },
+    );
   }
   if (!(error instanceof OutcomeUnknown)) return error;
-  return new UserError(`${describeServerError(error.cause)} Whether the import has taken effect is not known: look at the table.`, { cause: error });
+  return new UserError(
+    `${describeServerError(error.cause)} Whether the import has taken effect is not known: look at the table.`,
+    { cause: error },
+  );
 }
 
 function hintOf({ encoding }: MalformedFile): string {

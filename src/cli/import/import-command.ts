@@ -14,7 +14,18 @@ import { formatOf, type FileFormat } from '../file-format.ts';
 import { interruption } from '../interruption.ts';
 import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
-import { describeDeleted, describeDelimiter, describeLeftOver, describeMatches, describeNote, describeShortLines, describeText, describeTexts, describeType, importFailure } from './describe-import.ts';
+import {
+  describeDeleted,
+  describeDelimiter,
+  describeLeftOver,
+  describeMatches,
+  describeNote,
+  describeShortLines,
+  describeText,
+  describeTexts,
+  describeType,
+  importFailure,
+} from './describe-import.ts';
 import { flagOfForm, formOfFlags, type FormFlags } from './import-flags.ts';
 import { parseVersion, type Target } from './import-request.ts';
 import { nameOf, openSource } from './source.ts';
@@ -39,11 +50,27 @@ export async function runShowTypes(file: string, flags: ImportFlags): Promise<vo
     const { format, compression, form } = readingOf(file, flags);
     const say = (words: string): void => void process.stderr.write(`${words}\n`);
     const read = await readTypes(await openSource(file, compression), {
-      format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal: interruption(), onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
+      format,
+      encoding: flags.encoding,
+      form,
+      sheet: flags.sheet,
+      onSchemaError: flags.onSchemaError,
+      signal: interruption(),
+      onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
     });
     for (const note of read.notes) say(describeNote(note));
     const texts = new Map(read.texts.map((column) => [column.id, column]));
-    if (flags.json) writeOut(JSON.stringify({ rows: read.rows, columns: read.columns, texts: read.texts.map(({ first, ...column }) => ({ ...column, first: first.map(({ place, text }) => ({ line: place, text })) })) }));
+    if (flags.json)
+      writeOut(
+        JSON.stringify({
+          rows: read.rows,
+          columns: read.columns,
+          texts: read.texts.map(({ first, ...column }) => ({
+            ...column,
+            first: first.map(({ place, text }) => ({ line: place, text })),
+          })),
+        }),
+      );
     else writeOut(read.columns.map((column) => describeType(column, texts.get(column.id))).join('\n'));
   } catch (error) {
     throw importFailure(error, nameOf(file));
@@ -68,12 +95,24 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   const say = (words: string): void => progress.say(words);
   const client = await openClient(flags, signal, say);
   const target = await findTarget(client, flags, ifMatch);
-  const columns = (isDelimited || format === 'xlsx') && form.columns === undefined && form.header !== 'absent' ? await columnsOf(client, target) : null;
+  const columns =
+    (isDelimited || format === 'xlsx') && form.columns === undefined && form.header !== 'absent'
+      ? await columnsOf(client, target)
+      : null;
   const source = await openSource(file, compression);
   try {
     progress = showProgress('Uploading', source.size, process.stderr.isTTY);
     const result = await importFile({
-      client, source, format, encoding: flags.encoding, form, sheet: flags.sheet, target, onSchemaError: flags.onSchemaError, parallel: flags.parallel, signal,
+      client,
+      source,
+      format,
+      encoding: flags.encoding,
+      form,
+      sheet: flags.sheet,
+      target,
+      onSchemaError: flags.onSchemaError,
+      parallel: flags.parallel,
+      signal,
       onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
       ...(columns !== null && {
         columnsOf: (names) => {
@@ -115,11 +154,25 @@ function readingOf(file: string, flags: ImportFlags): FileReading {
 }
 
 /** Says which columns came to be text because of some of their cells: reads the file again, if it is one. */
-async function sayTexts(file: string, names: readonly string[], flags: ImportFlags, signal: AbortSignal, say: (words: string) => void): Promise<void> {
+async function sayTexts(
+  file: string,
+  names: readonly string[],
+  flags: ImportFlags,
+  signal: AbortSignal,
+  say: (words: string) => void,
+): Promise<void> {
   if (names.length === 0) return;
   if (file === '-') return say(describeTexts(names));
   const { format, compression, form } = readingOf(file, flags);
-  const { texts } = await readTypes(await openSource(file, compression), { format, encoding: flags.encoding, form, sheet: flags.sheet, onSchemaError: flags.onSchemaError, signal, onRecognised: () => undefined });
+  const { texts } = await readTypes(await openSource(file, compression), {
+    format,
+    encoding: flags.encoding,
+    form,
+    sheet: flags.sheet,
+    onSchemaError: flags.onSchemaError,
+    signal,
+    onRecognised: () => undefined,
+  });
   for (const column of texts) say(describeText(column));
 }
 
@@ -133,19 +186,37 @@ async function columnsOf(client: Tablog, target: Target): Promise<readonly Named
 async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version | undefined): Promise<Target> {
   if (flags.create) return { kind: 'create', name: flags.table };
   const table = await findTable(client, flags.table);
-  if (table !== null) return { kind: flags.overwrite ? 'overwrite' : 'add', tableID: table.id, name: table.name, ifMatch };
-  if (ifMatch !== undefined) throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
+  if (table !== null)
+    return { kind: flags.overwrite ? 'overwrite' : 'add', tableID: table.id, name: table.name, ifMatch };
+  if (ifMatch !== undefined)
+    throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
   return { kind: 'create', name: flags.table };
 }
 
-function report({ rows, tableID, version: etag, droppedCells }: ImportResult, target: Target, ms: number, { json, onSchemaError }: ImportFlags): void {
+function report(
+  { rows, tableID, version: etag, droppedCells }: ImportResult,
+  target: Target,
+  ms: number,
+  { json, onSchemaError }: ImportFlags,
+): void {
   const version = etag.slice(1, -1);
   const mayDrop = onSchemaError === 'dropColumns';
   const seconds = Math.round(ms / 10) / 100;
   const rowsPerSecond = rateOf(rows, ms);
   if (json) {
     const action = { create: 'created', add: 'added', overwrite: 'overwritten' }[target.kind];
-    writeOut(JSON.stringify({ tableID, name: target.name, action, rows, version, ...(mayDrop && { droppedCells }), seconds, rowsPerSecond }));
+    writeOut(
+      JSON.stringify({
+        tableID,
+        name: target.name,
+        action,
+        rows,
+        version,
+        ...(mayDrop && { droppedCells }),
+        seconds,
+        rowsPerSecond,
+      }),
+    );
     return;
   }
   const table = `table ${JSON.stringify(target.name)} (${tableID})`;

@@ -27,7 +27,21 @@ export interface FormFlags {
 
 /** The form that the flags say. Throws UserError for flags that cannot be beside each other. `usual`: the delimiter of the format. */
 export function formOfFlags(flags: FormFlags, usual: string): DelimitedForm {
-  const { header, delimiter, quote, escape, lenient, skipLines, comment, renameDuplicates, column, null: nulls, decimal, dateFormat, type } = flags;
+  const {
+    header,
+    delimiter,
+    quote,
+    escape,
+    lenient,
+    skipLines,
+    comment,
+    renameDuplicates,
+    column,
+    null: nulls,
+    decimal,
+    dateFormat,
+    type,
+  } = flags;
   const form: DelimitedForm = {
     ...(!header && { header: 'absent' }),
     ...(delimiter !== undefined && { delimiter }),
@@ -56,7 +70,12 @@ function describeConflict({ name, reason }: FormConflict): string {
 export function flagOfForm(form: DelimitedForm): string | null {
   const [name] = Object.keys(form) as (keyof DelimitedForm)[];
   if (name === undefined) return null;
-  const special: Partial<Record<keyof DelimitedForm, string>> = { header: 'no-header', duplicateColumns: 'rename-duplicates', columns: 'column', types: 'type' };
+  const special: Partial<Record<keyof DelimitedForm, string>> = {
+    header: 'no-header',
+    duplicateColumns: 'rename-duplicates',
+    columns: 'column',
+    types: 'type',
+  };
   return `--${special[name] ?? name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
@@ -79,9 +98,13 @@ export function parseMark(text: string): string {
 }
 
 /** Parses one more `--column`: what is behind the last equals sign is the ID. */
-export function addColumn(text: string, before: readonly (readonly [name: string, id: string])[] = []): readonly (readonly [name: string, id: string])[] {
+export function addColumn(
+  text: string,
+  before: readonly (readonly [name: string, id: string])[] = [],
+): readonly (readonly [name: string, id: string])[] {
   const at = text.lastIndexOf('=');
-  if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must be a name in the file and the ID of a column, such as "Full name=name".');
+  if (at < 1 || at === text.length - 1)
+    throw new InvalidArgumentError('It must be a name in the file and the ID of a column, such as "Full name=name".');
   return [...before, [text.slice(0, at), text.slice(at + 1)]];
 }
 
@@ -93,10 +116,16 @@ export function parseNulls(text: string): readonly string[] {
 }
 
 /** Parses one more `--type`: what is behind the last equals sign is the type. */
-export function addType(text: string, before: readonly (readonly [id: string, type: ColumnType])[] = []): readonly (readonly [id: string, type: ColumnType])[] {
+export function addType(
+  text: string,
+  before: readonly (readonly [id: string, type: ColumnType])[] = [],
+): readonly (readonly [id: string, type: ColumnType])[] {
   const at = text.lastIndexOf('=');
   const type = columnTypes.find((one) => one === (text.slice(at + 1) === 'url' ? 'uri' : text.slice(at + 1)));
-  if (at < 1 || type === undefined) throw new InvalidArgumentError(`It must be the ID of a column and a type, such as zip=string or tags=array<string>. Types are ${scalarKinds.join(', ')}.`);
+  if (at < 1 || type === undefined)
+    throw new InvalidArgumentError(
+      `It must be the ID of a column and a type, such as zip=string or tags=array<string>. Types are ${scalarKinds.join(', ')}.`,
+    );
   return [...before, [text.slice(0, at), type]];
 }
 
@@ -106,6 +135,8 @@ export function parseEncoding(label: string): string {
     return new TextDecoder(label).encoding;
   } catch {
     // TextDecoder throws only for a name that it does not know.
-    throw new InvalidArgumentError('It must be the name of an encoding, such as utf-8, windows-1252, latin1 or utf-16le.');
+    throw new InvalidArgumentError(
+      'It must be the name of an encoding, such as utf-8, windows-1252, latin1 or utf-16le.',
+    );
   }
 }

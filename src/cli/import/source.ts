@@ -25,7 +25,10 @@ export async function openSource(file: string, compression: Compression | null):
   let bytesRead = 0;
   async function* counted(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     // Otherwise a stop would wait for the writer of stdin.
-    const stream = addAbortSignal(signal, isStdin ? process.stdin : createReadStream(file, { highWaterMark: pieceBytes }));
+    const stream = addAbortSignal(
+      signal,
+      isStdin ? process.stdin : createReadStream(file, { highWaterMark: pieceBytes }),
+    );
     try {
       for await (const piece of stream as AsyncIterable<Buffer>) {
         bytesRead += piece.length;
@@ -40,7 +43,9 @@ export async function openSource(file: string, compression: Compression | null):
   return {
     name,
     size,
-    get bytesRead() { return bytesRead; },
+    get bytesRead() {
+      return bytesRead;
+    },
     pieces: (signal) => (compression === null ? counted(signal) : decompressed(counted(signal), compression)),
   };
 }
@@ -59,11 +64,18 @@ async function sizeOf(file: string): Promise<number | null> {
 
 function decompressed(pieces: AsyncIterable<Buffer>, compression: Compression): AsyncIterable<Buffer> {
   return decompress(pieces, decoders[compression]({ chunkSize: pieceBytes }), (error) => {
-    if (error === null) return new MalformedFile(null, `something follows the ${compression} data; decompress it first and import it from stdin`);
+    if (error === null)
+      return new MalformedFile(
+        null,
+        `something follows the ${compression} data; decompress it first and import it from stdin`,
+      );
     const { code, message } = error;
     if (!/^Z_|^ZSTD_|^ERR_/.test(code ?? '')) return error;
-    return new MalformedFile(null, code === 'Z_BUF_ERROR'
-      ? `the ${compression} data ends too soon: the file is cut short`
-      : `this is not ${compression} data as it should be: ${message}`);
+    return new MalformedFile(
+      null,
+      code === 'Z_BUF_ERROR'
+        ? `the ${compression} data ends too soon: the file is cut short`
+        : `this is not ${compression} data as it should be: ${message}`,
+    );
   });
 }

@@ -30,7 +30,11 @@ export async function runQuery(idOrName: string, flags: QueryFlags): Promise<voi
   const read = async (continuation: string | null, limit: number): Promise<Page> => {
     const asked = continuation === null ? bodyOf(flags) : { continuation };
     const body = { ...asked, ...(limit < Infinity && { limit }) };
-    const answer = await client.operations.POST('/tables/{tableID}/query', { params: { path: { tableID: found.id } }, body, parseAs: 'arrayBuffer' });
+    const answer = await client.operations.POST('/tables/{tableID}/query', {
+      params: { path: { tableID: found.id } },
+      body,
+      parseAs: 'arrayBuffer',
+    });
     total ??= answer.response.headers.get('tablog-count');
     return pageOf(answer);
   };

@@ -26,16 +26,26 @@ export interface RowsOutput {
 }
 
 /** How rows are written to this stdout. */
-export function rowsOutput({ format, limit }: RowsOutputFlags, { isTTY, columns: width }: NodeJS.WriteStream = process.stdout): RowsOutput {
+export function rowsOutput(
+  { format, limit }: RowsOutputFlags,
+  { isTTY, columns: width }: NodeJS.WriteStream = process.stdout,
+): RowsOutput {
   const used = format ?? (isTTY ? 'table' : 'csv');
   return {
     limit: limit ?? (isTTY || used === 'table' ? limitForPeople : Infinity),
-    writerOf: (columns) => (used === 'table' ? new TableWriter(columns, isTTY ? width || widthDefault : Infinity) : writerFor(used, columns, plainCsv)),
+    writerOf: (columns) =>
+      used === 'table'
+        ? new TableWriter(columns, isTTY ? width || widthDefault : Infinity)
+        : writerFor(used, columns, plainCsv),
   };
 }
 
 /** Says how many rows were written. `more`: what else there is to say of them. */
-export function sayRows({ rows, hasMore }: { readonly rows: number; readonly hasMore: boolean }, noun: string, more = ''): void {
+export function sayRows(
+  { rows, hasMore }: { readonly rows: number; readonly hasMore: boolean },
+  noun: string,
+  more = '',
+): void {
   const count = `${showNumber(rows)} ${noun}${rows === 1 ? '' : 's'}`;
   writeWords(hasMore ? `The first ${count}${more}; --limit gives more.` : `${count}${more}.`);
 }

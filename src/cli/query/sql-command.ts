@@ -19,7 +19,10 @@ export interface SqlFlags extends ClientFlags, RowsOutputFlags {
 export async function runSql(sql: string, flags: SqlFlags): Promise<void> {
   const signal = interruption();
   const client = await openClient(flags, signal, writeWords);
-  const { data } = await client.operations.POST('/query', { body: { sql, ...(flags.param && { parameters: flags.param as (string | number | boolean | null)[] }) }, parseAs: 'arrayBuffer' });
+  const { data } = await client.operations.POST('/query', {
+    body: { sql, ...(flags.param && { parameters: flags.param as (string | number | boolean | null)[] }) },
+    parseAs: 'arrayBuffer',
+  });
   const bytes = Buffer.from(data!);
   // Numbers keep their digits in the text only.
   const { columns } = JSON.parse(bytes.toString()) as SqlResult<unknown>;

@@ -5,14 +5,17 @@ import type { BodyLimits } from './limits.ts';
 
 /** The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`. */
 export const bodyOpenRequested = defineEvent({
-  type: 'BodyOpenRequested', language: 1, fields: { teamId: team, bodyId: body, limits: json<BodyLimits>() },
+  type: 'BodyOpenRequested',
+  language: 1,
+  fields: { teamId: team, bodyId: body, limits: json<BodyLimits>() },
 });
 
 /** An open body is too old for its closing event. */
 export const bodyExpired = defineEvent({ type: 'BodyExpired', language: 1, fields: { teamId: team, bodyId: body } });
 
 export const blockReceived = defineEvent({
-  type: 'BlockReceived', language: 1,
+  type: 'BlockReceived',
+  language: 1,
   fields: {
     teamId: team,
     bodyId: body,

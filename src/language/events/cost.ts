@@ -13,7 +13,9 @@ const eventCost = 8_000;
 export function costOf(data: EventData, bytes: number): number {
   const { cost, fields } = definitionOf(data.type)!;
   const values = data as unknown as Readonly<Record<string, unknown>>;
-  const ofContent = cost?.(data as never) ?? Object.entries(fields).reduce((sum, [name, field]) => sum + (field.cost?.(values[name]) ?? 0), 0);
+  const ofContent =
+    cost?.(data as never) ??
+    Object.entries(fields).reduce((sum, [name, field]) => sum + (field.cost?.(values[name]) ?? 0), 0);
   return eventCost + bytes + ofContent;
 }
 

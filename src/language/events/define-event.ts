@@ -9,7 +9,18 @@ import type { RowAddress } from './row-id.ts';
 import { costOfSource, fromWire as sourceFromWire, toWire as sourceToWire, type RowSource } from './row-source.ts';
 
 /** What a field names, for models that look it up and for the list of jobs. */
-export type Role = 'base' | 'team' | 'token' | 'table' | 'newTable' | 'row' | 'upload' | 'stash' | 'body' | 'rows' | 'profile';
+export type Role =
+  | 'base'
+  | 'team'
+  | 'token'
+  | 'table'
+  | 'newTable'
+  | 'row'
+  | 'upload'
+  | 'stash'
+  | 'body'
+  | 'rows'
+  | 'profile';
 
 /** A field of an event. Its values are JSON in the log, as they are unless `toWire` and `fromWire` say otherwise. */
 export interface Field<T> {
@@ -33,12 +44,14 @@ export interface OptionalField<T> extends Field<T> {
 export type Fields = Readonly<Record<string, Field<any>>>;
 
 type ValueOf<F> = F extends Field<infer T> ? T : never;
-type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends { readonly isOptional: true } ? K : never }[keyof F];
+type OptionalKeys<F extends Fields> = {
+  [K in keyof F]: F[K] extends { readonly isOptional: true } ? K : never;
+}[keyof F];
 
 /** The content of an event with these fields. */
-export type DataOf<Type extends string, F extends Fields> = { readonly type: Type }
-  & { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> }
-  & { readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> };
+export type DataOf<Type extends string, F extends Fields> = { readonly type: Type } & {
+  readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]>;
+} & { readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> };
 
 export interface EventDefinition<Type extends string = string, F extends Fields = Fields> {
   readonly type: Type;
@@ -50,7 +63,9 @@ export interface EventDefinition<Type extends string = string, F extends Fields 
 }
 
 /** Declares a type of event. */
-export function defineEvent<const Type extends string, F extends Fields>(definition: EventDefinition<Type, F>): EventDefinition<Type, F> {
+export function defineEvent<const Type extends string, F extends Fields>(
+  definition: EventDefinition<Type, F>,
+): EventDefinition<Type, F> {
   return definition;
 }
 
@@ -70,7 +85,8 @@ const versionCodec = { toWire: String, fromWire: (wire: string): bigint => BigIn
 export const version: Field<bigint> = versionCodec;
 /** The version in `If-Match`; null: the request had none. */
 export const ifMatch: Field<bigint | null> = {
-  toWire: (value) => (value === null ? null : String(value)), fromWire: (wire: string | null) => (wire === null ? null : BigInt(wire)),
+  toWire: (value) => (value === null ? null : String(value)),
+  fromWire: (wire: string | null) => (wire === null ? null : BigInt(wire)),
 };
 /** From here on the version of an event is at least this plus its offset. */
 export const base: Field<bigint> = { ...versionCodec, role: 'base' };
@@ -95,7 +111,9 @@ export const row: Field<RowAddress> = {
 /** The profile of the rows in the event's body. */
 export const profile: Field<Profile> = {
   role: 'profile',
-  toWire: encodeProfile, fromWire: (wire: EncodedProfile) => decodeProfile(wire), cost: (value) => costOfProfile(value, false),
+  toWire: encodeProfile,
+  fromWire: (wire: EncodedProfile) => decodeProfile(wire),
+  cost: (value) => costOfProfile(value, false),
 };
 
 /** Where the rows of the request are. */

@@ -39,9 +39,15 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
 }
 
 /** Throws RecordTooLarge. `trace`: the span that its record carries, if it is traced. */
-export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBody = noBody, trace: Uint8Array | null = null): EncodedEvent {
+export function encodeEvent(
+  envelope: Envelope,
+  data: EventData,
+  body: PackedBody = noBody,
+  trace: Uint8Array | null = null,
+): EncodedEvent {
   const json = Buffer.from(JSON.stringify({ ...envelope, data: toWire(data) }));
-  if (json.length > jsonBytesMax) throw new RecordTooLarge(`an event with ${json.length} bytes of JSON, of which there may be ${jsonBytesMax}`);
+  if (json.length > jsonBytesMax)
+    throw new RecordTooLarge(`an event with ${json.length} bytes of JSON, of which there may be ${jsonBytesMax}`);
   const isImport = importedStash(data) !== null;
   const size = json.length + body.bytes.length;
   const cost = costOf(data, size);
@@ -50,7 +56,8 @@ export function encodeEvent(envelope: Envelope, data: EventData, body: PackedBod
   const hasRoom = packed.bytes.length + body.bytes.length + headerBytesMax <= recordBytesMax;
   const header = encodeHeader(body.codec, isImport, packed.bytes.length, cost, packed.codec, hasRoom ? trace : null);
   const bytes = Buffer.concat([header, packed.bytes, body.bytes]);
-  if (bytes.length > recordBytesMax) throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
+  if (bytes.length > recordBytesMax)
+    throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
   return { commandId: envelope.commandId, bytes, size, cost, language: languageOf(data.type), event };
 }
@@ -78,13 +85,15 @@ function packJson(json: Buffer): PackedBody {
 
 function unpackJson(codec: number, record: Buffer, start: number, end: number): string {
   if (codec === codecs.none) return record.toString('utf8', start, end);
-  if (codec === codecs.zstd) return zstdDecompressSync(record.subarray(start, end), { maxOutputLength: jsonBytesMax }).toString();
+  if (codec === codecs.zstd)
+    return zstdDecompressSync(record.subarray(start, end), { maxOutputLength: jsonBytesMax }).toString();
   throw new Error(`a record whose JSON has the unknown codec ${codec}`);
 }
 
 function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
   if (codec === codecs.none) return bytes;
-  if (codec === codecs.zstd) return zstdDecompressSync(bytes, { maxOutputLength: bodyBytesMax, chunkSize: chunkSizeFor(bytes) });
+  if (codec === codecs.zstd)
+    return zstdDecompressSync(bytes, { maxOutputLength: bodyBytesMax, chunkSize: chunkSizeFor(bytes) });
   throw new Error(`a record whose body has the unknown codec ${codec}`);
 }
 
@@ -105,7 +114,9 @@ function toWire(data: EventData): unknown {
 /** A type of a newer version is left as it is: whoever decides it knows that it cannot be. */
 function fromWire(wire: Record<string, unknown>): EventData {
   const data = { ...wire };
-  for (const [name, { fromWire: convert, absent }] of Object.entries(definitionOf(String(wire['type']))?.fields ?? {})) {
+  for (const [name, { fromWire: convert, absent }] of Object.entries(
+    definitionOf(String(wire['type']))?.fields ?? {},
+  )) {
     if (!(name in data)) {
       if (absent !== undefined) data[name] = absent;
     } else if (convert !== undefined) {

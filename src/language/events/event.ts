@@ -10,19 +10,58 @@ import type { DataOf, EventDefinition } from './define-event.ts';
 import { generationStarted, logResumed } from './log-events.ts';
 import { chunkPutRequested, stashDeleteRequested, stashExpired } from './stash-events.ts';
 import {
-  rowDeleteRequested, rowPatchRequested, rowsAddRequested, tableCreateRequested, tableDeleteRequested, tableOverwriteRequested, tablePatchRequested,
+  rowDeleteRequested,
+  rowPatchRequested,
+  rowsAddRequested,
+  tableCreateRequested,
+  tableDeleteRequested,
+  tableOverwriteRequested,
+  tablePatchRequested,
 } from './table-events.ts';
-import { requestRefused, teamCreated, teamPlanSet, teamResumed, teamSuspended, tokenCreated, tokenRevoked } from './team-events.ts';
-import { uploadChecked, uploadCompleteRequested, uploadCreateRequested, uploadDeleteRequested } from './upload-events.ts';
+import {
+  requestRefused,
+  teamCreated,
+  teamPlanSet,
+  teamResumed,
+  teamSuspended,
+  tokenCreated,
+  tokenRevoked,
+} from './team-events.ts';
+import {
+  uploadChecked,
+  uploadCompleteRequested,
+  uploadCreateRequested,
+  uploadDeleteRequested,
+} from './upload-events.ts';
 
 /** Every type of event that there is. */
 const eventDefinitions = [
-  generationStarted, logResumed,
-  teamCreated, teamSuspended, teamResumed, teamPlanSet, tokenCreated, tokenRevoked, requestRefused,
-  bodyOpenRequested, bodyExpired, blockReceived,
-  chunkPutRequested, stashDeleteRequested, stashExpired,
-  uploadCreateRequested, uploadCompleteRequested, uploadDeleteRequested, uploadChecked,
-  tableCreateRequested, tablePatchRequested, tableDeleteRequested, rowsAddRequested, tableOverwriteRequested, rowPatchRequested, rowDeleteRequested,
+  generationStarted,
+  logResumed,
+  teamCreated,
+  teamSuspended,
+  teamResumed,
+  teamPlanSet,
+  tokenCreated,
+  tokenRevoked,
+  requestRefused,
+  bodyOpenRequested,
+  bodyExpired,
+  blockReceived,
+  chunkPutRequested,
+  stashDeleteRequested,
+  stashExpired,
+  uploadCreateRequested,
+  uploadCompleteRequested,
+  uploadDeleteRequested,
+  uploadChecked,
+  tableCreateRequested,
+  tablePatchRequested,
+  tableDeleteRequested,
+  rowsAddRequested,
+  tableOverwriteRequested,
+  rowPatchRequested,
+  rowDeleteRequested,
 ] as const;
 
 type DataOfDefinition<D> = D extends EventDefinition<infer Type, infer F> ? DataOf<Type, F> : never;
@@ -32,7 +71,9 @@ export type EventData = DataOfDefinition<(typeof eventDefinitions)[number]>;
 export type EventType = EventData['type'];
 export type EventOf<T extends EventType> = Extract<EventData, { type: T }>;
 
-const byType = new Map<string, EventDefinition>(eventDefinitions.map((definition) => [definition.type, definition as unknown as EventDefinition]));
+const byType = new Map<string, EventDefinition>(
+  eventDefinitions.map((definition) => [definition.type, definition as unknown as EventDefinition]),
+);
 
 /** The declaration of a type of event; undefined for one of a newer version. */
 export function definitionOf(type: string): EventDefinition | undefined {

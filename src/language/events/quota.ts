@@ -39,10 +39,24 @@ export type Usage = { readonly [Q in Quota]: number };
 /** The limits that a plan sets; null: the plan sets none, so that a setting does, if there is one. */
 export type PlanLimits = { readonly [Q in PlanQuota as `${Q}Max`]: number | null };
 
-export const noUsage: Usage = { rows: 0, tables: 0, stashes: 0, openBodies: 0, openUploads: 0, openUploadBytes: 0, uploadBytes: 0 };
+export const noUsage: Usage = {
+  rows: 0,
+  tables: 0,
+  stashes: 0,
+  openBodies: 0,
+  openUploads: 0,
+  openUploadBytes: 0,
+  uploadBytes: 0,
+};
 
 export const noPlanLimits: PlanLimits = {
-  rowsMax: null, tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null, uploadBytesMax: null,
+  rowsMax: null,
+  tablesMax: null,
+  stashesMax: null,
+  openBodiesMax: null,
+  openUploadsMax: null,
+  openUploadBytesMax: null,
+  uploadBytesMax: null,
   logBytesPerDayMax: null,
 };
 
@@ -68,6 +82,7 @@ export function settingRefusal(quota: PlanQuota, used: number, max: number): str
 
 /** The quota whose refusal has this message; null if it is none of a quota. */
 export function quotaOfRefusal(message: string): PlanQuota | null {
-  const [, noun] = /^the team(?:'s plan allows| has) \d+ ([a-z ]+?) and (?:\d+ are in use|may have at most \d+)/.exec(message) ?? [];
+  const [, noun] =
+    /^the team(?:'s plan allows| has) \d+ ([a-z ]+?) and (?:\d+ are in use|may have at most \d+)/.exec(message) ?? [];
   return planQuotas.find((quota) => nouns[quota] === noun) ?? null;
 }

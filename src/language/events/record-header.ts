@@ -50,16 +50,24 @@ export interface RecordHeader {
  * that it belongs to (src/api/tracing/trace-context.ts); null: none.
  */
 export function encodeHeader(
-  codec: number, isImport: boolean, jsonBytes: number, cost: number, jsonCodec: number = codecs.none, trace: Uint8Array | null = null,
+  codec: number,
+  isImport: boolean,
+  jsonBytes: number,
+  cost: number,
+  jsonCodec: number = codecs.none,
+  trace: Uint8Array | null = null,
 ): Buffer {
   const costBytes = Math.max(1, Math.ceil(Math.log2(cost + 1) / 8));
   const costField = Buffer.alloc(2 + costBytes, Buffer.from([costTag, costBytes]));
   costField.writeUIntBE(cost, 2, costBytes);
-  const fields = jsonCodec === codecs.none && trace === null ? costField : Buffer.concat([
-    costField,
-    ...(trace === null ? [] : [Buffer.from([traceTag, trace.length]), trace]),
-    ...(jsonCodec === codecs.none ? [] : [Buffer.from([jsonCodecTag, 1, jsonCodec])]),
-  ]);
+  const fields =
+    jsonCodec === codecs.none && trace === null
+      ? costField
+      : Buffer.concat([
+          costField,
+          ...(trace === null ? [] : [Buffer.from([traceTag, trace.length]), trace]),
+          ...(jsonCodec === codecs.none ? [] : [Buffer.from([jsonCodecTag, 1, jsonCodec])]),
+        ]);
   const fixed = Buffer.from([format, codec, isImport ? importFlag : 0, fields.length, 0, 0, 0, 0]);
   fixed.writeUInt32BE(jsonBytes, 4);
   return Buffer.concat([fixed, fields]);
@@ -70,7 +78,8 @@ export function readHeader(record: Buffer): RecordHeader {
   const isFirst = record[0] === firstFormat;
   if (record[0] !== format && !isFirst) throw new Error('a record of an unknown format');
   if (record.length < fixedBytes) throw cutShort();
-  if (isFirst && record.readUInt16BE(2) !== 0) throw new Error('a record that is encrypted with a key this version does not know');
+  if (isFirst && record.readUInt16BE(2) !== 0)
+    throw new Error('a record that is encrypted with a key this version does not know');
   const jsonStart = jsonStartOf(record);
   const bodyStart = jsonStart + record.readUInt32BE(4);
   if (bodyStart > record.length) throw cutShort();
@@ -113,7 +122,8 @@ function readJsonCodec(record: Buffer, end: number): number {
     const tag = record[at]!;
     if (at + 1 >= end || at + 2 + record[at + 1]! > end) throw new Error('a record with a field that is cut short');
     if (tag === jsonCodecTag && record[at + 1] === 1) jsonCodec = record[at + 2]!;
-    else if (tag >= neededFrom) throw new Error(`a record that cannot be read without its field ${tag}, which this version does not know`);
+    else if (tag >= neededFrom)
+      throw new Error(`a record that cannot be read without its field ${tag}, which this version does not know`);
   }
   return jsonCodec;
 }

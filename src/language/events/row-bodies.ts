@@ -7,7 +7,13 @@ import type { EventRows } from './row-source.ts';
 const idBytes = 16;
 
 /** Joins the parts of a block into the body of an event. */
-export function joinRowBodies({ body, ids }: { readonly body: Uint8Array; readonly ids: Uint8Array | null }): Uint8Array {
+export function joinRowBodies({
+  body,
+  ids,
+}: {
+  readonly body: Uint8Array;
+  readonly ids: Uint8Array | null;
+}): Uint8Array {
   return ids === null ? body : Buffer.concat([body, ids]);
 }
 

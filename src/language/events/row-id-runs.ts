@@ -45,17 +45,18 @@ export function findRowIdRuns(ids: Uint8Array): Uint8Array {
 function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: number): boolean {
   const count = runs.readUInt32BE(run + 16);
   return (
-    runs.readUInt32BE(run + 20) + count === row
-    && runs.readUInt32BE(run + 12) + count === bytes.readUInt32BE(id + 12)
-    && runs.readUInt32BE(run + 8) === bytes.readUInt32BE(id + 8)
-    && runs.readBigUInt64BE(run) === bytes.readBigUInt64BE(id)
+    runs.readUInt32BE(run + 20) + count === row &&
+    runs.readUInt32BE(run + 12) + count === bytes.readUInt32BE(id + 12) &&
+    runs.readUInt32BE(run + 8) === bytes.readUInt32BE(id + 8) &&
+    runs.readBigUInt64BE(run) === bytes.readBigUInt64BE(id)
   );
 }
 
 /** The rows of encoded runs: the first one of each, and how many. */
 export function* rowsOfRuns(runs: Uint8Array): Generator<Pick<RowIdRun, 'row' | 'count'>> {
   const bytes = Buffer.from(runs.buffer, runs.byteOffset, runs.byteLength);
-  for (let run = 0; run < bytes.length; run += runBytes) yield { row: bytes.readUInt32BE(run + 20), count: bytes.readUInt32BE(run + 16) };
+  for (let run = 0; run < bytes.length; run += runBytes)
+    yield { row: bytes.readUInt32BE(run + 20), count: bytes.readUInt32BE(run + 16) };
 }
 
 /** What issued row IDs: the event of this version, to the rows of one extent. */
@@ -81,7 +82,12 @@ export class RowIdRuns {
   private constructor(issuers: readonly RowIdIssuer[], isWhole: boolean, numbers: readonly Uint32Array[]) {
     this.issuers = issuers;
     this.isWhole = isWhole;
-    [this.#issuerOf, this.#first, this.#count, this.#row] = numbers as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+    [this.#issuerOf, this.#first, this.#count, this.#row] = numbers as [
+      Uint32Array,
+      Uint32Array,
+      Uint32Array,
+      Uint32Array,
+    ];
   }
 
   /** The runs up to the one that would be of one issuer more than `issuersMax`. */
@@ -89,8 +95,18 @@ export class RowIdRuns {
     const issuers: RowIdIssuer[] = [];
     const known = new Map<string, number>();
     const length = parts.reduce((sum, { runs }) => sum + (runs?.length ?? 0) / runBytes, 0);
-    const [issuerOf, first, count, row] = Array.from({ length: 4 }, () => new Uint32Array(length)) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
-    const readUpTo = (end: number): RowIdRuns => new RowIdRuns(issuers, end === length, [issuerOf, first, count, row].map((of) => of.subarray(0, end)));
+    const [issuerOf, first, count, row] = Array.from({ length: 4 }, () => new Uint32Array(length)) as [
+      Uint32Array,
+      Uint32Array,
+      Uint32Array,
+      Uint32Array,
+    ];
+    const readUpTo = (end: number): RowIdRuns =>
+      new RowIdRuns(
+        issuers,
+        end === length,
+        [issuerOf, first, count, row].map((of) => of.subarray(0, end)),
+      );
     let [rowsBefore, place] = [0, 0];
     for (const { rows, runs } of parts) {
       const bytes = runs === null ? Buffer.alloc(0) : Buffer.from(runs.buffer, runs.byteOffset, runs.byteLength);
@@ -118,7 +134,12 @@ export class RowIdRuns {
   }
 
   at(place: number): RowIdRun {
-    return { ...this.issuers[this.#issuerOf[place]!]!, first: this.#first[place]!, count: this.#count[place]!, row: this.#row[place]! };
+    return {
+      ...this.issuers[this.#issuerOf[place]!]!,
+      first: this.#first[place]!,
+      count: this.#count[place]!,
+      row: this.#row[place]!,
+    };
   }
 
   /** The number in `issuers` of what issued the IDs of a run. */
@@ -129,7 +150,8 @@ export class RowIdRuns {
   /** The first row whose ID an earlier row has too; null if all IDs are different. */
   *findRepeated(): Steps<number | null> {
     const keys = new Float64Array(this.length);
-    for (let place = 0; place < keys.length; place += 1) keys[place] = this.#issuerOf[place]! * 2 ** 32 + this.#first[place]!;
+    for (let place = 0; place < keys.length; place += 1)
+      keys[place] = this.#issuerOf[place]! * 2 ** 32 + this.#first[place]!;
     yield;
     const places = yield* sortPlaces(keys);
     return (yield* this.#haveCommon(places)) ? yield* this.#findFirstRepeated(places) : null;
@@ -167,7 +189,9 @@ export class RowIdRuns {
       const [previous, next] = [before[place]!, after[place]!];
       after[previous] = next;
       before[next] = previous;
-      const index = (previous === none ? null : this.#firstCommon(place, previous)) ?? (next === none ? null : this.#firstCommon(place, next));
+      const index =
+        (previous === none ? null : this.#firstCommon(place, previous)) ??
+        (next === none ? null : this.#firstCommon(place, next));
       if (index !== null) found = this.#row[place]! + index - this.#first[place]!;
     }
     return found;

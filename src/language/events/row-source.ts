@@ -31,9 +31,14 @@ export function profileIn(source: RowSource): Profile | null {
 /** How many segments with the rows are known before anything is loaded: those of a stash are not. */
 export function segmentsIn(source: RowSource): number {
   switch (source.kind) {
-    case 'none': case 'few': case 'stash': return 0;
-    case 'block': return 1;
-    case 'body': return source.blocks;
+    case 'none':
+    case 'few':
+    case 'stash':
+      return 0;
+    case 'block':
+      return 1;
+    case 'body':
+      return source.blocks;
   }
 }
 
@@ -45,10 +50,15 @@ export function comesAsSegments({ kind }: RowSource): boolean {
 /** What the work with the rows costs at most, besides the bytes of the event (cost.ts). */
 export function costOfSource(source: RowSource): number {
   switch (source.kind) {
-    case 'none': return 0;
-    case 'few': case 'block': return costOfContent(contentOf(source.profile, source.ids === true));
-    case 'body': return source.content === undefined ? unknownCost : costOfContent(source.content);
-    case 'stash': return unknownCost;
+    case 'none':
+      return 0;
+    case 'few':
+    case 'block':
+      return costOfContent(contentOf(source.profile, source.ids === true));
+    case 'body':
+      return source.content === undefined ? unknownCost : costOfContent(source.content);
+    case 'stash':
+      return unknownCost;
   }
 }
 
@@ -57,6 +67,8 @@ export function toWire(source: RowSource): unknown {
   return 'profile' in source ? { ...source, profile: encodeProfile(source.profile) } : source;
 }
 
-export function fromWire(wire: RowSource | (Extract<RowSource, EventRows> & { readonly profile: EncodedProfile })): RowSource {
+export function fromWire(
+  wire: RowSource | (Extract<RowSource, EventRows> & { readonly profile: EncodedProfile }),
+): RowSource {
   return 'profile' in wire ? { ...wire, profile: decodeProfile(wire.profile as unknown as EncodedProfile) } : wire;
 }

@@ -3,7 +3,8 @@ import { defineEvent, json, rowsOutsideStashes, stash, team, version } from './d
 import type { StashLimits } from './limits.ts';
 
 export const chunkPutRequested = defineEvent({
-  type: 'ChunkPutRequested', language: 1,
+  type: 'ChunkPutRequested',
+  language: 1,
   fields: {
     teamId: team,
     stashId: stash,
@@ -15,11 +16,16 @@ export const chunkPutRequested = defineEvent({
   },
 });
 
-export const stashDeleteRequested = defineEvent({ type: 'StashDeleteRequested', language: 1, fields: { teamId: team, stashId: stash } });
+export const stashDeleteRequested = defineEvent({
+  type: 'StashDeleteRequested',
+  language: 1,
+  fields: { teamId: team, stashId: stash },
+});
 
 /** The stash's lifetime is over. Decisions do not depend on this event: it allows its chunks to be removed. */
 export const stashExpired = defineEvent({
-  type: 'StashExpired', language: 1,
+  type: 'StashExpired',
+  language: 1,
   fields: {
     teamId: team,
     stashId: stash,

@@ -7,7 +7,8 @@ import type { RowLimits, TableLimits } from './limits.ts';
 const onSchemaError = json<SchemaErrorMode>();
 
 export const tableCreateRequested = defineEvent({
-  type: 'TableCreateRequested', language: 1,
+  type: 'TableCreateRequested',
+  language: 1,
   fields: {
     teamId: team,
     tableId: newTable,
@@ -22,7 +23,8 @@ export const tableCreateRequested = defineEvent({
 });
 
 export const tablePatchRequested = defineEvent({
-  type: 'TablePatchRequested', language: 1,
+  type: 'TablePatchRequested',
+  language: 1,
   fields: {
     teamId: team,
     tableId: table,
@@ -33,15 +35,21 @@ export const tablePatchRequested = defineEvent({
   },
 });
 
-export const tableDeleteRequested = defineEvent({ type: 'TableDeleteRequested', language: 1, fields: { teamId: team, tableId: table, ifMatch } });
+export const tableDeleteRequested = defineEvent({
+  type: 'TableDeleteRequested',
+  language: 1,
+  fields: { teamId: team, tableId: table, ifMatch },
+});
 
 export const rowsAddRequested = defineEvent({
-  type: 'RowsAddRequested', language: 1,
+  type: 'RowsAddRequested',
+  language: 1,
   fields: { teamId: team, tableId: table, ifMatch, onSchemaError, limits: json<RowLimits>(), rows },
 });
 
 export const tableOverwriteRequested = defineEvent({
-  type: 'TableOverwriteRequested', language: 1,
+  type: 'TableOverwriteRequested',
+  language: 1,
   fields: {
     teamId: team,
     tableId: table,
@@ -55,7 +63,8 @@ export const tableOverwriteRequested = defineEvent({
 });
 
 export const rowPatchRequested = defineEvent({
-  type: 'RowPatchRequested', language: 1,
+  type: 'RowPatchRequested',
+  language: 1,
   fields: {
     teamId: team,
     tableId: table,
@@ -68,4 +77,8 @@ export const rowPatchRequested = defineEvent({
   },
 });
 
-export const rowDeleteRequested = defineEvent({ type: 'RowDeleteRequested', language: 1, fields: { teamId: team, tableId: table, row, ifMatch } });
+export const rowDeleteRequested = defineEvent({
+  type: 'RowDeleteRequested',
+  language: 1,
+  fields: { teamId: team, tableId: table, row, ifMatch },
+});

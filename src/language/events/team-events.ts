@@ -2,7 +2,11 @@
 import type { Refusal } from '../values/refusal.ts';
 import { defineEvent, json, optional, team, token } from './define-event.ts';
 
-export const teamCreated = defineEvent({ type: 'TeamCreated', language: 1, fields: { teamId: team, name: json<string>() } });
+export const teamCreated = defineEvent({
+  type: 'TeamCreated',
+  language: 1,
+  fields: { teamId: team, name: json<string>() },
+});
 export const teamSuspended = defineEvent({ type: 'TeamSuspended', language: 1, fields: { teamId: team } });
 export const teamResumed = defineEvent({ type: 'TeamResumed', language: 1, fields: { teamId: team } });
 
@@ -10,16 +14,25 @@ const planLimit = optional(json<number | null>());
 
 /** The limits that are named; absent: unchanged. */
 export const teamPlanSet = defineEvent({
-  type: 'TeamPlanSet', language: 1,
+  type: 'TeamPlanSet',
+  language: 1,
   fields: {
-    teamId: team, rowsMax: planLimit, tablesMax: planLimit, stashesMax: planLimit, openBodiesMax: planLimit, openUploadsMax: planLimit,
-    openUploadBytesMax: planLimit, uploadBytesMax: planLimit, logBytesPerDayMax: planLimit,
+    teamId: team,
+    rowsMax: planLimit,
+    tablesMax: planLimit,
+    stashesMax: planLimit,
+    openBodiesMax: planLimit,
+    openUploadsMax: planLimit,
+    openUploadBytesMax: planLimit,
+    uploadBytesMax: planLimit,
+    logBytesPerDayMax: planLimit,
   },
 });
 
 /** Logs written before tokens had limits: their tokens never expire, and cover the whole team. */
 export const tokenCreated = defineEvent({
-  type: 'TokenCreated', language: 1,
+  type: 'TokenCreated',
+  language: 1,
   fields: {
     teamId: team,
     tokenId: token,
@@ -37,7 +50,15 @@ export const tokenCreated = defineEvent({
   },
 });
 
-export const tokenRevoked = defineEvent({ type: 'TokenRevoked', language: 1, fields: { teamId: team, tokenId: token } });
+export const tokenRevoked = defineEvent({
+  type: 'TokenRevoked',
+  language: 1,
+  fields: { teamId: team, tokenId: token },
+});
 
 /** The committed state refused a request, whose rows were dropped. Its outcome is that refusal. */
-export const requestRefused = defineEvent({ type: 'RequestRefused', language: 1, fields: { teamId: team, refusal: json<Refusal>() } });
+export const requestRefused = defineEvent({
+  type: 'RequestRefused',
+  language: 1,
+  fields: { teamId: team, refusal: json<Refusal>() },
+});

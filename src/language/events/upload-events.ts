@@ -11,12 +11,21 @@ export interface StoredFile {
 }
 
 export const uploadCreateRequested = defineEvent({
-  type: 'UploadCreateRequested', language: 1,
-  fields: { teamId: team, uploadId: upload, appId: json<string>(), contentType: json<string>(), fileName: json<string>(), limits: json<UploadLimits>() },
+  type: 'UploadCreateRequested',
+  language: 1,
+  fields: {
+    teamId: team,
+    uploadId: upload,
+    appId: json<string>(),
+    contentType: json<string>(),
+    fileName: json<string>(),
+    limits: json<UploadLimits>(),
+  },
 });
 
 export const uploadCompleteRequested = defineEvent({
-  type: 'UploadCompleteRequested', language: 1,
+  type: 'UploadCompleteRequested',
+  language: 1,
   fields: {
     teamId: team,
     uploadId: upload,
@@ -28,8 +37,14 @@ export const uploadCompleteRequested = defineEvent({
 
 /** The file of an upload is to be withdrawn; an upload that was not completed is to be given up. */
 export const uploadDeleteRequested = defineEvent({
-  type: 'UploadDeleteRequested', language: 1, fields: { teamId: team, uploadId: upload, appId: json<string>() },
+  type: 'UploadDeleteRequested',
+  language: 1,
+  fields: { teamId: team, uploadId: upload, appId: json<string>() },
 });
 
 /** A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place in the log. */
-export const uploadChecked = defineEvent({ type: 'UploadChecked', language: 1, fields: { teamId: team, uploadId: upload } });
+export const uploadChecked = defineEvent({
+  type: 'UploadChecked',
+  language: 1,
+  fields: { teamId: team, uploadId: upload },
+});

@@ -42,8 +42,9 @@ export class BlockWriter {
   /** Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received. */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
-    const isFull = this.#profiler.rows >= this.#limits.blockRows
-      || (this.#profiler.rows > 0 && this.#bytes() + 1 + end - start > this.#limits.blockBytes);
+    const isFull =
+      this.#profiler.rows >= this.#limits.blockRows ||
+      (this.#profiler.rows > 0 && this.#bytes() + 1 + end - start > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
     this.#ids?.add(row.clean ? null : this.#idOf(row));
 

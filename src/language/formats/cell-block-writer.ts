@@ -35,8 +35,9 @@ export class CellBlockWriter {
    * @param dropped how many cells were left out
    */
   add(cells: readonly string[], bytesMax: number, dropped: number): RowBlock | null {
-    const isFull = this.#rows.length >= this.#limits.blockRows
-      || (this.#rows.length > 0 && this.#bytesMax + 1 + bytesMax > this.#limits.blockBytes);
+    const isFull =
+      this.#rows.length >= this.#limits.blockRows ||
+      (this.#rows.length > 0 && this.#bytesMax + 1 + bytesMax > this.#limits.blockBytes);
     const full = isFull ? this.close() : null;
 
     this.#ids?.add(cells[this.#header.rowIdAt] || null);

@@ -69,7 +69,11 @@ export class CellProfiler {
     this.#rowsBefore += this.#rows;
     this.#rows = 0;
     this.#dropped = 0;
-    return { ...profile, rule: this.#rule, columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!) };
+    return {
+      ...profile,
+      rule: this.#rule,
+      columns: profile.columns.toSorted((a, b) => order.get(a.id)! - order.get(b.id)!),
+    };
   }
 
   #grow(column: CellColumn): GrowingColumn {
@@ -88,7 +92,9 @@ export class CellProfiler {
   #addCell(column: CellColumn, text: string): void {
     const growing = column.growing ?? this.#grow(column);
     const { fits, natural, stored } = classifyCell(text, this.#builder.candidates(growing), this.#form);
-    this.#builder.add(growing, this.#rows, column.position, fits, column.given === null ? natural : null, stored, () => JSON.stringify(text));
+    this.#builder.add(growing, this.#rows, column.position, fits, column.given === null ? natural : null, stored, () =>
+      JSON.stringify(text),
+    );
     if (column.watch !== null) this.#watch(column, column.watch, text, natural);
     column.settled = !this.#counts && isSettledForStrings(growing.natural) && !isMisfit(growing, everyCellTypes);
   }

@@ -39,7 +39,13 @@ export function formParameters(form: DelimitedForm): Record<string, string> {
   const texts = Object.entries(form).flatMap(([name, value]: [string, unknown]): [string, string][] => {
     if (value === undefined || value === false) return [];
     if (Array.isArray(value)) return [[name, value.join(',')]];
-    if (name === 'types') return [[name, JSON.stringify(Object.fromEntries(Object.entries(form.types!).map(([id, type]) => [id, spelledType(type)])))]];
+    if (name === 'types')
+      return [
+        [
+          name,
+          JSON.stringify(Object.fromEntries(Object.entries(form.types!).map(([id, type]) => [id, spelledType(type)]))),
+        ],
+      ];
     return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
   });
   return Object.fromEntries(texts);

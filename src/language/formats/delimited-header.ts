@@ -37,7 +37,14 @@ export class CellColumn {
   /** Its type, if the request said it. */
   readonly given: ColumnType | null;
 
-  constructor(id: string, position: number, index: number, isUnnamed: boolean, isOptional: boolean, given: ColumnType | null) {
+  constructor(
+    id: string,
+    position: number,
+    index: number,
+    isUnnamed: boolean,
+    isOptional: boolean,
+    given: ColumnType | null,
+  ) {
     this.id = id;
     this.given = given;
     this.isUnnamed = isUnnamed;
@@ -73,7 +80,12 @@ export interface DelimitedHeader {
  * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody for an ID that is too long
  */
-export function readHeader(cells: readonly string[], known: readonly string[], limits: RowLimits, { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm): DelimitedHeader {
+export function readHeader(
+  cells: readonly string[],
+  known: readonly string[],
+  limits: RowLimits,
+  { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm,
+): DelimitedHeader {
   // The header is refused at one of these cells at the latest. A line of 512 KiB may have half a million of them.
   const looked = cells.slice(0, limits.columns + 1);
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
@@ -91,7 +103,8 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
       throw malformedAt(position, `a column ID must not be longer than ${limits.columnIdBytes} bytes`);
     }
     if (seen.has(id)) refuse('column_id_not_unique', `the column ID ${JSON.stringify(id)} occurs twice`);
-    if (isReservedColumnId(id) && id !== rowIdKey) refuse('column_id_reserved', `the column ID ${JSON.stringify(id)} is reserved`);
+    if (isReservedColumnId(id) && id !== rowIdKey)
+      refuse('column_id_reserved', `the column ID ${JSON.stringify(id)} is reserved`);
     seen.add(id);
     if (seen.size > limits.columns) refuse('limit_exceeded', `more than ${limits.columns} columns`);
   }
@@ -99,11 +112,31 @@ export function readHeader(cells: readonly string[], known: readonly string[], l
   const order = new Map(known.map((id, index) => [id, index]));
   const namedEnd = looked.findLastIndex((cell) => cell !== '') + 1;
   const columns = ids.map((id, position) => {
-    return id === rowIdKey ? null : new CellColumn(id, position, order.get(id) ?? known.length + position, looked[position] === '', position >= namedEnd, Object.hasOwn(types, id) ? types[id]! : null);
+    return id === rowIdKey
+      ? null
+      : new CellColumn(
+          id,
+          position,
+          order.get(id) ?? known.length + position,
+          looked[position] === '',
+          position >= namedEnd,
+          Object.hasOwn(types, id) ? types[id]! : null,
+        );
   });
   const ordered = columns.filter((column) => column !== null).sort(byIndex);
-  const renormalized = [...names.keys()].filter((position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!));
-  return { ids, columns, ordered, rowIdAt: ids.indexOf(rowIdKey), width: cells.length, namedEnd, renormalized, refusal };
+  const renormalized = [...names.keys()].filter(
+    (position) => names[position] !== written[position] && nfcOf(names[position]!) === nfcOf(written[position]!),
+  );
+  return {
+    ids,
+    columns,
+    ordered,
+    rowIdAt: ids.indexOf(rowIdKey),
+    width: cells.length,
+    namedEnd,
+    renormalized,
+    refusal,
+  };
 }
 
 /**
@@ -114,11 +147,15 @@ function idsByName(known: readonly string[], given: Readonly<Record<string, stri
   const exact = new Set(known);
   const alike = new Map(known.toReversed().map((id) => [nfcOf(id), id]));
   for (const id of known) if (nfcOf(id) === id) alike.set(id, id);
-  const givenAlike = new Map(Object.keys(given).toReversed().map((name) => [nfcOf(name), given[name]!]));
+  const givenAlike = new Map(
+    Object.keys(given)
+      .toReversed()
+      .map((name) => [nfcOf(name), given[name]!]),
+  );
   return (name) => {
     if (Object.hasOwn(given, name)) return given[name]!;
     const normal = nfcOf(name);
-    return givenAlike.get(normal) ?? (exact.has(name) ? name : alike.get(normal) ?? normal);
+    return givenAlike.get(normal) ?? (exact.has(name) ? name : (alike.get(normal) ?? normal));
   };
 }
 
@@ -130,8 +167,18 @@ function nfcOf(name: string): string {
  * The header of a body without one: a column for each cell of its first line.
  * @throws MalformedBody for an ID that is too long
  */
-export function headerOfAbsent({ length }: readonly string[], known: readonly string[], limits: RowLimits, form: DelimitedForm): DelimitedHeader {
-  return readHeader(Array.from({ length }, (_, position) => `column_${position + 1}`), known, limits, form);
+export function headerOfAbsent(
+  { length }: readonly string[],
+  known: readonly string[],
+  limits: RowLimits,
+  form: DelimitedForm,
+): DelimitedHeader {
+  return readHeader(
+    Array.from({ length }, (_, position) => `column_${position + 1}`),
+    known,
+    limits,
+    form,
+  );
 }
 
 /** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. In linear time: each name goes on where it was. */
@@ -173,7 +220,9 @@ export const leftOut = ' and no values, and was left out';
 
 /** What was made of names in another normal form of Unicode: a name itself may be no ASCII. */
 export function noteRenormalized({ renormalized }: DelimitedHeader): string[] {
-  return renormalized.map((position) => `${placeInHeader(position)}: was written in another normal form of Unicode than its column`);
+  return renormalized.map(
+    (position) => `${placeInHeader(position)}: was written in another normal form of Unicode than its column`,
+  );
 }
 
 /** What was made of columns without a name, once all rows have been read. */

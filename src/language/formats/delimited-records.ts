@@ -41,13 +41,22 @@ export interface RecordsRead {
 }
 
 /** Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines and comments are skipped. */
-export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMax, isLast }: RecordsOptions, visit: (record: DelimitedRecord) => void): RecordsRead {
+export function readRecords(
+  bytes: Buffer,
+  { dialect, allowsZero, commentBytesMax, isLast }: RecordsOptions,
+  visit: (record: DelimitedRecord) => void,
+): RecordsRead {
   const text = bytes.toString();
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
   const allClean = areClean(bytes, special);
   // A clean text has no quotes of the usual kind, and its line ends are line feeds. Papa Parse takes a comma for the delimiter `"`.
-  if (allClean && dialect.comment === null && dialect.delimiter !== '"' && (dialect.quote === '"' || dialect.quote === null)) {
+  if (
+    allClean &&
+    dialect.comment === null &&
+    dialect.delimiter !== '"' &&
+    (dialect.quote === '"' || dialect.quote === null)
+  ) {
     return { rest: readPlainRecords(text, isAscii, dialect.delimiter, isLast, visit), sawBlanks: false };
   }
   const splitter = new RecordSplitter(text, dialect);
@@ -60,13 +69,20 @@ export function readRecords(bytes: Buffer, { dialect, allowsZero, commentBytesMa
     const recordBytes = isAscii ? record.length : Buffer.byteLength(record);
     if (!splitter.isRecord && recordBytes > commentBytesMax) break;
     position = next;
-    if (splitter.isRecord) visit({ text: record, bytes: recordBytes, cells, quoted, clean: allClean || isClean(record, special) });
+    if (splitter.isRecord)
+      visit({ text: record, bytes: recordBytes, cells, quoted, clean: allClean || isClean(record, special) });
   }
   return { rest: text.slice(position), sawBlanks: splitter.sawBlanks };
 }
 
 /** Calls `visit` for each record of a clean text. Returns what is behind the last one that was read. */
-function readPlainRecords(text: string, isAscii: boolean, delimiter: string, isLast: boolean, visit: (record: DelimitedRecord) => void): string {
+function readPlainRecords(
+  text: string,
+  isAscii: boolean,
+  delimiter: string,
+  isLast: boolean,
+  visit: (record: DelimitedRecord) => void,
+): string {
   let position = 0;
   const step = ({ data: [cells], meta }: Papa.ParseStepResult<[string[]]>): void => {
     const start = position;
@@ -82,7 +98,13 @@ function readPlainRecords(text: string, isAscii: boolean, delimiter: string, isL
     }
     if (end === start) return;
     const record = text.slice(start, end);
-    visit({ text: record, bytes: isAscii ? record.length : Buffer.byteLength(record), cells, quoted: null, clean: true });
+    visit({
+      text: record,
+      bytes: isAscii ? record.length : Buffer.byteLength(record),
+      cells,
+      quoted: null,
+      clean: true,
+    });
   };
   new Papa.Parser({ delimiter, newline: '\n', step }).parse(text, 0, !isLast);
   return text.slice(position);

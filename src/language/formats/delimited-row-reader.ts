@@ -95,7 +95,15 @@ export class DelimitedRowReader implements RowReader {
   /** Whether a limit ended the reading. */
   #isCut = false;
 
-  constructor({ delimiter, form = {}, columns = [], limits = {}, retainIds = false, dropsCells = false, texts }: DelimitedRowReaderOptions) {
+  constructor({
+    delimiter,
+    form = {},
+    columns = [],
+    limits = {},
+    retainIds = false,
+    dropsCells = false,
+    texts,
+  }: DelimitedRowReaderOptions) {
     this.#dialect = dialectOf(form, delimiter);
     this.#form = form;
     this.#nulls = new Set(form.null);
@@ -134,8 +142,20 @@ export class DelimitedRowReader implements RowReader {
       const last = this.#body.writer?.close() ?? null;
       if (last !== null) this.#blocks.push(last);
     }
-    const notes = this.#body === null ? [] : [...this.#notes(), ...noteRenormalized(this.#body.header), ...noteUnnamed(this.#body.header)].slice(0, notesMax);
-    return { blocks: this.#takeBlocks(), envelope: null, hasRows: true, remarks: { shortLines: this.#shortLines, notes }, isWhole: !this.#isCut };
+    const notes =
+      this.#body === null
+        ? []
+        : [...this.#notes(), ...noteRenormalized(this.#body.header), ...noteUnnamed(this.#body.header)].slice(
+            0,
+            notesMax,
+          );
+    return {
+      blocks: this.#takeBlocks(),
+      envelope: null,
+      hasRows: true,
+      remarks: { shortLines: this.#shortLines, notes },
+      isWhole: !this.#isCut,
+    };
   }
 
   #notes(): string[] {
@@ -169,7 +189,8 @@ export class DelimitedRowReader implements RowReader {
 
   #append(slice: Uint8Array): void {
     if (this.#end + slice.length > this.#bytes.length) this.#makeRoom(slice.length);
-    const openReturn = this.#end > this.#position && this.#bytes[this.#end - 1] === carriageReturn && slice[0] !== lineFeed;
+    const openReturn =
+      this.#end > this.#position && this.#bytes[this.#end - 1] === carriageReturn && slice[0] !== lineFeed;
     this.#bytes.set(slice, this.#end);
     const lineEnd = lastLineEnd(slice);
     if (lineEnd !== -1) this.#linesEnd = this.#end + lineEnd + 1;
@@ -272,7 +293,7 @@ export class DelimitedRowReader implements RowReader {
   /** Where the first line begins that is not UTF-8; null if all are. No character spans a line end. */
   #invalidLine(end: number): number | null {
     if (isUtf8(this.#bytes.subarray(this.#position, end))) return null;
-    for (let start = this.#position;;) {
+    for (let start = this.#position; ;) {
       const next = this.#nextLine(start, end);
       if (!isUtf8(this.#bytes.subarray(start, next))) return start;
       start = next;
@@ -289,7 +310,11 @@ export class DelimitedRowReader implements RowReader {
   #readText(end: number, isLast: boolean): void {
     if (end <= this.#position) return;
     const bytes = this.#bytes.subarray(this.#position, end);
-    const { rest, sawBlanks } = readRecords(bytes, { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast }, (record) => this.#readRecord(record));
+    const { rest, sawBlanks } = readRecords(
+      bytes,
+      { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast },
+      (record) => this.#readRecord(record),
+    );
     this.#leftOutBlanks ||= sawBlanks;
     this.#position = end - Buffer.byteLength(rest);
     if (rest === '') return;
@@ -306,7 +331,10 @@ export class DelimitedRowReader implements RowReader {
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
       const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
-      const writer = header.refusal === null ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form)) : null;
+      const writer =
+        header.refusal === null
+          ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form))
+          : null;
       this.#body = { header, writer };
       if (header.refusal === null) this.#watch(header);
       this.#refusal = header.refusal;
@@ -323,8 +351,14 @@ export class DelimitedRowReader implements RowReader {
       this.#rows += 1;
       return;
     }
-    const { cells, dropped } = this.#dropsCells ? this.#withoutBadCells(record, header) : { cells: record.cells, dropped: 0 };
-    const full = writer.add(cells, dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header), dropped);
+    const { cells, dropped } = this.#dropsCells
+      ? this.#withoutBadCells(record, header)
+      : { cells: record.cells, dropped: 0 };
+    const full = writer.add(
+      cells,
+      dropped > 0 ? this.#bodyBytes(cells, header) : this.#bodyBytesMax(record, header),
+      dropped,
+    );
     if (full !== null) this.#blocks.push(full);
     this.#rows += 1;
   }
@@ -335,7 +369,8 @@ export class DelimitedRowReader implements RowReader {
     const form = cellFormOf(ruleOfCells(this.#form));
     const known = new Set(this.#known);
     for (const column of columns) {
-      if (column !== null && column.given === null && !known.has(column.id)) column.watch = texts.column(column.id, form);
+      if (column !== null && column.given === null && !known.has(column.id))
+        column.watch = texts.column(column.id, form);
     }
   }
 
@@ -357,11 +392,18 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /** The cells, of which those are empty that no row may hold. What `$rowID` may hold is judged where IDs are used. */
-  #withoutBadCells({ cells, bytes, clean }: DelimitedRecord, { rowIdAt }: DelimitedHeader): { readonly cells: readonly string[]; readonly dropped: number } {
+  #withoutBadCells(
+    { cells, bytes, clean }: DelimitedRecord,
+    { rowIdAt }: DelimitedHeader,
+  ): { readonly cells: readonly string[]; readonly dropped: number } {
     const { cellBytes } = this.#limits;
     if (clean && bytes <= cellBytes) return { cells, dropped: 0 };
-    const isBad = (text: string, position: number): boolean => position !== rowIdAt && (text.includes('\0') || Buffer.byteLength(text) > cellBytes);
-    return { cells: cells.map((text, position) => (isBad(text, position) ? '' : text)), dropped: cells.filter(isBad).length };
+    const isBad = (text: string, position: number): boolean =>
+      position !== rowIdAt && (text.includes('\0') || Buffer.byteLength(text) > cellBytes);
+    return {
+      cells: cells.map((text, position) => (isBad(text, position) ? '' : text)),
+      dropped: cells.filter(isBad).length,
+    };
   }
 
   get #allowsZero(): boolean {
@@ -405,7 +447,7 @@ export class DelimitedRowReader implements RowReader {
   /** Names the current record, or a cell of it. */
   #place(cell?: number): string {
     if (this.#body === null) return placeInHeader(cell ?? 0);
-    return placeInRow(this.#rows, cell === undefined ? null : this.#body.header.ids[cell] ?? null);
+    return placeInRow(this.#rows, cell === undefined ? null : (this.#body.header.ids[cell] ?? null));
   }
 }
 

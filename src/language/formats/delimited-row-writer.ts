@@ -194,7 +194,7 @@ export class DelimitedRowWriter {
         continue;
       }
       let end = at;
-      for (let byte = rows[end]!; byte !== quote; byte = rows[end += 1]!) {
+      for (let byte = rows[end]!; byte !== quote; byte = rows[(end += 1)]!) {
         if (byte === backslash) {
           this.#isPlain = false;
           return stringEnd(rows, start);
@@ -243,7 +243,8 @@ export class DelimitedRowWriter {
   }
 
   #needsQuotes(text: Buffer): boolean {
-    const isSpecial = (byte: number): boolean => byte === quote || byte === this.#delimiter || byte === lineFeed || byte === carriageReturn;
+    const isSpecial = (byte: number): boolean =>
+      byte === quote || byte === this.#delimiter || byte === lineFeed || byte === carriageReturn;
     return text[0] === blank || text.at(-1) === blank || text.some(isSpecial) || text.includes(byteOrderMark);
   }
 

@@ -10,7 +10,12 @@ export interface DialectBytes {
 
 export function bytesOfDialect({ delimiter, quote, escape, comment }: Dialect): DialectBytes {
   const bytesOf = (mark: string | null): Buffer | null => (mark === null ? null : Buffer.from(mark));
-  return { delimiter: Buffer.from(delimiter), quote: bytesOf(quote), escape: bytesOf(escape), comment: bytesOf(comment) };
+  return {
+    delimiter: Buffer.from(delimiter),
+    quote: bytesOf(quote),
+    escape: bytesOf(escape),
+    comment: bytesOf(comment),
+  };
 }
 
 /** Whether a mark is at this place, whole. */

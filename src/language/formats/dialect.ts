@@ -15,7 +15,10 @@ export interface Dialect {
 }
 
 /** The marks that a person named, where `usual` is the delimiter of the media type. Ask `conflictIn` first. */
-export function dialectOf({ delimiter = '', quote = '"', escape, lenient = false, comment }: DelimitedForm, usual: string): Dialect {
+export function dialectOf(
+  { delimiter = '', quote = '"', escape, lenient = false, comment }: DelimitedForm,
+  usual: string,
+): Dialect {
   return {
     delimiter: delimiter === '' ? usual : delimiter,
     quote: quote === 'none' ? null : quote,
@@ -39,7 +42,12 @@ export interface FormConflict {
 export function conflictIn(form: DelimitedForm, usual: string): FormConflict | null {
   const { delimiter, quote, escape, comment } = dialectOf(form, usual);
   if (escape !== null && quote === null) return { name: 'escape', reason: 'applies within quotes, and quote is none' };
-  const marks = [['delimiter', delimiter], ['quote', quote], ['escape', escape], ['comment', comment]] as const;
+  const marks = [
+    ['delimiter', delimiter],
+    ['quote', quote],
+    ['escape', escape],
+    ['comment', comment],
+  ] as const;
   for (const [at, [name, mark]] of marks.entries()) {
     if (mark === null) continue;
     if (name !== 'delimiter' && isBlank(mark)) return { name, reason: 'must not be a blank or a tab' };

@@ -1,7 +1,10 @@
 /** JSON whose numbers keep their digits: `4.20` in a filter is not `4.2`, and no whole number is rounded. */
 
 /** Members of JSON that TypeScript's library does not declare yet. */
-const exact = JSON as unknown as { readonly rawJSON: (text: string) => unknown; readonly isRawJSON: (value: unknown) => boolean };
+const exact = JSON as unknown as {
+  readonly rawJSON: (text: string) => unknown;
+  readonly isRawJSON: (value: unknown) => boolean;
+};
 
 function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;

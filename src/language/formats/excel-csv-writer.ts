@@ -31,7 +31,10 @@ export class ExcelCsvWriter {
   }
 
   addRow(row: string): void {
-    const line = this.#cells.read(row).map((token, place) => (token === null ? '' : this.#cell(cellText(token, this.#columns[place]!)))).join(this.#delimiter);
+    const line = this.#cells
+      .read(row)
+      .map((token, place) => (token === null ? '' : this.#cell(cellText(token, this.#columns[place]!))))
+      .join(this.#delimiter);
     // An empty line is no row.
     this.#text += line === '' ? '""\n' : `${line}\n`;
   }

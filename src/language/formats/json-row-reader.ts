@@ -4,7 +4,14 @@ import type { RowBlock } from './block-writer.ts';
 import { EnvelopeReader } from './envelope-reader.ts';
 import type { ParseMember } from './envelope-reader.ts';
 import {
-  RefusedText, UnfinishedText, closeBrace, closeBracket, comma, openBrace, openBracket, skipByteOrderMark,
+  RefusedText,
+  UnfinishedText,
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
@@ -37,7 +44,15 @@ const parsePlainly: ParseMember = (json) => JSON.parse(json) as unknown;
 
 /** What comes next in the body, after white space. */
 type State =
-  | 'beginning' | 'start' | 'firstRow' | 'nextRow' | 'row' | 'firstMember' | 'nextMember' | 'member' | 'end'
+  | 'beginning'
+  | 'start'
+  | 'firstRow'
+  | 'nextRow'
+  | 'row'
+  | 'firstMember'
+  | 'nextMember'
+  | 'member'
+  | 'end'
   /** The rest of the line of a row. */
   | 'lineEnd'
   /** A limit ended the reading: nothing can be said of what follows. */
@@ -59,7 +74,14 @@ export class JsonRowReader implements RowReader {
   #blocks: RowBlock[] = [];
   #refusal: RowsRefusal | null = null;
 
-  constructor({ form, columns = [], retainIds = false, dropsCells = false, limits = {}, parseMember = parsePlainly }: JsonRowReaderOptions) {
+  constructor({
+    form,
+    columns = [],
+    retainIds = false,
+    dropsCells = false,
+    limits = {},
+    parseMember = parsePlainly,
+  }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultRowLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits, { dropsCells });
@@ -88,11 +110,19 @@ export class JsonRowReader implements RowReader {
       const last = this.#writer.close();
       if (last !== null) this.#blocks.push(last);
     }
-    return { blocks: this.#takeBlocks(), envelope: this.#envelope.members, hasRows: this.#envelope.hasRows, remarks: noRemarks, isWhole };
+    return {
+      blocks: this.#takeBlocks(),
+      envelope: this.#envelope.members,
+      hasRows: this.#envelope.hasRows,
+      remarks: noRemarks,
+      isWhole,
+    };
   }
 
   #isAtEnd(): boolean {
-    return this.#form === 'lines' ? this.#state !== 'beginning' && this.#position === this.#scanner.end : this.#state === 'end';
+    return this.#form === 'lines'
+      ? this.#state !== 'beginning' && this.#position === this.#scanner.end
+      : this.#state === 'end';
   }
 
   #takeBlocks(): RowBlock[] {
@@ -136,7 +166,8 @@ export class JsonRowReader implements RowReader {
       if (!(error instanceof RefusedText)) throw error;
       requireUtf8(this.#scanner.bytes, from, error.position);
       const message = `${this.#place(error.position)}${error.message}`;
-      if (error.type === 'request_validation_error' || this.#state !== 'row') throw new MalformedBody(error.type, message);
+      if (error.type === 'request_validation_error' || this.#state !== 'row')
+        throw new MalformedBody(error.type, message);
       this.#refusal ??= { type: error.type, message };
       this.#state = 'cut';
       return;
@@ -150,7 +181,7 @@ export class JsonRowReader implements RowReader {
     if (this.#state === 'beginning') this.#goOn(skipByteOrderMark(scanner), 'start');
     for (;;) {
       const before = this.#position;
-      const position = this.#position = scanner.space(before);
+      const position = (this.#position = scanner.space(before));
       if (this.#state === 'lineEnd' && this.#hasLineBreak(before, position)) this.#state = 'row';
       if (position >= scanner.end) return;
       const byte = scanner.bytes[position]!;

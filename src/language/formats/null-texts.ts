@@ -5,5 +5,8 @@ import type { DelimitedRecord } from './delimited-records.ts';
 export function emptyOf(record: DelimitedRecord, nulls: ReadonlySet<string>): DelimitedRecord {
   const { cells, quoted } = record;
   if (!cells.some((cell) => nulls.has(cell))) return record;
-  return { ...record, cells: cells.map((cell, position) => (nulls.has(cell) && quoted?.[position] !== true ? '' : cell)) };
+  return {
+    ...record,
+    cells: cells.map((cell, position) => (nulls.has(cell) && quoted?.[position] !== true ? '' : cell)),
+  };
 }

@@ -11,7 +11,8 @@ export function readMembers(bytes: Uint8Array): Envelope {
 
 /** The same; the numbers in these members keep their digits (`parseExactly`). Throws MalformedBody. */
 export function readMembersExactly(bytes: Uint8Array, exactKeys: readonly string[]): Envelope {
-  const parseMember: ParseMember = (json, key) => (exactKeys.includes(key) ? parseExactly(json) : JSON.parse(json) as unknown);
+  const parseMember: ParseMember = (json, key) =>
+    exactKeys.includes(key) ? parseExactly(json) : (JSON.parse(json) as unknown);
   return read(bytes, { form: 'envelope', parseMember });
 }
 

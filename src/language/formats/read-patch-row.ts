@@ -31,7 +31,10 @@ export interface PatchRowOptions {
  * Reads the whole body of a patch.
  * @throws MalformedBody
  */
-export function readPatchRow(bytes: Uint8Array, { columns = [], dropsCells = false, limits = {} }: PatchRowOptions = {}): PatchRow {
+export function readPatchRow(
+  bytes: Uint8Array,
+  { columns = [], dropsCells = false, limits = {} }: PatchRowOptions = {},
+): PatchRow {
   const allLimits = { ...defaultRowLimits, ...limits };
   const scanner = new RowScanner(columns, allLimits, { keepsNulls: true, dropsCells });
   scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
@@ -43,9 +46,8 @@ export function readPatchRow(bytes: Uint8Array, { columns = [], dropsCells = fal
 
   const { columns: cells, starts, ends, count, longCell } = scanner.row;
   const rowIdCell = cells.findIndex(({ id }, cell) => cell < count && id === rowIdKey);
-  const rowId = rowIdCell === -1
-    ? {}
-    : { rowId: JSON.parse(scanner.text(starts[rowIdCell]!, ends[rowIdCell]!)) as unknown };
+  const rowId =
+    rowIdCell === -1 ? {} : { rowId: JSON.parse(scanner.text(starts[rowIdCell]!, ends[rowIdCell]!)) as unknown };
   const writer = new BlockWriter(scanner, allLimits);
   writer.add(scanner.row);
   const long = longCell === -1 ? null : longCellRefusal(keyPrefix(keyAt(scanner.row, longCell)), allLimits);

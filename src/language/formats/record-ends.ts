@@ -41,7 +41,13 @@ export class RecordEnds {
    * @param visit called for each record that has its line end: where its text ends, where its line end does, and whether it is a comment
    * @returns where it has looked up to
    */
-  find(bytes: Uint8Array, from: number, end: number, isLast: boolean, visit: (textEnd: number, next: number, isComment: boolean) => void): number {
+  find(
+    bytes: Uint8Array,
+    from: number,
+    end: number,
+    isLast: boolean,
+    visit: (textEnd: number, next: number, isComment: boolean) => void,
+  ): number {
     const { delimiter, quote, escape, comment } = this.#marks;
     const ends = this.#ends;
     const quoteByte = quote?.[0];

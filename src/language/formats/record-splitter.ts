@@ -113,10 +113,12 @@ export class RecordSplitter {
     const { delimiter, quote } = this.#dialect;
     const cells: string[] = [];
     const quoted: boolean[] = [];
-    for (let at = start;;) {
+    for (let at = start; ;) {
       const first = this.#behindBlanks(at, blanksMax);
       const isQuoted = quote !== null && text.startsWith(quote, first);
-      const end = isQuoted ? this.#readQuoted(cells.length, at, first, quote, allowsZero) : this.#readUnquoted(cells.length, at, allowsZero);
+      const end = isQuoted
+        ? this.#readQuoted(cells.length, at, first, quote, allowsZero)
+        : this.#readUnquoted(cells.length, at, allowsZero);
       if (end === -1) return false;
       cells.push(isQuoted ? this.#value : text.slice(at, end));
       quoted.push(isQuoted);
@@ -153,7 +155,9 @@ export class RecordSplitter {
     const quoteAt = lenient ? Infinity : this.#quotes.from(at);
     const zeroAt = allowsZero ? Infinity : this.#zeros.from(at);
     if (Math.min(quoteAt, zeroAt) >= end) return end;
-    return quoteAt < zeroAt ? this.#fail(cell, at, quoteAt + quote!.length, 'quote') : this.#fail(cell, at, zeroAt + 1, '\0');
+    return quoteAt < zeroAt
+      ? this.#fail(cell, at, quoteAt + quote!.length, 'quote')
+      : this.#fail(cell, at, zeroAt + 1, '\0');
   }
 
   #fail(cell: number, start: number, end: number, kind: keyof typeof reasons): -1 {
@@ -192,12 +196,14 @@ export class RecordSplitter {
     const text = this.#text;
     let value = '';
     let from = start;
-    for (let at = start;;) {
+    for (let at = start; ;) {
       const quoteAt = this.#quotes.from(at);
       if (quoteAt === Infinity) return -1;
       const found = Math.min(quoteAt, this.#escapes.from(at));
       const behind = found + (found === quoteAt ? quote : escape).length;
-      const escaped = [quote, escape].find((mark) => text.startsWith(mark, behind) && (found < quoteAt || mark === quote));
+      const escaped = [quote, escape].find(
+        (mark) => text.startsWith(mark, behind) && (found < quoteAt || mark === quote),
+      );
       if (escaped !== undefined) {
         value += text.slice(from, found) + escaped;
         from = behind + escaped.length;

@@ -95,7 +95,10 @@ export class RowProfiler {
   /** While the natural type is open, the types that determine it are tested too. */
   #addString(growing: GrowingColumn, cell: number, text: string): void {
     const isSettledNatural = isSettledForStrings(growing.natural);
-    const fits = stringTypes(text, this.#builder.candidates(growing) | (isSettledNatural ? noTypes : naturalStringTypes));
+    const fits = stringTypes(
+      text,
+      this.#builder.candidates(growing) | (isSettledNatural ? noTypes : naturalStringTypes),
+    );
     const natural = isSettledNatural ? null : (fits & naturalStringTypes) === 0 ? 'string' : naturalOfString(text);
     this.#builder.add(growing, this.#rows, cell, fits, natural, storedAs.string, () => JSON.stringify(text));
   }

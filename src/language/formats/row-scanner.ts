@@ -3,7 +3,19 @@
  * that led to its value and the column that followed it: in the common case a key is compared, not parsed.
  */
 import {
-  JsonScanner, RefusedText, UnfinishedText, backslash, blank, closeBrace, colon, comma, lowerN, lowerU, openBrace, plain, quote,
+  JsonScanner,
+  RefusedText,
+  UnfinishedText,
+  backslash,
+  blank,
+  closeBrace,
+  colon,
+  comma,
+  lowerN,
+  lowerU,
+  openBrace,
+  plain,
+  quote,
 } from '../values/json-scanner.ts';
 import { requireUtf8 } from '../values/malformed-body.ts';
 import { RowColumn } from './row-column.ts';
@@ -65,13 +77,28 @@ export class RowScanner extends JsonScanner {
   readonly #longText: number;
 
   /** `columns` are IDs whose order is already fixed: they come first in bodies. */
-  constructor(columns: readonly string[], limits: RowLimits, { keepsNulls = false, dropsCells = false }: RowScannerOptions = {}) {
+  constructor(
+    columns: readonly string[],
+    limits: RowLimits,
+    { keepsNulls = false, dropsCells = false }: RowScannerOptions = {},
+  ) {
     super();
     this.keepsNulls = keepsNulls;
     this.dropsCells = dropsCells;
     this.#longText = dropsCells ? limits.cellBytes : Infinity;
     this.#limits = limits;
-    this.row = { bytes: this.bytes, start: 0, end: 0, count: 0, columns: [], starts: [], ends: [], clean: true, dropped: 0, longCell: -1 };
+    this.row = {
+      bytes: this.bytes,
+      start: 0,
+      end: 0,
+      count: 0,
+      columns: [],
+      starts: [],
+      ends: [],
+      clean: true,
+      dropped: 0,
+      longCell: -1,
+    };
     this.#byId.set(rowIdKey, new RowColumn(rowIdKey, -1));
     for (const id of columns) this.#byId.set(id, new RowColumn(id, this.#indexNext++));
   }
@@ -104,7 +131,7 @@ export class RowScanner extends JsonScanner {
   #scan(start: number): number {
     const { bytes, row } = this;
     const { columns, starts, ends } = row;
-    const attempt = this.#attempt += 1;
+    const attempt = (this.#attempt += 1);
     row.bytes = bytes;
     row.start = start;
     row.count = 0;
@@ -118,7 +145,7 @@ export class RowScanner extends JsonScanner {
       let previous = this.#beforeFirst;
       let lastIndex = -1;
       position = start;
-      for (let count = 0;; count += 1) {
+      for (let count = 0; ; count += 1) {
         // At the opening brace or a comma.
         let column = previous.next;
         position += 1;
@@ -145,9 +172,13 @@ export class RowScanner extends JsonScanner {
         previous = column;
 
         if (bytes[position] === quote) {
-          do position += 1; while (plain[bytes[position]!] === 1);
+          do position += 1;
+          while (plain[bytes[position]!] === 1);
           // A string with escapes is read again, fully validated.
-          position = bytes[position] === quote && position - starts[count]! < this.#longText ? position + 1 : this.string(starts[count]!);
+          position =
+            bytes[position] === quote && position - starts[count]! < this.#longText
+              ? position + 1
+              : this.string(starts[count]!);
         } else {
           // After a known lead there may be more white space than when it was remembered.
           if (bytes[position]! <= blank) starts[count] = position = this.space(position);
@@ -266,18 +297,27 @@ export class RowScanner extends JsonScanner {
 
   #isLong(start: number, end: number): boolean {
     if (end - start > this.#limits.cellBytes) return true;
-    return this.#hasCut && end - start > restBytesMax && this.bytes.compare(zero, 0, zero.length, start + 1, start + 1 + zero.length) === 0;
+    return (
+      this.#hasCut &&
+      end - start > restBytesMax &&
+      this.bytes.compare(zero, 0, zero.length, start + 1, start + 1 + zero.length) === 0
+    );
   }
 
   /** What has come of a text that goes on may be long already. Returns the bytes of the text that are left. */
   #shortenOpenText(): number {
-    const { bytes, openString, row: { count, starts, ends } } = this;
+    const {
+      bytes,
+      openString,
+      row: { count, starts, ends },
+    } = this;
     const isInValue = this.passesIllFormed && count > 0 && ends[count - 1] === -1 && openString >= starts[count - 1]!;
     if (!isInValue) return 0;
     if (this.#isLong(openString, this.end)) {
       // Neither an escape nor a character may be cut.
       let at = openString + 1;
-      while (at < this.end - zero.length) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === lowerU ? zero.length : 2;
+      while (at < this.end - zero.length)
+        at += bytes[at] !== backslash ? 1 : bytes[at + 1] === lowerU ? zero.length : 2;
       while ((bytes[at]! & 0xc0) === 0x80) at += 1;
       this.#replace(openString + 1, at);
       this.#hasCut = true;

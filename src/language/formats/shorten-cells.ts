@@ -12,7 +12,13 @@ const partBytesMax = 3;
  * @param start where a record begins
  * @returns where the bytes end now, and how many of them are of a cell in which they end
  */
-export function shortenCells(bytes: Buffer, start: number, end: number, dialect: Dialect, cellBytesMax: number): { readonly end: number; readonly open: number } {
+export function shortenCells(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  dialect: Dialect,
+  cellBytesMax: number,
+): { readonly end: number; readonly open: number } {
   const marks = bytesOfDialect(dialect);
   const { delimiter, quote, comment } = marks;
   const delimiterFrom = (from: number): number => {
@@ -36,7 +42,9 @@ export function shortenCells(bytes: Buffer, start: number, end: number, dialect:
     const first = behindBlanks(bytes, cell, end, delimiter);
     const isQuoted = quote !== null && isAt(bytes, first, end, quote);
     const text = isQuoted ? first + quote.length : cell;
-    const { stop, pairs, pending } = isQuoted ? closingQuote(bytes, text, end, quote, marks) : { stop: delimiterFrom(text), pairs: 0, pending: end };
+    const { stop, pairs, pending } = isQuoted
+      ? closingQuote(bytes, text, end, quote, marks)
+      : { stop: delimiterFrom(text), pairs: 0, pending: end };
     const behind = delimiterFrom(stop);
     isFirst = behind < end && isLineEnd(bytes[behind]!);
     const next = Math.min(end, behind + (isFirst ? 1 : delimiter.length));

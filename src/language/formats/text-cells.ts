@@ -16,13 +16,36 @@ const decimals = ['.', ','] as const;
 
 /** Texts that usually mean an empty cell. */
 export const nullTexts = [
-  'NA', 'N/A', '#N/A', 'n/a', 'na', 'NaN', 'nan', 'NULL', 'Null', 'null', '(null)', 'None', 'none', 'nil', 'missing', '\\N', '-', '--', '.', '..', '?',
+  'NA',
+  'N/A',
+  '#N/A',
+  'n/a',
+  'na',
+  'NaN',
+  'nan',
+  'NULL',
+  'Null',
+  'null',
+  '(null)',
+  'None',
+  'none',
+  'nil',
+  'missing',
+  '\\N',
+  '-',
+  '--',
+  '.',
+  '..',
+  '?',
 ] as const;
 const nullTextLengthMax = Math.max(...nullTexts.map((text) => text.length));
 
 const shownCells = 3;
 /** After so many cells, how many must be something else than text. Otherwise the column is not looked at any further. */
-const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([[100, 1], [1_000, 100]]);
+const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([
+  [100, 1],
+  [1_000, 100],
+]);
 
 export interface CellInTheWay {
   /** By `TextCells.placeOf`. */
@@ -75,7 +98,13 @@ export class ColumnWatch {
   #filled = 0;
   /** By what a cell is. */
   readonly #counts: Record<Kind | 'string', number> = { number: 0, boolean: 0, date: 0, dateTime: 0, string: 0 };
-  readonly #first: Record<Kind | 'string', CellInTheWay[]> = { number: [], boolean: [], date: [], dateTime: [], string: [] };
+  readonly #first: Record<Kind | 'string', CellInTheWay[]> = {
+    number: [],
+    boolean: [],
+    date: [],
+    dateTime: [],
+    string: [],
+  };
   /** How many texts would be numbers or moments if a person said how they are written. */
   readonly #decimals = new Map<'.' | ',', number>();
   readonly #formats = new Map<(typeof dateFormats)[number], { moments: number; times: number }>();
@@ -102,7 +131,11 @@ export class ColumnWatch {
 
   /** How many cells are texts, whatever a person says. */
   #texts(): number {
-    const said = Math.max(0, ...this.#decimals.values(), ...Array.from(this.#formats.values(), ({ moments }) => moments));
+    const said = Math.max(
+      0,
+      ...this.#decimals.values(),
+      ...Array.from(this.#formats.values(), ({ moments }) => moments),
+    );
     return this.#counts.string - said - this.#nullCount();
   }
 
@@ -118,7 +151,8 @@ export class ColumnWatch {
       this.#nulls.set(text, (this.#nulls.get(text) ?? 0) + 1);
     } else if (/^[-+.,\d]/.test(text)) {
       if (this.#form.numbers === 'plain') {
-        for (const decimal of decimals) if (isNumber(text, decimal)) this.#decimals.set(decimal, (this.#decimals.get(decimal) ?? 0) + 1);
+        for (const decimal of decimals)
+          if (isNumber(text, decimal)) this.#decimals.set(decimal, (this.#decimals.get(decimal) ?? 0) + 1);
       }
       for (const format of this.#form.dateFormat === null ? dateFormats : []) {
         const moment = momentOfText(text, format);
@@ -139,18 +173,37 @@ export class ColumnWatch {
       { kind: 'number', fitting: number, said: 0, help: {} },
       { kind: 'boolean', fitting: boolean, said: 0, help: {} },
       { kind: dateTime > 0 ? 'dateTime' : 'date', fitting: date + dateTime, said: 0, help: {} },
-      ...Array.from(this.#decimals, ([decimal, said]) => ({ kind: 'number' as const, fitting: number, said: this.#keepsNumbers(decimal) ? said : 0, help: { decimal } })),
-      ...Array.from(this.#formats, ([dateFormat, { moments, times }]) =>
-        ({ kind: dateTime + times > 0 ? 'dateTime' as const : 'date' as const, fitting: date + dateTime, said: moments, help: { dateFormat } })),
+      ...Array.from(this.#decimals, ([decimal, said]) => ({
+        kind: 'number' as const,
+        fitting: number,
+        said: this.#keepsNumbers(decimal) ? said : 0,
+        help: { decimal },
+      })),
+      ...Array.from(this.#formats, ([dateFormat, { moments, times }]) => ({
+        kind: dateTime + times > 0 ? ('dateTime' as const) : ('date' as const),
+        fitting: date + dateTime,
+        said: moments,
+        help: { dateFormat },
+      })),
     ];
     const best = readings.reduce((a, b) => (b.fitting + b.said > a.fitting + a.said ? b : a));
     const { kind, fitting, said, help } = best;
     if (2 * (fitting + said) < filled - nullCount || fitting + said === 0) return null;
-    const others = (['number', 'boolean', 'date', 'dateTime', 'string'] as const).filter((one) => one !== kind && !(kind === 'dateTime' && one === 'date'));
-    const first = others.flatMap((one) => this.#first[one]).sort((a, b) => a.place - b.place).slice(0, shownCells);
+    const others = (['number', 'boolean', 'date', 'dateTime', 'string'] as const).filter(
+      (one) => one !== kind && !(kind === 'dateTime' && one === 'date'),
+    );
+    const first = others
+      .flatMap((one) => this.#first[one])
+      .sort((a, b) => a.place - b.place)
+      .slice(0, shownCells);
     return {
-      id: this.#id, kind, filled, misfits: filled - fitting, first,
-      help: { ...help, ...(nullCount > 0 && { null: [...this.#nulls.keys()] }) }, helped: said + nullCount,
+      id: this.#id,
+      kind,
+      filled,
+      misfits: filled - fitting,
+      first,
+      help: { ...help, ...(nullCount > 0 && { null: [...this.#nulls.keys()] }) },
+      helped: said + nullCount,
     };
   }
 
@@ -172,7 +225,9 @@ export function noteText({ id, filled, misfits, first: [cell], help, helped }: T
   const parameters = Object.entries(help).map(([name, value]) => `${name}=${[value].flat().join(',')}`);
   const howMany = helped < misfits ? ` with ${helped} of them` : '';
   const hint = parameters.length === 0 ? '' : ` - ${parameters.join(' and ')} would help${howMany}`;
-  return inAscii(`${id}: ${becauseOfCells}${misfits} of ${filled} cells, such as ${cell!.text} in row ${cell!.place}${hint}`);
+  return inAscii(
+    `${id}: ${becauseOfCells}${misfits} of ${filled} cells, such as ${cell!.text} in row ${cell!.place}${hint}`,
+  );
 }
 
 /** Escapes what a note must not hold. */

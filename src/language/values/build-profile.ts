@@ -57,7 +57,14 @@ export class ProfileBuilder {
     const known = this.#columns.get(id);
     if (known !== undefined) return known;
     const column: GrowingColumn = {
-      id, first: { row, position }, fitting: allTypes, wrapping: scalarTypes, natural: null, stored: 0, misfits: [], counts: new Map(),
+      id,
+      first: { row, position },
+      fitting: allTypes,
+      wrapping: scalarTypes,
+      natural: null,
+      stored: 0,
+      misfits: [],
+      counts: new Map(),
     };
     this.#columns.set(id, column);
     return column;
@@ -76,8 +83,13 @@ export class ProfileBuilder {
    * @param excerpt returns the value's JSON text; called only if the value is a misfit
    */
   add(
-    column: GrowingColumn, row: number, position: number,
-    fits: TypeSet, natural: ColumnType | null, stored: number, excerpt: () => string,
+    column: GrowingColumn,
+    row: number,
+    position: number,
+    fits: TypeSet,
+    natural: ColumnType | null,
+    stored: number,
+    excerpt: () => string,
   ): void {
     if (isMisfit(column, fits)) {
       const wrappedFits = (fits | (fits >>> 15)) & scalarTypes;
@@ -109,10 +121,25 @@ export class ProfileBuilder {
    */
   build(rows: number, bytes: number, rowBytesMax: number, dropped = 0): Profile {
     const isCounted = this.counts || rows === 0;
-    const columns = Array.from(this.#columns.values(), ({ id, first, natural, stored, misfits, counts }): ColumnProfile =>
-      ({ id, first, natural, stored, misfits: [...misfits], ...(isCounted ? { counts: [...counts] } : {}) }));
+    const columns = Array.from(
+      this.#columns.values(),
+      ({ id, first, natural, stored, misfits, counts }): ColumnProfile => ({
+        id,
+        first,
+        natural,
+        stored,
+        misfits: [...misfits],
+        ...(isCounted ? { counts: [...counts] } : {}),
+      }),
+    );
     return {
-      rows, bytes, rowBytesMax, columns, rule: currentRule, ...(isCounted ? { dropped } : {}), ...(!isCounted && columns.length === 0 ? { isUncounted: true } : {}),
+      rows,
+      bytes,
+      rowBytesMax,
+      columns,
+      rule: currentRule,
+      ...(isCounted ? { dropped } : {}),
+      ...(!isCounted && columns.length === 0 ? { isUncounted: true } : {}),
     };
   }
 }
@@ -161,7 +188,8 @@ export class ProfileChain {
 
   build(): Profile {
     const whole = { rows: this.#rows, bytes: this.#bytes, rowBytesMax: this.#rowBytesMax, rule: this.#rule };
-    if (this.#dropped !== undefined && !this.#isUncounted) return { ...whole, columns: [...this.#columns.values()], dropped: this.#dropped };
+    if (this.#dropped !== undefined && !this.#isUncounted)
+      return { ...whole, columns: [...this.#columns.values()], dropped: this.#dropped };
     const columns = Array.from(this.#columns.values(), ({ counts: _counts, ...column }) => column);
     return { ...whole, columns, ...(this.#isUncounted && columns.length === 0 ? { isUncounted: true } : {}) };
   }

@@ -46,7 +46,11 @@ export function classifyCell(text: string, candidates: TypeSet, form: CellForm):
     const moment = form.dateFormat === null ? undefined : momentOfText(text, form.dateFormat);
     if (moment !== undefined) {
       const isDay = isDate(moment);
-      return { fits: fits | (candidates & (isDay ? date | dateTime : dateTime)), natural: isDay ? 'date' : 'dateTime', stored: storedAs.string };
+      return {
+        fits: fits | (candidates & (isDay ? date | dateTime : dateTime)),
+        natural: isDay ? 'date' : 'dateTime',
+        stored: storedAs.string,
+      };
     }
     return { fits, natural: naturalOfString(text), stored: storedAs.string };
   }
@@ -110,7 +114,8 @@ function isBoolean(text: string): boolean {
 
 /** Whether a number token has few enough digits before its point or exponent, and its text is none of a phone number. */
 function isNaturalNumber(token: string, text: string): boolean {
-  if (token.length > signedDigitsMax && text.trimStart().startsWith('+') && digitsEnd(token, 0) > signedDigitsMax) return false;
+  if (token.length > signedDigitsMax && text.trimStart().startsWith('+') && digitsEnd(token, 0) > signedDigitsMax)
+    return false;
   if (token.length <= naturalDigitsMax) return true;
   const start = token.charCodeAt(0) === 45 ? 1 : 0;
   return digitsEnd(token, start) - start <= naturalDigitsMax;
@@ -126,10 +131,14 @@ function jsonOfCell(text: string, { numbers }: CellForm): string | undefined {
   let end: number;
   if (first === 45 || isDigit(first)) {
     end = numberEnd(text, start);
-    if (numbers !== 'json' && (numbers === 'plain' ? end === -1 : end !== text.length || (numbers === ',' && text.includes('.')))) {
+    if (
+      numbers !== 'json' &&
+      (numbers === 'plain' ? end === -1 : end !== text.length || (numbers === ',' && text.includes('.')))
+    ) {
       return numberOfText(withoutBlanks(text), numbers);
     }
-  } else if (first === 43 || first === 46 || (first === 44 && numbers === ',')) return numbers === 'json' ? undefined : numberOfText(withoutBlanks(text), numbers);
+  } else if (first === 43 || first === 46 || (first === 44 && numbers === ','))
+    return numbers === 'json' ? undefined : numberOfText(withoutBlanks(text), numbers);
   else if (first === 34 || first === 91 || first === 123) return nestedJson(text);
   else if (first === 116) end = wordEnd(text, start, 'true');
   else if (first === 102) end = wordEnd(text, start, 'false');

@@ -6,8 +6,21 @@
  */
 
 export const scalarKinds = [
-  'string', 'uri', 'imageURI', 'audioURI', 'markdown', 'phoneNumber', 'emailAddress', 'emoji',
-  'date', 'time', 'dateTime', 'duration', 'number', 'boolean', 'json',
+  'string',
+  'uri',
+  'imageURI',
+  'audioURI',
+  'markdown',
+  'phoneNumber',
+  'emailAddress',
+  'emoji',
+  'date',
+  'time',
+  'dateTime',
+  'duration',
+  'number',
+  'boolean',
+  'json',
 ] as const;
 
 export type ScalarKind = (typeof scalarKinds)[number];

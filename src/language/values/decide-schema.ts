@@ -29,12 +29,12 @@ export interface SchemaRequest {
 export type SchemaDecision =
   | { readonly refusal: Refusal }
   | {
-    readonly schema: TableSchema;
-    /** Whether the schema changed: it was inferred, widened or got new columns. */
-    readonly changed: boolean;
-    /** Whether an existing column changed its type, so that older values read differently now. */
-    readonly widened: boolean;
-  };
+      readonly schema: TableSchema;
+      /** Whether the schema changed: it was inferred, widened or got new columns. */
+      readonly changed: boolean;
+      /** Whether an existing column changed its type, so that older values read differently now. */
+      readonly widened: boolean;
+    };
 
 /** Whether clients may not use this column ID. */
 export function isReservedColumnId(id: string): boolean {
@@ -69,7 +69,8 @@ export function countDropped({ columns, dropped }: Profile, schema: TableSchema,
   for (const { id, counts = [] } of columns) {
     const column = findColumn(schema, id);
     const type = column && currentType(column);
-    const taken = type === undefined ? noTypes : typeBit(type) | (wrap && isArrayType(type) ? typeBit(itemKind(type)) : noTypes);
+    const taken =
+      type === undefined ? noTypes : typeBit(type) | (wrap && isArrayType(type) ? typeBit(itemKind(type)) : noTypes);
     for (const [fits, cells] of counts) if ((fits & taken) === 0) sum += cells;
   }
   return sum;
@@ -131,7 +132,10 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
   const given = (column.stored & storedAs.givenType) === 0 ? null : column.natural;
   if (known !== undefined && given !== null && given !== currentType(known)) {
     const reason = `the request says that the column has the type ${given}, but it has the type ${currentType(known)}`;
-    return { ...column.first, refusal: () => ({ type: 'column_has_invalid_value', message: `${place(column.first, column.id)}: ${reason}` }) };
+    return {
+      ...column.first,
+      refusal: () => ({ type: 'column_has_invalid_value', message: `${place(column.first, column.id)}: ${reason}` }),
+    };
   }
   if (mode === 'dropColumns') return undefined;
 
@@ -148,7 +152,7 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
  */
 function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
   if ((column.stored & storedAs.cell) === 0) return 'json';
-  return known === undefined ? naturalWithEmptyArrays(column) ?? 'string' : widenedType(currentType(known), column);
+  return known === undefined ? (naturalWithEmptyArrays(column) ?? 'string') : widenedType(currentType(known), column);
 }
 
 /** The first value that neither fits a type nor can be wrapped into it. */
@@ -209,7 +213,7 @@ function newColumns({ schema, profile, version }: SchemaRequest): readonly Schem
   const added = profile.columns
     .filter((column) => schema === null || findColumn(schema, column.id) === undefined)
     .sort((a, b) => a.first.row - b.first.row || a.first.position - b.first.position)
-    .map((column) => ({ id: column.id, type: naturalWithEmptyArrays(column) ?? 'string' as const }));
+    .map((column) => ({ id: column.id, type: naturalWithEmptyArrays(column) ?? ('string' as const) }));
   return schemaOf(added, version).columns;
 }
 

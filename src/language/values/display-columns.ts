@@ -12,10 +12,17 @@ export function displayColumns(
   for (const [at, { id, displayName }] of given.entries()) {
     const place = `columns[${at}].id`;
     if (findColumn(schema, id) === undefined) {
-      return { refusal: { type: 'column_id_not_found', message: `${place}: the table has no column ${JSON.stringify(id)}` } };
+      return {
+        refusal: { type: 'column_id_not_found', message: `${place}: the table has no column ${JSON.stringify(id)}` },
+      };
     }
     if (names.has(id)) {
-      return { refusal: { type: 'column_id_not_unique', message: `${place}: the column ID ${JSON.stringify(id)} occurs twice` } };
+      return {
+        refusal: {
+          type: 'column_id_not_unique',
+          message: `${place}: the column ID ${JSON.stringify(id)} occurs twice`,
+        },
+      };
     }
     names.set(id, displayName);
   }

@@ -95,7 +95,7 @@ export class JsonScanner {
 
   space(position: number): number {
     const bytes = this.bytes;
-    for (;; position += 1) {
+    for (; ; position += 1) {
       const byte = bytes[position]!;
       if (byte === 0x0a || byte === 0x0d || byte === 0x09) this.sawBreak = true;
       else if (byte !== blank) return position;
@@ -115,7 +115,8 @@ export class JsonScanner {
     const bytes = this.bytes;
     this.openString = position;
     for (;;) {
-      do position += 1; while (plain[bytes[position]!] === 1);
+      do position += 1;
+      while (plain[bytes[position]!] === 1);
       const byte = bytes[position]!;
       if (byte === quote) {
         this.openString = -1;
@@ -247,7 +248,7 @@ export class JsonScanner {
   /** Decodes a string token (with its quotes). */
   decode(start: number, end: number): string {
     const text = this.text(start + 1, end - 1);
-    return text.includes('\\') ? JSON.parse(`"${text}"`) as string : text;
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
   }
 }
 

@@ -35,11 +35,17 @@ const arrayOfJson = typeBit('array<json>');
  */
 export function classify(token: string, candidates: TypeSet): Classified {
   switch (token.charCodeAt(0)) {
-    case 34: return classifyString(decodeString(token), candidates);
-    case 91: return classifyArray(token, candidates);
-    case 123: return classifyNested(token, json & candidates, storedAs.object);
-    case 116: case 102: return { fits: candidates & booleanTypes, natural: 'boolean', stored: storedAs.boolean };
-    default: return classifyNumber(token, candidates);
+    case 34:
+      return classifyString(decodeString(token), candidates);
+    case 91:
+      return classifyArray(token, candidates);
+    case 123:
+      return classifyNested(token, json & candidates, storedAs.object);
+    case 116:
+    case 102:
+      return { fits: candidates & booleanTypes, natural: 'boolean', stored: storedAs.boolean };
+    default:
+      return classifyNumber(token, candidates);
   }
 }
 
@@ -49,7 +55,8 @@ export function classifyString(text: string, candidates: TypeSet): Classified {
 }
 
 function classifyNumber(token: string, candidates: TypeSet): Classified {
-  if (!isExactNumber(token)) return { fits: candidates & bigIntegerTypes, natural: 'string', stored: storedAs.number | storedAs.bigInteger };
+  if (!isExactNumber(token))
+    return { fits: candidates & bigIntegerTypes, natural: 'string', stored: storedAs.number | storedAs.bigInteger };
   return { fits: candidates & numberTypes, natural: 'number', stored: storedAs.number };
 }
 

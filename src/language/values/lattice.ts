@@ -23,11 +23,13 @@ function isAtMostByRule(a: ColumnType, b: ColumnType): boolean {
 
 /** By the bit of each type: the types that are at least it. */
 const atLeast = columnTypes.map((a) =>
-  columnTypes.reduce((set, b, bit) => (isAtMostByRule(a, b) ? set | (1 << bit) : set), 0));
+  columnTypes.reduce((set, b, bit) => (isAtMostByRule(a, b) ? set | (1 << bit) : set), 0),
+);
 
 /** For each pair of types: the common upper bound that is below all others. */
 const bounds = columnTypes.map((_a, i) =>
-  columnTypes.map((_b, j) => columnTypes[atLeast.indexOf(atLeast[i]! & atLeast[j]!)]!));
+  columnTypes.map((_b, j) => columnTypes[atLeast.indexOf(atLeast[i]! & atLeast[j]!)]!),
+);
 
 const bitOf = new Map<ColumnType, number>(columnTypes.map((type, bit) => [type, bit]));
 

@@ -30,5 +30,8 @@ export function emptyBody(): MalformedBody {
 
 /** The body ends in the middle of its JSON. `place`: the row in which it does, such as `rows[3]`; null if that is not known. */
 export function unfinishedBody(place: string | null): MalformedBody {
-  return new MalformedBody('request_validation_error', `${place === null ? '' : `${place}: `}the body stops before its JSON ends`);
+  return new MalformedBody(
+    'request_validation_error',
+    `${place === null ? '' : `${place}: `}the body stops before its JSON ends`,
+  );
 }

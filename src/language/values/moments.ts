@@ -17,7 +17,9 @@ export function daysOf(date: string): number {
   const era = Math.floor(year / 400);
   const yearOfEra = year - era * 400;
   const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
-  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
+  return (
+    era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
+  );
 }
 
 /** Microseconds from 1970 to a date and time, or to the begin of a date. */
@@ -27,12 +29,17 @@ export function microsecondsSince1970(text: string): bigint {
   const rest = dateTime.length === dateLength ? 0 : microsecondsOfDay(dateTime.slice(dateLength + 1));
   const microseconds = days * microsecondsOfWholeDay + rest;
   // A double has all microseconds of the years from 1685 to 2255.
-  return Number.isSafeInteger(microseconds) ? BigInt(microseconds) : BigInt(days) * BigInt(microsecondsOfWholeDay) + BigInt(rest);
+  return Number.isSafeInteger(microseconds)
+    ? BigInt(microseconds)
+    : BigInt(days) * BigInt(microsecondsOfWholeDay) + BigInt(rest);
 }
 
 /** `20240301T100000Z` as `2024-03-01T10:00:00Z`. */
 function inExtendedForm(basic: string): string {
-  return basic.replace(/^(....)(..)(..)T(..)(..)(\d\d)?/, (_, year, month, day, hours, minutes, seconds = '00') => `${year}-${month}-${day}T${hours}:${minutes}:${seconds}`);
+  return basic.replace(
+    /^(....)(..)(..)T(..)(..)(\d\d)?/,
+    (_, year, month, day, hours, minutes, seconds = '00') => `${year}-${month}-${day}T${hours}:${minutes}:${seconds}`,
+  );
 }
 
 /** Microseconds from midnight in UTC to a time of the same day. With a zone it may be below 0, or beyond a day. */
@@ -40,7 +47,11 @@ export function microsecondsOfDay(time: string): number {
   const minutes = twoDigits(time, 0) * 60 + twoDigits(time, 3);
   // What `toISOString` gives.
   if (time.length === 'hh:mm:ss.SSSZ'.length && time[8] === '.' && time[12] === 'Z') {
-    return minutes * microsecondsOfMinute + twoDigits(time, 6) * 1_000_000 + (twoDigits(time, 9) * 10 + time.charCodeAt(11) - zero) * 1000;
+    return (
+      minutes * microsecondsOfMinute +
+      twoDigits(time, 6) * 1_000_000 +
+      (twoDigits(time, 9) * 10 + time.charCodeAt(11) - zero) * 1000
+    );
   }
   const [, seconds = '0', fraction = '', zone = ''] = /^\d\d:\d\d(?::(\d\d)(?:\.(\d+))?)?(.*)$/s.exec(time)!;
   const microseconds = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));

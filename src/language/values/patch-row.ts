@@ -18,7 +18,11 @@ import type { TableSchema } from './table-schema.ts';
  * (`dropColumns`)
  */
 export function applyPatch(
-  currentBody: string, patch: readonly Cell[], schema: TableSchema, wrap: boolean, rule: Rule,
+  currentBody: string,
+  patch: readonly Cell[],
+  schema: TableSchema,
+  wrap: boolean,
+  rule: Rule,
 ): { readonly body: string; readonly changed: boolean } {
   const places = columnPlaces(schema);
   const values = fittedValues(patch, schema, wrap, rule);
@@ -49,7 +53,12 @@ export function applyPatch(
 }
 
 /** The values that a patch sets, by column, as the schema presents them; null clears a column. */
-function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean, rule: Rule): Map<string, string | null> {
+function fittedValues(
+  patch: readonly Cell[],
+  schema: TableSchema,
+  wrap: boolean,
+  rule: Rule,
+): Map<string, string | null> {
   const places = columnPlaces(schema);
   const values = new Map<string, string | null>();
   for (const { id, token } of patch) {
@@ -57,7 +66,8 @@ function fittedValues(patch: readonly Cell[], schema: TableSchema, wrap: boolean
     if (place === undefined) continue;
     const type = currentType(schema.columns[place]!);
     const value = token === 'null' ? null : fitToken(token, type, wrap);
-    if (value !== undefined && (value === null || fitsBy(rule, { text: token, isCell: false }, value, type))) values.set(id, value);
+    if (value !== undefined && (value === null || fitsBy(rule, { text: token, isCell: false }, value, type)))
+      values.set(id, value);
   }
   return values;
 }
@@ -74,8 +84,10 @@ function isSame(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length
-    && keys.every((key) => Object.hasOwn(b, key) && isSame(valueOf(a, key), valueOf(b, key)));
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSame(valueOf(a, key), valueOf(b, key)))
+  );
 }
 
 function valueOf(object: object, key: string): unknown {

@@ -145,7 +145,9 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   const cells = cellFormOf(rule);
   return (token) => {
     const fitted = isCell ? fitStoredCell(token, decided, wrap, cells) : fitToken(token, decided, wrap);
-    return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided) ? undefined : widen(fitted);
+    return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided)
+      ? undefined
+      : widen(fitted);
   };
 }
 
@@ -197,7 +199,8 @@ export function isPlain(profile: Profile, schema: TableSchema, version: bigint):
     // A column with only nulls or empty cells is in no body.
     if ((values.stored & ~noKinds) === 0) continue;
     const place = places.get(values.id);
-    if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version, profile.rule)) return false;
+    if (place === undefined || place < last || !isPlainColumn(values, schema.columns[place]!, version, profile.rule))
+      return false;
     last = place;
   }
   return true;

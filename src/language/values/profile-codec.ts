@@ -7,13 +7,27 @@ import type { Rule } from './rule.ts';
 type EncodedMisfit = readonly [number, number, number, number, string];
 
 /** ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits, counts */
-type EncodedColumn = readonly [string, number, number, number, number, readonly EncodedMisfit[], (readonly CellCount[])?];
+type EncodedColumn = readonly [
+  string,
+  number,
+  number,
+  number,
+  number,
+  readonly EncodedMisfit[],
+  (readonly CellCount[])?,
+];
 
 /** rows, bytes, rowBytesMax, columns, rule (absent: 1), dropped (null: `isUncounted`) */
 export type EncodedProfile = readonly [number, number, number, readonly EncodedColumn[], Rule?, (number | null)?];
 
 export function encodeProfile(profile: Profile): EncodedProfile {
-  const encoded = [profile.rows, profile.bytes, profile.rowBytesMax, profile.columns.map(encodeColumn), profile.rule] as const;
+  const encoded = [
+    profile.rows,
+    profile.bytes,
+    profile.rowBytesMax,
+    profile.columns.map(encodeColumn),
+    profile.rule,
+  ] as const;
   if (profile.isUncounted === true) return [...encoded, null];
   return profile.dropped === undefined ? encoded : [...encoded, profile.dropped];
 }
@@ -44,7 +58,14 @@ function encodeMisfit({ row, position, types, wrapped, value }: Misfit): Encoded
 
 function decodeColumn([id, row, position, naturalBit, stored, misfits, counts]: EncodedColumn): ColumnProfile {
   const natural = columnTypes[naturalBit] ?? null;
-  return { id, first: { row, position }, natural, stored, misfits: misfits.map(decodeMisfit), ...(counts === undefined ? {} : { counts }) };
+  return {
+    id,
+    first: { row, position },
+    natural,
+    stored,
+    misfits: misfits.map(decodeMisfit),
+    ...(counts === undefined ? {} : { counts }),
+  };
 }
 
 function decodeMisfit([row, position, types, wrapped, value]: EncodedMisfit): Misfit {

@@ -38,7 +38,13 @@ export interface CellForm {
 }
 
 /** The rule of cells that come now. */
-export function ruleOfCells({ decimal, dateFormat }: { readonly decimal?: '.' | ','; readonly dateFormat?: DateFormat }): Rule {
+export function ruleOfCells({
+  decimal,
+  dateFormat,
+}: {
+  readonly decimal?: '.' | ',';
+  readonly dateFormat?: DateFormat;
+}): Rule {
   const decimalBits = decimals.indexOf(decimal ?? null);
   const dateBits = dateFormat === undefined ? 0 : dateFormats.indexOf(dateFormat) + 1;
   return currentRule + decimalUnit * decimalBits + dateFormatUnit * dateBits;
@@ -100,5 +106,7 @@ function isTextIn(token: string, text: string): boolean {
 
 function fitsByRule1(token: string, type: ColumnType): boolean {
   if (!isArrayType(type)) return type !== 'dateTime' || isExtendedDateTime(decodeString(token));
-  return itemKind(type) !== 'dateTime' || elementsOf(token).every((element) => isExtendedDateTime(decodeString(element)));
+  return (
+    itemKind(type) !== 'dateTime' || elementsOf(token).every((element) => isExtendedDateTime(decodeString(element)))
+  );
 }

@@ -20,8 +20,16 @@ function isLetterOrDigit(code: number): boolean {
 function isBlankOrControl(code: number): boolean {
   if (code <= 0x20 || (code >= 0x7f && code <= 0xa0)) return true;
   if (code < 0x1680) return false;
-  return code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029
-    || code === 0x202f || code === 0x205f || code === 0x3000 || code === 0xfeff;
+  return (
+    code === 0x1680 ||
+    (code >= 0x2000 && code <= 0x200a) ||
+    code === 0x2028 ||
+    code === 0x2029 ||
+    code === 0x202f ||
+    code === 0x205f ||
+    code === 0x3000 ||
+    code === 0xfeff
+  );
 }
 
 /** A set of ASCII characters, as a table by code. */

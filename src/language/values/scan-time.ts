@@ -52,7 +52,11 @@ export function isDate(text: string): boolean {
  */
 function endsWithTime(text: string, start: number, separator: ':' | '' = ':'): boolean {
   const minutes = start + 2 + separator.length;
-  if (!isUpTo(twoDigits(text, start), 23) || !text.startsWith(separator, start + 2) || !isUpTo(twoDigits(text, minutes), 59)) {
+  if (
+    !isUpTo(twoDigits(text, start), 23) ||
+    !text.startsWith(separator, start + 2) ||
+    !isUpTo(twoDigits(text, minutes), 59)
+  ) {
     return false;
   }
   let at = minutes + 2;

@@ -13,7 +13,9 @@ const minus = 45;
 const point = 46;
 const zero = 48;
 /** Blanks (also those that break no line) and apostrophes. The mark that is not the decimal one also separates thousands. */
-const separators: ReadonlySet<number> = new Set([' ', '\u00a0', '\u202f', "'", '\u2019'].map((character) => character.charCodeAt(0)));
+const separators: ReadonlySet<number> = new Set(
+  [' ', '\u00a0', '\u202f', "'", '\u2019'].map((character) => character.charCodeAt(0)),
+);
 
 function digitsEnd(text: string, start: number): number {
   let at = start;

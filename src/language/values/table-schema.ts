@@ -37,8 +37,11 @@ export interface GivenDisplayName {
 /** The schema with these columns, valid since the version of the event that brings it. */
 export function schemaOf(columns: readonly GivenColumn[], since: bigint): TableSchema {
   return {
-    columns: columns.map(({ id, displayName, type }): SchemaColumn =>
-      ({ id, ...(displayName === undefined ? {} : { displayName }), types: [{ since, type }] })),
+    columns: columns.map(({ id, displayName, type }): SchemaColumn => ({
+      id,
+      ...(displayName === undefined ? {} : { displayName }),
+      types: [{ since, type }],
+    })),
   };
 }
 
@@ -80,14 +83,18 @@ export interface EncodedSchema {
 
 export function encodeSchema(schema: TableSchema): EncodedSchema {
   return {
-    columns: schema.columns.map((column) =>
-      ({ ...column, types: column.types.map(({ since, type }) => ({ since: since.toString(), type })) })),
+    columns: schema.columns.map((column) => ({
+      ...column,
+      types: column.types.map(({ since, type }) => ({ since: since.toString(), type })),
+    })),
   };
 }
 
 export function decodeSchema(encoded: EncodedSchema): TableSchema {
   return {
-    columns: encoded.columns.map((column) =>
-      ({ ...column, types: column.types.map(({ since, type }) => ({ since: BigInt(since), type })) })),
+    columns: encoded.columns.map((column) => ({
+      ...column,
+      types: column.types.map(({ since, type }) => ({ since: BigInt(since), type })),
+    })),
   };
 }

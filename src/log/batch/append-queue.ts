@@ -48,7 +48,8 @@ export class AppendQueue {
       observer.refused('language');
       throw new LanguageTooNew().at({ partition });
     }
-    if (this.events >= eventsMax) throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
+    if (this.events >= eventsMax)
+      throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
     if (this.#bytes + bytes > bytesMax) throw this.refuse('queue_bytes', 'too much waits to be written', partition);
     this.#bytes += bytes;
     let unsent = bytes;
@@ -65,7 +66,7 @@ export class AppendQueue {
   /** The events of a partition that wait for their outcome. */
   waitsIn(partition: number): Waits {
     let waits = this.#waits.get(partition);
-    if (waits === undefined) this.#waits.set(partition, waits = new Waits());
+    if (waits === undefined) this.#waits.set(partition, (waits = new Waits()));
     return waits;
   }
 

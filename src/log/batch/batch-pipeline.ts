@@ -44,7 +44,10 @@ export class BatchPipeline<Item, Batch> {
 
   constructor(stage: BatchStage<Item, Batch>) {
     this.#stage = stage;
-    this.#waiting = new FairQueue((item) => stage.ownerOf?.(item) ?? '', (item) => stage.costOf?.(item) ?? 1);
+    this.#waiting = new FairQueue(
+      (item) => stage.ownerOf?.(item) ?? '',
+      (item) => stage.costOf?.(item) ?? 1,
+    );
   }
 
   push(items: readonly Item[]): void {

@@ -64,14 +64,18 @@ export class Batch {
   async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
     const looksUpAll = this.#options.duplicates === 'replace';
     const events = run.map(({ event }) => event);
-    const commandIds = events.filter(({ requestDigest }) => looksUpAll || requestDigest !== null).map(({ commandId }) => commandId);
+    const commandIds = events
+      .filter(({ requestDigest }) => looksUpAll || requestDigest !== null)
+      .map(({ commandId }) => commandId);
     return this.#load(tx, events, commandIds);
   }
 
   /** Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them. */
   async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
     // The earlier outcome of an Idempotency-Key is looked up once the event is there.
-    const likely = events.filter(({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data));
+    const likely = events.filter(
+      ({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data),
+    );
     if (likely.length > 0) await this.#load(tx, likely, []);
   }
 
@@ -79,19 +83,34 @@ export class Batch {
     const { models, partition, keys, committed, memory } = this.#options;
     const writes: Write[] = [];
     const parts = events.flatMap((event) => models.partsOf(event));
-    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [model, {
-      tx, events: parts, keys, states: this.#states, before: memory?.before ?? null, remembered: memory?.remembered[name] ?? null,
-      committed: committed[name], writeFirst: (write) => writes.push(write),
-    }]);
+    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [
+      model,
+      {
+        tx,
+        events: parts,
+        keys,
+        states: this.#states,
+        before: memory?.before ?? null,
+        remembered: memory?.remembered[name] ?? null,
+        committed: committed[name],
+        writeFirst: (write) => writes.push(write),
+      },
+    ]);
     const [recorded] = await Promise.all([
       commandIds.length === 0 ? [] : findOutcomes(tx, partition, commandIds),
-      keys.reserve(tx, events.reduce((sum, { data }) => sum + models.keysAtMost(data), 0)),
+      keys.reserve(
+        tx,
+        events.reduce((sum, { data }) => sum + models.keysAtMost(data), 0),
+      ),
       ...loadings.map(([model, loading]) => model.load?.(loading)),
     ]);
     for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
     // A run begins with the event that may load much: what it looks up has been decided.
     const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
-    const remaining = refused.length === 0 ? parts : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
+    const remaining =
+      refused.length === 0
+        ? parts
+        : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
     for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
     return writes;
   }
@@ -114,7 +133,11 @@ export class Batch {
       if (notAfter !== null && record.time > notAfter) continue;
 
       const { partition, offset, time } = record;
-      const decided = await this.#decide(event, { partition, offset, version: versions.base + offset, gaps: versions.gaps, time }, slices);
+      const decided = await this.#decide(
+        event,
+        { partition, offset, version: versions.base + offset, gaps: versions.gaps, time },
+        slices,
+      );
       const outcome = { ...decided, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });

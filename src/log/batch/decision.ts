@@ -46,6 +46,10 @@ export function refusedWith(refusal: Refusal): Decision<never> {
   return { outcome: { status: 'refused', refusal }, changes: [] };
 }
 
-export function apply<Change extends AnyChange>(changes: readonly Change[], etag?: bigint, result: AppliedResult = {}): Decision<Change> {
+export function apply<Change extends AnyChange>(
+  changes: readonly Change[],
+  etag?: bigint,
+  result: AppliedResult = {},
+): Decision<Change> {
   return { outcome: { status: 'applied', result, etag }, changes };
 }

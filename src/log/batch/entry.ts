@@ -15,8 +15,14 @@ export function toEntry(record: LogRecord): Entry {
 }
 
 /** The entries that are to be decided, and the commands of those that are held. */
-export function withoutHeld(entries: readonly Entry[], { since }: HeldTeams): readonly [active: readonly Entry[], held: ReadonlySet<CommandId>] {
+export function withoutHeld(
+  entries: readonly Entry[],
+  { since }: HeldTeams,
+): readonly [active: readonly Entry[], held: ReadonlySet<CommandId>] {
   if (since.size === 0) return [entries, new Set()];
   const isHeld = ({ event }: Entry): boolean => since.has(teamOf(event.data));
-  return [entries.filter((entry) => !isHeld(entry)), new Set(entries.filter(isHeld).map(({ event }) => event.commandId))];
+  return [
+    entries.filter((entry) => !isHeld(entry)),
+    new Set(entries.filter(isHeld).map(({ event }) => event.commandId)),
+  ];
 }

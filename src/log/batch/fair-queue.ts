@@ -38,7 +38,11 @@ export class FairQueue<Item> {
   push(item: Item): void {
     const owner = this.#ownerOf(item);
     const owned = this.#owners.get(owner);
-    const waiting: Waiting<Item> = { item, finish: (owned?.last.finish ?? this.#clock) + this.#costOf(item), next: null };
+    const waiting: Waiting<Item> = {
+      item,
+      finish: (owned?.last.finish ?? this.#clock) + this.#costOf(item),
+      next: null,
+    };
     if (owned === undefined) {
       this.#owners.set(owner, { first: waiting, last: waiting });
     } else {

@@ -66,7 +66,10 @@ export class SpeculativeBatch implements Decided {
 
   /** Preloads what events look up that are likely to be added. Discard the batch if this throws. */
   async loadAhead(reader: Tx, events: readonly Event[]): Promise<void> {
-    await this.#options.batch.loadAhead(reader, events.filter(({ data }) => !this.#options.held.since.has(teamOf(data))));
+    await this.#options.batch.loadAhead(
+      reader,
+      events.filter(({ data }) => !this.#options.held.since.has(teamOf(data))),
+    );
   }
 
   /**
@@ -93,7 +96,10 @@ export class SpeculativeBatch implements Decided {
   async statements(): Promise<readonly BoundStatement[]> {
     const { batch, partition, epoch, layout, after } = this.#options;
     const assumed = { layout, hashBefore: after.lastHash };
-    return [advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }), ...(await batch.changes())];
+    return [
+      advanceProgress({ partition, entries: this.#entries, lastHash: this.#hash(), epoch, assumed }),
+      ...(await batch.changes()),
+    ];
   }
 
   /** Where the partition will be, and what the next batch need not load. Null: the next batch must wait until this one is stored. Call it once, after the last `add`. */

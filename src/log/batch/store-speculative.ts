@@ -7,7 +7,11 @@ import type { SpeculativeBatch } from './speculative-batch.ts';
  * Stores a batch of records that are in the log already, with one statement. Throws ProgressMoved if it is not valid any more, and then stores nothing.
  * @param notify what else the statement does, which must return a row; null: nothing
  */
-export async function storeSpeculative(tx: Tx, speculative: SpeculativeBatch, notify: BoundStatement | null = null): Promise<void> {
+export async function storeSpeculative(
+  tx: Tx,
+  speculative: SpeculativeBatch,
+  notify: BoundStatement | null = null,
+): Promise<void> {
   const [advancing, ...changing] = await speculative.statements();
   // Postgres runs a part that changes nothing only if it is one of the guards.
   const guards = notify === null ? [advancing!] : [advancing!, notify];

@@ -14,7 +14,11 @@ export interface Labels {
 }
 
 /** Compares the two rows of a key, column by column. */
-export function compareCells({ name, keys, columns }: Labels, [expected, found]: Pair<ComparedRow>, differences: Differences): void {
+export function compareCells(
+  { name, keys, columns }: Labels,
+  [expected, found]: Pair<ComparedRow>,
+  differences: Differences,
+): void {
   if (expected === null || found === null) {
     differences.add(name((expected ?? found)!), expected && 'it to be there', found && 'it');
     return;

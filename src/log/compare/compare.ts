@@ -27,7 +27,9 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
   for (const compare of comparisonsOf(models)) {
     for (let after: Position | null = null, isOver = false; !isOver && !differences.full;) {
       const from: Position | null = after;
-      const piece: ComparedPiece = await atSameProgress((expected, found) => compare(expected, found, differences, from));
+      const piece: ComparedPiece = await atSameProgress((expected, found) =>
+        compare(expected, found, differences, from),
+      );
       for (const [what, count] of Object.entries(piece.counts)) counts[what] = (counts[what] ?? 0) + count;
       after = piece.next;
       isOver = after === null;
@@ -40,7 +42,10 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
 function comparisonsOf(models: Models): readonly Comparison[] {
   const all = Object.values(models);
   const sections = [...engineSections, ...all.flatMap(({ sections }) => sections)].map((section): Comparison => {
-    return async (expected, found, differences, after) => ({ counts: {}, next: await compareSection(section, expected, found, differences, after) });
+    return async (expected, found, differences, after) => ({
+      counts: {},
+      next: await compareSection(section, expected, found, differences, after),
+    });
   });
   return [...sections, ...all.flatMap(({ comparisons = [] }) => comparisons)];
 }

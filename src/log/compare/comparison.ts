@@ -12,12 +12,24 @@ export interface ComparedPiece {
 }
 
 /** Compares a part of two read models that takes more than a query: what comes after a position (null: all of it), until a snapshot is old. */
-export type Comparison = (expected: Snapshot, found: Snapshot, differences: Differences, after: Position | null) => Promise<ComparedPiece>;
+export type Comparison = (
+  expected: Snapshot,
+  found: Snapshot,
+  differences: Differences,
+  after: Position | null,
+) => Promise<ComparedPiece>;
 
 /** SQL: the rows of a query that come after a position. `values` are its parameters. */
-export function queryAfter(query: string, keys: readonly string[], after: Position | null): { readonly text: string; readonly values: readonly unknown[] } {
+export function queryAfter(
+  query: string,
+  keys: readonly string[],
+  after: Position | null,
+): { readonly text: string; readonly values: readonly unknown[] } {
   if (after === null) return { text: query, values: [] };
   const columns = keys.map((key) => `"${key}"`).join(', ');
   const places = keys.map((_, at) => `$${at + 1}`).join(', ');
-  return { text: `select * from (${query}) rows where (${columns}) > (${places}) order by ${columns}`, values: after.map(String) };
+  return {
+    text: `select * from (${query}) rows where (${columns}) > (${places}) order by ${columns}`,
+    values: after.map(String),
+  };
 }

@@ -33,7 +33,10 @@ function unitOf({ what }: Section): string {
  * no, resolves to null, and the cache has what is done.
  */
 export async function sumBlocks(
-  section: BlockedSection, snapshot: Snapshot, cache: DigestCache | null, { mayRead, onRead }: { readonly mayRead: () => boolean; readonly onRead: () => void },
+  section: BlockedSection,
+  snapshot: Snapshot,
+  cache: DigestCache | null,
+  { mayRead, onRead }: { readonly mayRead: () => boolean; readonly onRead: () => void },
 ): Promise<ReadonlyMap<number, string> | null> {
   const { number, fingerprint } = section.blocks;
   const blocks = await snapshot.query<Block>(
@@ -49,16 +52,30 @@ export async function sumBlocks(
     const read = await readBlocks(section, snapshot, some);
     onRead();
     sums.push(...read);
-    await cache?.keep(some.flatMap(({ partition, number: block, unit, fingerprint: of }): KeptDigest[] => {
-      const found = read.find((each) => each.partition === partition && each.number === block);
-      return found === undefined ? [] : [{ unit, part: String(block), fingerprint: of, digest: found.sum }];
-    }));
+    await cache?.keep(
+      some.flatMap(({ partition, number: block, unit, fingerprint: of }): KeptDigest[] => {
+        const found = read.find((each) => each.partition === partition && each.number === block);
+        return found === undefined ? [] : [{ unit, part: String(block), fingerprint: of, digest: found.sum }];
+      }),
+    );
   }
-  await cache?.removeOtherParts(blocks.map(({ unit }) => unit), blocks.map(({ number: block }) => String(block)));
-  return new Map([...Map.groupBy(sums, ({ partition }) => partition)].map(([partition, of]) => [partition, of.map((each) => each.sum).reduce(addSums)]));
+  await cache?.removeOtherParts(
+    blocks.map(({ unit }) => unit),
+    blocks.map(({ number: block }) => String(block)),
+  );
+  return new Map(
+    [...Map.groupBy(sums, ({ partition }) => partition)].map(([partition, of]) => [
+      partition,
+      of.map((each) => each.sum).reduce(addSums),
+    ]),
+  );
 }
 
-async function readBlocks({ query, blocks: { number } }: BlockedSection, snapshot: Snapshot, blocks: readonly Block[]): Promise<(Sum & Pick<Block, 'partition' | 'number'>)[]> {
+async function readBlocks(
+  { query, blocks: { number } }: BlockedSection,
+  snapshot: Snapshot,
+  blocks: readonly Block[],
+): Promise<(Sum & Pick<Block, 'partition' | 'number'>)[]> {
   const rows = `select rows.* from (${query}) rows join unnest($1::int4[], $2::int8[]) wanted(of_partition, number)
     on wanted.of_partition = rows.partition and wanted.number = ${number}`;
   return snapshot.query(

@@ -31,8 +31,11 @@ export class DigestCache {
   /** Connects, and creates the table unless it is there. Snapshots that are opened later can read it. */
   static async open(url: string, schema: string): Promise<DigestCache> {
     const client = new pg.Client({
-      connectionString: url, application_name: 'tablog digest', options: `-c search_path=${schema} -c synchronous_commit=off`,
-      types: postgresTypes, connectionTimeoutMillis: 5000,
+      connectionString: url,
+      application_name: 'tablog digest',
+      options: `-c search_path=${schema} -c synchronous_commit=off`,
+      types: postgresTypes,
+      connectionTimeoutMillis: 5000,
     });
     // A broken connection fails the query that runs on it, or the next one.
     client.on('error', () => undefined);
@@ -51,21 +54,29 @@ export class DigestCache {
     await this.#client.query(
       `insert into digests (unit, part, fingerprint, digest) select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
         on conflict (unit, part) do update set fingerprint = excluded.fingerprint, digest = excluded.digest`,
-      [digests.map(({ unit }) => unit), digests.map(({ part }) => part), digests.map(({ fingerprint }) => fingerprint), digests.map(({ digest }) => digest)],
+      [
+        digests.map(({ unit }) => unit),
+        digests.map(({ part }) => part),
+        digests.map(({ fingerprint }) => fingerprint),
+        digests.map(({ digest }) => digest),
+      ],
     );
   }
 
   /** Removes the digests of units that none of these queries, of the column `unit`, lists. */
   async removeOtherUnits(units: readonly string[]): Promise<void> {
     const listed = units.map((query) => `select unit from (${query}) units`).join(' union all ');
-    await this.#client.query(`delete from digests where not exists (select from (${listed}) listed where listed.unit = digests.unit)`);
+    await this.#client.query(
+      `delete from digests where not exists (select from (${listed}) listed where listed.unit = digests.unit)`,
+    );
   }
 
   /** Removes the digests of the parts of these units that are not in the list, as pairs. */
   async removeOtherParts(units: readonly string[], parts: readonly string[]): Promise<void> {
     await this.#client.query(
       `delete from digests where unit = any($1::uuid[]) and not exists (
-        select from unnest($1::uuid[], $2::text[]) listed(unit, part) where listed.unit = digests.unit and listed.part = digests.part)`, [units, parts],
+        select from unnest($1::uuid[], $2::text[]) listed(unit, part) where listed.unit = digests.unit and listed.part = digests.part)`,
+      [units, parts],
     );
   }
 

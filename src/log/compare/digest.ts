@@ -47,7 +47,10 @@ export interface DigestOptions {
  * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed since, so the
  * digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when that aborts.
  */
-export async function digestReadModel(models: Models, { url, schema, signal, snapshotMs, onRowsRead }: DigestOptions): Promise<ReadModelDigest> {
+export async function digestReadModel(
+  models: Models,
+  { url, schema, signal, snapshotMs, onRowsRead }: DigestOptions,
+): Promise<ReadModelDigest> {
   // Rejects if there is no read model.
   await (await Snapshot.open(url, schema)).close();
   const cache = await DigestCache.open(url, schema);
@@ -57,13 +60,22 @@ export async function digestReadModel(models: Models, { url, schema, signal, sna
       signal.throwIfAborted();
       const snapshot = await Snapshot.open(url, schema, snapshotMs);
       try {
-        const partitions = await new Digesting(models, snapshot, cache, (rows) => {
-          signal.throwIfAborted();
-          rowsRead += rows;
-          onRowsRead?.(rowsRead);
-        }, null).run();
+        const partitions = await new Digesting(
+          models,
+          snapshot,
+          cache,
+          (rows) => {
+            signal.throwIfAborted();
+            rowsRead += rows;
+            onRowsRead?.(rowsRead);
+          },
+          null,
+        ).run();
         if (partitions === null) continue;
-        await cache.removeOtherUnits([...unitsOf(models).map(({ query }) => query), ...blockedSectionsOf(models).map(unitsOfBlocks)]);
+        await cache.removeOtherUnits([
+          ...unitsOf(models).map(({ query }) => query),
+          ...blockedSectionsOf(models).map(unitsOfBlocks),
+        ]);
         return { partitions, rowsRead };
       } finally {
         await snapshot.close();
@@ -87,11 +99,21 @@ export async function digestPartition(models: Models, snapshot: Snapshot, partit
   return digestOf(await digestWithoutKeeping(models, snapshot, partition), partition);
 }
 
-async function digestWithoutKeeping(models: Models, snapshot: Snapshot, partition: number | null): Promise<ReadModelDigest> {
+async function digestWithoutKeeping(
+  models: Models,
+  snapshot: Snapshot,
+  partition: number | null,
+): Promise<ReadModelDigest> {
   let rowsRead = 0;
-  const partitions = await new Digesting(models, snapshot, null, (rows) => {
-    rowsRead += rows;
-  }, partition).run();
+  const partitions = await new Digesting(
+    models,
+    snapshot,
+    null,
+    (rows) => {
+      rowsRead += rows;
+    },
+    partition,
+  ).run();
   if (partitions === null) throw new Error('the snapshot is too old to be digested');
   return { partitions, rowsRead };
 }
@@ -119,7 +141,13 @@ class Digesting {
   readonly #partition: number | null;
   #hasRead = false;
 
-  constructor(models: Models, snapshot: Snapshot, cache: DigestCache | null, onRowsRead: (rows: number) => void, partition: number | null) {
+  constructor(
+    models: Models,
+    snapshot: Snapshot,
+    cache: DigestCache | null,
+    onRowsRead: (rows: number) => void,
+    partition: number | null,
+  ) {
     this.#partition = partition;
     this.#models = models;
     this.#snapshot = snapshot;
@@ -140,7 +168,8 @@ class Digesting {
     if (this.#cache !== null && this.#hasRead && this.#snapshot.isHalfOld) return null;
     const owned = new Set(allUnits.map(({ owner }) => owner));
     for (const section of sectionsOf(this.#models)) {
-      if (!owned.has(section.owner) && section.blocks === undefined) await this.#digestSection({ ...section, query: this.#ofPartition(section) });
+      if (!owned.has(section.owner) && section.blocks === undefined)
+        await this.#digestSection({ ...section, query: this.#ofPartition(section) });
     }
     return this.#partitions();
   }
@@ -148,7 +177,10 @@ class Digesting {
   /** The query of a section of partitions or teams, with the rows that are digested. */
   #ofPartition({ owner, query }: Section): string {
     if (this.#partition === null) return query;
-    const isOfPartition = owner === 'partition' ? `partition = ${this.#partition}` : `team_id in (select id from teams where partition = ${this.#partition})`;
+    const isOfPartition =
+      owner === 'partition'
+        ? `partition = ${this.#partition}`
+        : `team_id in (select id from teams where partition = ${this.#partition})`;
     return `select * from (${query}) of_all where ${isOfPartition}`;
   }
 
@@ -156,19 +188,22 @@ class Digesting {
     const progress = await this.#snapshot.progress();
     const all = [...new Set([...progress.keys(), ...this.#parts.keys()])].toSorted((a, b) => a - b);
     return all.map((partition) => {
-      const parts = [...this.#parts.get(partition) ?? []].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const parts = [...(this.#parts.get(partition) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
       const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
       return { partition, next: progress.get(partition) ?? 0n, digest, parts: Object.fromEntries(parts) };
     });
   }
 
   async #digestSection(section: Section): Promise<void> {
-    const inPartition = section.owner === 'partition'
-      ? 'part.partition as "partition" from part' : 'teams.partition as "partition" from part left join teams on teams.id = part.team_id';
+    const inPartition =
+      section.owner === 'partition'
+        ? 'part.partition as "partition" from part'
+        : 'teams.partition as "partition" from part left join teams on teams.id = part.team_id';
     const rows = await this.#snapshot.query<Sum & { partition: number | null }>(
       `with part as (${hashed(section.query)}) select ${sum}, ${inPartition} group by 2`,
     );
-    for (const { sum, partition } of rows) this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
+    for (const { sum, partition } of rows)
+      this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
   }
 
   /** Resolves to whether all of them have been digested. */
@@ -179,7 +214,8 @@ class Digesting {
         this.#hasRead = true;
       },
     });
-    for (const [partition, sum] of sums ?? []) this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
+    for (const [partition, sum] of sums ?? [])
+      this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
     return sums !== null;
   }
 
@@ -195,7 +231,10 @@ class Digesting {
       ${joinDigest('units.unit', `''`, 'units.fingerprint')}
       ${this.#partition === null ? '' : `where units.partition = ${this.#partition}`} order by units.unit`;
     for await (const units of inBatches(this.#snapshot.stream<Unit>(query, unitsAtOnce), unitsAtOnce)) {
-      const changed = await this.#digestChanged(kind, units.filter(({ digest }) => digest === null));
+      const changed = await this.#digestChanged(
+        kind,
+        units.filter(({ digest }) => digest === null),
+      );
       if (changed === null) return false;
       for (const { unit, partition, digest } of units) {
         const hash = hashes.get(partition) ?? createHash('sha256');
@@ -206,7 +245,10 @@ class Digesting {
     return true;
   }
 
-  async #digestChanged({ owner, digest }: DigestedUnits, changed: readonly Unit[]): Promise<ReadonlyMap<string, string> | null> {
+  async #digestChanged(
+    { owner, digest }: DigestedUnits,
+    changed: readonly Unit[],
+  ): Promise<ReadonlyMap<string, string> | null> {
     if (changed.length === 0) return new Map();
     if (this.#cache !== null && this.#hasRead && this.#snapshot.isOld) return null;
     const ids = changed.map(({ unit }) => unit);
@@ -219,11 +261,17 @@ class Digesting {
     for (const section of sectionsOf(this.#models).filter((section) => section.owner === owner)) {
       const rows = await this.#snapshot.query<Sum & { unit: string }>(
         `with part as (${hashed(`select * from (${section.query}) rows where ${owner} = any($1::uuid[])`)})
-          select ${sum}, ${owner} as unit from part group by 2`, [ids],
+          select ${sum}, ${owner} as unit from part group by 2`,
+        [ids],
       );
       for (const { sum, unit } of rows) hashes.get(unit)!.update(JSON.stringify([section.what, sum]));
     }
-    const digests = changed.map(({ unit, fingerprint }): KeptDigest => ({ unit, part: '', fingerprint, digest: hashes.get(unit)!.digest('hex') }));
+    const digests = changed.map(({ unit, fingerprint }): KeptDigest => ({
+      unit,
+      part: '',
+      fingerprint,
+      digest: hashes.get(unit)!.digest('hex'),
+    }));
     await this.#cache?.keep(digests);
     return new Map(digests.map(({ unit, digest }) => [unit, digest]));
   }

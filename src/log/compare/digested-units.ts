@@ -17,6 +17,9 @@ export interface DigestedUnits {
    * the snapshot became too old: then the cache has what is done. Calls `onRowsRead` with how many rows were read since the last call.
    */
   readonly digest: (
-    snapshot: Snapshot, units: readonly string[], cache: DigestCache | null, onRowsRead: (rows: number) => void,
+    snapshot: Snapshot,
+    units: readonly string[],
+    cache: DigestCache | null,
+    onRowsRead: (rows: number) => void,
   ) => Promise<ReadonlyMap<string, string> | null>;
 }

@@ -16,5 +16,8 @@ export function hashed(query: string): string {
 /** The sum of two sets that share no row. */
 export function addSums(a: string, b: string): string {
   const others = b.split(' ');
-  return a.split(' ').map((number, at) => BigInt(number) + BigInt(others[at]!)).join(' ');
+  return a
+    .split(' ')
+    .map((number, at) => BigInt(number) + BigInt(others[at]!))
+    .join(' ');
 }

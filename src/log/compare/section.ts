@@ -39,7 +39,10 @@ export async function compareSection(
   after: Position | null,
 ): Promise<Position | null> {
   const { text, values } = queryAfter(section.query, section.keys, after);
-  const streams = [expected.stream<ComparedRow>(text, rowsAtOnce, values), found.stream<ComparedRow>(text, rowsAtOnce, values)] as const;
+  const streams = [
+    expected.stream<ComparedRow>(text, rowsAtOnce, values),
+    found.stream<ComparedRow>(text, rowsAtOnce, values),
+  ] as const;
   let compared = 0;
   for await (const pair of merge(...streams, section.keys)) {
     compareCells(section, pair, differences);

@@ -38,8 +38,11 @@ export class Snapshot {
   /** Opens a snapshot: all reads through it see what was committed when it was opened. Rejects with NoReadModel. */
   static async open(url: string, schema: string, msMax = snapshotMsMax): Promise<Snapshot> {
     const client = new pg.Client({
-      connectionString: url, application_name: 'tablog verify', options: `-c search_path=${schema} -c jit=off`,
-      types: postgresTypes, connectionTimeoutMillis: 5000,
+      connectionString: url,
+      application_name: 'tablog verify',
+      options: `-c search_path=${schema} -c jit=off`,
+      types: postgresTypes,
+      connectionTimeoutMillis: 5000,
     });
     // A broken connection fails the query that runs on it, or the next one.
     client.on('error', () => undefined);
@@ -51,15 +54,22 @@ export class Snapshot {
     } catch (error) {
       await client.end();
       if ((error as { code?: unknown }).code === '42P01') {
-        throw new NoReadModel('There is nothing to verify: this version of the service has never run on this database '
-          + '(see DATA_DIR and DATABASE_URL). Start it once, or have `tablog replay` make the tables from the log.');
+        throw new NoReadModel(
+          'There is nothing to verify: this version of the service has never run on this database ' +
+            '(see DATA_DIR and DATABASE_URL). Start it once, or have `tablog replay` make the tables from the log.',
+        );
       }
       throw error;
     }
   }
 
   /** Runs `use` on a snapshot, and closes it. Rejects with NoReadModel. */
-  static async with<T>(url: string, schema: string, use: (snapshot: Snapshot) => Promise<T>, msMax?: number): Promise<T> {
+  static async with<T>(
+    url: string,
+    schema: string,
+    use: (snapshot: Snapshot) => Promise<T>,
+    msMax?: number,
+  ): Promise<T> {
     const snapshot = await Snapshot.open(url, schema, msMax);
     try {
       return await use(snapshot);
@@ -70,7 +80,9 @@ export class Snapshot {
 
   /** For each partition, the next offset to be projected. */
   async progress(): Promise<ReadonlyMap<number, bigint>> {
-    const rows = await this.query<{ partition: number; next: bigint }>('select partition, next from progress order by partition');
+    const rows = await this.query<{ partition: number; next: bigint }>(
+      'select partition, next from progress order by partition',
+    );
     return new Map(rows.map(({ partition, next }) => [partition, next]));
   }
 
@@ -80,7 +92,11 @@ export class Snapshot {
   }
 
   /** Streams the rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
-  async *stream<Row extends object>(text: string, atOnce: number, values: readonly unknown[] = []): AsyncGenerator<Row> {
+  async *stream<Row extends object>(
+    text: string,
+    atOnce: number,
+    values: readonly unknown[] = [],
+  ): AsyncGenerator<Row> {
     this.#cursors += 1;
     const cursor = `stream_${this.#cursors}`;
     await this.#client.query(`declare ${cursor} no scroll cursor for ${text}`, [...values]);

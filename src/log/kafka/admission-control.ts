@@ -53,7 +53,12 @@ export class AdmissionControl {
     this.#options = options;
     this.#partitions = allPartitions(options.partitions);
     const { limits, observer } = options;
-    this.#queue = new AppendQueue({ eventsMax: limits.queueEventsMax, bytesMax: limits.queueBytesMax, languageMax: limits.languageMax, observer });
+    this.#queue = new AppendQueue({
+      eventsMax: limits.queueEventsMax,
+      bytesMax: limits.queueBytesMax,
+      languageMax: limits.languageMax,
+      observer,
+    });
     // Avoids an unhandled rejection when nobody waits for it.
     this.#caughtUp.promise.catch(() => undefined);
   }
@@ -93,7 +98,8 @@ export class AdmissionControl {
     if (clockProblem !== null) problems.push(clockProblem);
     if (ends.away) problems.push(kafkaProblem(ends.away));
     const unattended = ends.unattended().filter((partition) => this.#haltOf(partition) === null);
-    if (unattended.length > 0) problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
+    if (unattended.length > 0)
+      problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
     return problems;
   }
 
@@ -101,10 +107,14 @@ export class AdmissionControl {
     const { ends, owner } = this.#options;
     const owned = new Set(owner.partitions);
     return {
-      queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes,
+      queuedEvents: this.#queue.events,
+      queuedBytes: this.#queue.bytes,
       oldestAppendMs: this.#partitions.map((partition) => this.#queue.waitsIn(partition).oldestMs),
       halts: this.#partitions.map((partition) => this.#haltCauseOf(partition)),
-      quarantinedTeams: this.#partitions.reduce((sum, partition) => sum + this.#options.watch.of(partition).held.since.size, 0),
+      quarantinedTeams: this.#partitions.reduce(
+        (sum, partition) => sum + this.#options.watch.of(partition).held.since.size,
+        0,
+      ),
       kafka: {
         isReachable: ends.away === null,
         lag: this.#partitions.map((partition) => ends.lagOf(partition)),
@@ -116,8 +126,15 @@ export class AdmissionControl {
   /** Whether operators are shown a reason why a partition may stand still. */
   explains(partition: number): boolean {
     const { ends, watch } = this.#options;
-    return !this.#isCaughtUp || this.#lost !== null || this.#clockProblem() !== null || ends.away !== null || watch.away !== null
-      || this.#haltOf(partition) !== null || watch.of(partition).contradicted;
+    return (
+      !this.#isCaughtUp ||
+      this.#lost !== null ||
+      this.#clockProblem() !== null ||
+      ends.away !== null ||
+      watch.away !== null ||
+      this.#haltOf(partition) !== null ||
+      watch.of(partition).contradicted
+    );
   }
 
   get isCaughtUp(): boolean {

@@ -17,7 +17,11 @@ export interface Connections {
 }
 
 /** Connects to a topic that exists. Begins the log unless it has begun. Rejects when Kafka or Postgres cannot be reached. */
-export async function openConnections(connect: () => Promise<KafkaConnection>, database: Database, partitions: number): Promise<Connections> {
+export async function openConnections(
+  connect: () => Promise<KafkaConnection>,
+  database: Database,
+  partitions: number,
+): Promise<Connections> {
   const connection = await connect();
   let reader: KafkaReader | undefined;
   const close = async (): Promise<void> => {

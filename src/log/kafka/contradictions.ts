@@ -25,7 +25,10 @@ interface SeenEpoch {
 export interface ContradictionsOptions {
   readonly partitions: number;
   readonly reader: LedLog;
-  readonly connection: Pick<KafkaConnection, 'doubtsAbout' | 'doubtsWhileConnected' | 'reachLeader' | 'leaderOf' | 'findLeaderAnew'>;
+  readonly connection: Pick<
+    KafkaConnection,
+    'doubtsAbout' | 'doubtsWhileConnected' | 'reachLeader' | 'leaderOf' | 'findLeaderAnew'
+  >;
   readonly database: Pick<Database, 'pool'>;
   /** Rejects once this process uses another read model, or log, than the present one: what it finds counts no more. */
   readonly requireReadModel: () => Promise<void>;
@@ -120,7 +123,9 @@ export class Contradictions {
    * resumed since.
    */
   refresh(isStored: (partition: number) => boolean, began: number): readonly number[] {
-    const resumed = [...this.#stored].flatMap(([partition, since]) => (since < began && !isStored(partition) ? [partition] : []));
+    const resumed = [...this.#stored].flatMap(([partition, since]) =>
+      since < began && !isStored(partition) ? [partition] : [],
+    );
     for (const partition of resumed) {
       this.#stored.delete(partition);
       this.#found.delete(partition);
@@ -159,13 +164,18 @@ export class Contradictions {
     for (const partition of allPartitions(partitions)) {
       const now = doubts[partition]!;
       // While there is no new doubt, the older epoch stays: more fences are above it.
-      if (now !== null && now > (this.#seen.get(partition)?.doubts ?? -1)) this.#seen.set(partition, { doubts: now, epoch: progress[partition]!.epoch });
+      if (now !== null && now > (this.#seen.get(partition)?.doubts ?? -1))
+        this.#seen.set(partition, { doubts: now, epoch: progress[partition]!.epoch });
     }
   }
 
   /** For all processes, and for those that are started later. */
   #store(partition: number, reason: string): void {
-    const { database: { pool }, requireReadModel, logger } = this.#options;
+    const {
+      database: { pool },
+      requireReadModel,
+      logger,
+    } = this.#options;
     const { signal } = this.#closing;
     const note = async (): Promise<void> => {
       // The log may have moved to another topic, and the one that is short is this process's own.
@@ -173,13 +183,20 @@ export class Contradictions {
       await noteContradicted(pool, partition, reason);
     };
     const noting = pRetry(note, {
-      retries: Infinity, minTimeout: noteDelay, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
-    }).then(() => {
-      // An operator may resume it before this process reads the progress again.
-      this.#stored.set(partition, performance.now());
-    }).catch((error: unknown) => {
-      if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
-    }).finally(() => this.#noting.delete(noting));
+      retries: Infinity,
+      minTimeout: noteDelay,
+      factor: 1,
+      signal,
+      shouldRetry: ({ error }) => isDatabaseAway(error),
+    })
+      .then(() => {
+        // An operator may resume it before this process reads the progress again.
+        this.#stored.set(partition, performance.now());
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
+      })
+      .finally(() => this.#noting.delete(noting));
     this.#noting.add(noting);
   }
 }

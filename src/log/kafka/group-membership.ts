@@ -64,8 +64,13 @@ export class GroupMembership {
   async #beMember(): Promise<void> {
     const { kafka, topic, group, onAssigned } = this.#options;
     const consumer = kafka.consumer({
-      groupId: group, sessionTimeout, heartbeatInterval, rebalanceTimeout, maxWaitTimeInMs: idleInterval,
-      allowAutoTopicCreation: false, retry: { retries: 5, restartOnFailure: async () => false },
+      groupId: group,
+      sessionTimeout,
+      heartbeatInterval,
+      rebalanceTimeout,
+      maxWaitTimeInMs: idleInterval,
+      allowAutoTopicCreation: false,
+      retry: { retries: 5, restartOnFailure: async () => false },
     });
     const end = Promise.withResolvers<void>();
     const leave = (): void => end.resolve();

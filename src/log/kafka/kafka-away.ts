@@ -1,6 +1,9 @@
 /** kafkajs errors: no connection to a broker could be made or kept, or a request timed out. */
 const names = new Set([
-  'KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError', 'KafkaJSBrokerNotFound',
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+  'KafkaJSRequestTimeoutError',
+  'KafkaJSBrokerNotFound',
   'KafkaJSNoBrokerAvailableError',
 ]);
 

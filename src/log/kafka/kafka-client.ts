@@ -43,14 +43,21 @@ patchKafkajs();
 /** Creates a client. It retries little: its callers know whether a retry is safe, and for how long it is worthwhile. */
 export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logger): Kafka {
   return new kafkajs.Kafka({
-    clientId: 'tablog', brokers: [...brokers], ssl, ...(sasl && { sasl }), requestTimeout, connectionTimeout,
+    clientId: 'tablog',
+    brokers: [...brokers],
+    ssl,
+    ...(sasl && { sasl }),
+    requestTimeout,
+    connectionTimeout,
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1000 },
     logLevel: kafkajs.logLevel.INFO,
-    logCreator: () => ({ level, log }) => {
-      const { message, timestamp: _timestamp, logger: _logger, ...details } = log;
-      // kafkajs goes on to retry what it logs as an error, and the caller gets the final error.
-      logger[level === kafkajs.logLevel.ERROR ? 'warn' : 'debug']({ kafka: details }, `kafkajs: ${message}`);
-    },
+    logCreator:
+      () =>
+      ({ level, log }) => {
+        const { message, timestamp: _timestamp, logger: _logger, ...details } = log;
+        // kafkajs goes on to retry what it logs as an error, and the caller gets the final error.
+        logger[level === kafkajs.logLevel.ERROR ? 'warn' : 'debug']({ kafka: details }, `kafkajs: ${message}`);
+      },
   });
 }
 
@@ -60,7 +67,10 @@ export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logge
  */
 export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
   return pRetry(work, {
-    retries: 30, minTimeout: 100, factor: 1.5, maxTimeout: 1000,
+    retries: 30,
+    minTimeout: 100,
+    factor: 1.5,
+    maxTimeout: 1000,
     shouldRetry: ({ error }) => {
       const { name, retriable } = error as { name?: string; retriable?: boolean };
       // Unreachable brokers are not retried: an operator wants to hear of that at once.

@@ -57,8 +57,14 @@ const ackTimeout = 5000;
  * (also UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE) although the next leader may have the records.
  */
 const refusals = new Set([
-  'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED',
-  'CORRUPT_MESSAGE', 'INVALID_REQUIRED_ACKS', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION',
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'CORRUPT_MESSAGE',
+  'INVALID_REQUIRED_ACKS',
+  'UNSUPPORTED_FOR_MESSAGE_FORMAT',
+  'POLICY_VIOLATION',
 ]);
 
 interface ProduceResponse {
@@ -72,7 +78,11 @@ interface FetchResponse {
     readonly partitions: readonly {
       readonly partition: number;
       readonly highWatermark: string;
-      readonly messages: readonly { readonly offset: string; readonly timestamp: string; readonly value: Buffer | null }[];
+      readonly messages: readonly {
+        readonly offset: string;
+        readonly timestamp: string;
+        readonly value: Buffer | null;
+      }[];
     }[];
   }[];
 }
@@ -94,7 +104,10 @@ export class KafkaConnection {
     this.topic = topic;
     this.#cluster = cluster;
     this.#leaderSearch = new LeaderSearch({
-      topic, cluster, leaderOf: (partition) => this.#leaderOf(partition), onAsk: () => this.#noticeBreaks(),
+      topic,
+      cluster,
+      leaderOf: (partition) => this.#leaderOf(partition),
+      onAsk: () => this.#noticeBreaks(),
       ask: async (broker) => (await this.#broker(broker)).metadata([topic]),
     });
   }
@@ -147,7 +160,9 @@ export class KafkaConnection {
     const messages = values.map((value) => ({ value: Buffer.from(value.buffer, value.byteOffset, value.byteLength) }));
     try {
       const answer: ProduceResponse = await broker.produce({
-        acks: -1, timeout: ackTimeout, topicData: [{ topic: this.topic, partitions: [{ partition, messages }] }],
+        acks: -1,
+        timeout: ackTimeout,
+        topicData: [{ topic: this.topic, partitions: [{ partition, messages }] }],
       });
       const { baseOffset, logAppendTime } = answer.topics[0]!.partitions[0]!;
       return { offset: BigInt(baseOffset), time: Number(logAppendTime) };
@@ -194,18 +209,29 @@ export class KafkaConnection {
         return { partition, fetchOffset: String(offset), maxBytes: bytesMax };
       });
       const { responses }: FetchResponse = await broker.fetch({
-        maxWaitTime: waitMs, minBytes: 1, maxBytes: bytesMax, topics: [{ topic: this.topic, partitions }],
+        maxWaitTime: waitMs,
+        minBytes: 1,
+        maxBytes: bytesMax,
+        topics: [{ topic: this.topic, partitions }],
       });
-      return new Map(responses.flatMap((response) => response.partitions).map(({ partition, highWatermark, messages }) => {
-        const from = offsets.get(partition)!;
-        const records = messages.map(({ offset, timestamp, value }): LogRecord => {
-          // A record without a value was not written by this service, and halts its reader.
-          const bytes = value ?? new Uint8Array(0);
-          return { partition, offset: BigInt(offset), ...(unwrapCopy(bytes) ?? { time: Number(timestamp), bytes }) };
-        });
-        // Brokers return a compressed batch whole, from its first record on.
-        return [partition, { records: records.filter(({ offset }) => offset >= from), end: BigInt(highWatermark) }];
-      }));
+      return new Map(
+        responses
+          .flatMap((response) => response.partitions)
+          .map(({ partition, highWatermark, messages }) => {
+            const from = offsets.get(partition)!;
+            const records = messages.map(({ offset, timestamp, value }): LogRecord => {
+              // A record without a value was not written by this service, and halts its reader.
+              const bytes = value ?? new Uint8Array(0);
+              return {
+                partition,
+                offset: BigInt(offset),
+                ...(unwrapCopy(bytes) ?? { time: Number(timestamp), bytes }),
+              };
+            });
+            // Brokers return a compressed batch whole, from its first record on.
+            return [partition, { records: records.filter(({ offset }) => offset >= from), end: BigInt(highWatermark) }];
+          }),
+      );
     } catch (error) {
       const { name, partition } = error as { name?: string; partition?: number };
       if (name === 'KafkaJSOffsetOutOfRange') throw new OffsetOutOfRange(partition!, error);
@@ -227,9 +253,14 @@ export class KafkaConnection {
         this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: false }]),
       ]);
       const endOf = new Map(ends[0]!.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
-      return new Map(starts[0]!.partitions.map(({ partition, offset }) => {
-        return [partition, { start: BigInt(offset), end: endOf.get(partition)!, leader: leaders[partitions.indexOf(partition)] }];
-      }));
+      return new Map(
+        starts[0]!.partitions.map(({ partition, offset }) => {
+          return [
+            partition,
+            { start: BigInt(offset), end: endOf.get(partition)!, leader: leaders[partitions.indexOf(partition)] },
+          ];
+        }),
+      );
     } catch (error) {
       await this.#forgetLeader(partitions, error);
       throw error;

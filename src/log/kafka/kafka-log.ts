@@ -13,7 +13,14 @@ import type { Decided } from '../batch/decided.ts';
 import { listenerOf } from '../projection-listener.ts';
 import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
-import { NotAppended, type EventLog, type LogRecord, type LogStatus, type PartitionBounds, type Standstill } from '../event-log.ts';
+import {
+  NotAppended,
+  type EventLog,
+  type LogRecord,
+  type LogStatus,
+  type PartitionBounds,
+  type Standstill,
+} from '../event-log.ts';
 import { RecordsLost, shortLog } from '../identity.ts';
 import { LogClock } from '../log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../log-observer.ts';
@@ -60,7 +67,9 @@ const reachHeadLookMs = 20;
 export interface Brokers {
   connect(): Promise<KafkaConnection>;
   /** Has partitions assigned to this process; null if it should not project any. */
-  readonly membership: ((onAssigned: (partitions: readonly number[]) => void) => Pick<GroupMembership, 'join' | 'leave'>) | null;
+  readonly membership:
+    | ((onAssigned: (partitions: readonly number[]) => void) => Pick<GroupMembership, 'join' | 'leave'>)
+    | null;
 }
 
 export class KafkaLog implements EventLog {
@@ -101,10 +110,22 @@ export class KafkaLog implements EventLog {
     this.#looks = new SharedRuns(() => connection.bounds(allPartitions(partitions)));
     this.#waiters = new OutcomeWaiters(partitions);
     this.#contradictions = new Contradictions({
-      partitions, reader, connection, database, requireReadModel, logger, found: wrong, onFound: (partition) => this.#waiters.abandon(partition),
+      partitions,
+      reader,
+      connection,
+      database,
+      requireReadModel,
+      logger,
+      found: wrong,
+      onFound: (partition) => this.#waiters.abandon(partition),
     });
     this.#watch = new ProgressWatch({
-      database, waiters: this.#waiters, partitions, unknownWait, listens, logger,
+      database,
+      waiters: this.#waiters,
+      partitions,
+      unknownWait,
+      listens,
+      logger,
       onRefreshed: (began) => this.#takeRefreshed(began),
       onFallen: (partition) => {
         this.#abandon(`the projection of partition ${partition} is behind where it was: Postgres lost commits`);
@@ -112,11 +133,20 @@ export class KafkaLog implements EventLog {
       },
     });
     this.#ends = new LogEnds({
-      connection, ends, logger, nextOf: (partition) => this.#watch.of(partition).next,
+      connection,
+      ends,
+      logger,
+      nextOf: (partition) => this.#watch.of(partition).next,
       onShort: (partition, end, next) => this.#contradictions.add(partition, shortLog(partition, end, next)),
     });
     this.#owner = new PartitionOwner({
-      connection, reader, database, projector, requireReadModel, logger, listener: this.#listener(),
+      connection,
+      reader,
+      database,
+      projector,
+      requireReadModel,
+      logger,
+      listener: this.#listener(),
       withNotification: async (partition, records, decided, store) => {
         if (decided.held.size > 0 || !this.#waiters.waitForAll(partition, decided.outcomes.keys())) {
           return this.#watch.withNotification(notificationOf(partition, records, decided), store);
@@ -129,14 +159,30 @@ export class KafkaLog implements EventLog {
       onTakenOver: () => this.#observer.tookOver(),
     });
     this.#admission = new AdmissionControl({
-      partitions, limits: options, observer: this.#observer, closing: this.#closing.signal, clock: this.#clock, ends: this.#ends,
-      watch: this.#watch, contradictions: this.#contradictions, owner: this.#owner,
+      partitions,
+      limits: options,
+      observer: this.#observer,
+      closing: this.#closing.signal,
+      clock: this.#clock,
+      ends: this.#ends,
+      watch: this.#watch,
+      contradictions: this.#contradictions,
+      owner: this.#owner,
     });
     this.#membership = membership?.((assigned) => this.#assign(assigned)) ?? null;
-    this.#appenders = Array.from({ length: partitions }, (_, partition) => new PartitionAppender({
-      partition, connection, unknownWait, signal: this.#closing.signal, prove: () => this.#contradictions.prove(partition), onSending: (events) => this.#owner.loadAhead(partition, events),
-      onSent: (records) => this.#takeSent(records),
-    }));
+    this.#appenders = Array.from(
+      { length: partitions },
+      (_, partition) =>
+        new PartitionAppender({
+          partition,
+          connection,
+          unknownWait,
+          signal: this.#closing.signal,
+          prove: () => this.#contradictions.prove(partition),
+          onSending: (events) => this.#owner.loadAhead(partition, events),
+          onSent: (records) => this.#takeSent(records),
+        }),
+    );
   }
 
   /**
@@ -190,9 +236,15 @@ export class KafkaLog implements EventLog {
     const deadline = performance.now() + reachHeadMs;
     for (;;) {
       const progress = await readProgress(pool);
-      const behind = [...ends].find(([of, { end }]) => (partition === null || of === partition) && progress[of]!.halted === null && progress[of]!.next < end);
+      const behind = [...ends].find(
+        ([of, { end }]) =>
+          (partition === null || of === partition) && progress[of]!.halted === null && progress[of]!.next < end,
+      );
       if (behind === undefined) return;
-      if (performance.now() > deadline) throw new NotAppended(`the read model is behind what processes of another version have appended to partition ${behind[0]}`);
+      if (performance.now() > deadline)
+        throw new NotAppended(
+          `the read model is behind what processes of another version have appended to partition ${behind[0]}`,
+        );
       await sleep(reachHeadLookMs);
     }
   }
@@ -218,7 +270,13 @@ export class KafkaLog implements EventLog {
         observer.appended(performance.now() - began);
         // The event was sent after the progress was `next`, so its offset cannot be lower.
         if (offset < next) {
-          this.#contradictions.add(partition, new RecordsLost(partition, `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`));
+          this.#contradictions.add(
+            partition,
+            new RecordsLost(
+              partition,
+              `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`,
+            ),
+          );
         }
       },
       (error: Error) => {
@@ -271,14 +329,28 @@ export class KafkaLog implements EventLog {
     const { count, undoneMs, silentMs } = this.#sends[partition]!;
     if (count === 0) return [];
     const what = `${appendsWait(count)} for the brokers, the log ends at offset ${this.#ends.endOf(partition)}`;
-    return [{ partition, what, undecidedMs: undoneMs, silentMs: Math.min(silentMs, performance.now() - this.#appenders[partition]!.failedAt) }];
+    return [
+      {
+        partition,
+        what,
+        undecidedMs: undoneMs,
+        silentMs: Math.min(silentMs, performance.now() - this.#appenders[partition]!.failedAt),
+      },
+    ];
   }
 
   #unprojected(partition: number): Standstill[] {
     const undecidedMs = this.#ends.standsFor(partition);
     if (undecidedMs === 0 || !this.#owner.hasAssigned(partition)) return [];
     const what = `this process projects it, and ${this.#ends.lagOf(partition)} events wait since offset ${this.#watch.of(partition).next}`;
-    return [{ partition, what, undecidedMs, silentMs: Math.min(undecidedMs, performance.now() - this.#lastFailure(partition)) }];
+    return [
+      {
+        partition,
+        what,
+        undecidedMs,
+        silentMs: Math.min(undecidedMs, performance.now() - this.#lastFailure(partition)),
+      },
+    ];
   }
 
   #lastFailure(partition: number): number {
@@ -292,7 +364,11 @@ export class KafkaLog implements EventLog {
     await untilClosed('its membership in the consumer group', this.#membership?.leave(), logger);
     await this.#owner.close();
     await untilClosed('its sends to Kafka', Promise.all(this.#appenders.map((appender) => appender.idle())), logger);
-    await untilClosed('its looks at the progress', Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]), logger);
+    await untilClosed(
+      'its looks at the progress',
+      Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]),
+      logger,
+    );
     await untilClosed('its connections to Kafka', this.#connections.close(), logger);
     this.#admission.close();
   }
@@ -374,6 +450,9 @@ export class KafkaLog implements EventLog {
   #halt(partition: number, offset: bigint, reason: string, error: Error): void {
     this.#watch.halted(partition, reason);
     if (error instanceof RecordsLost) return this.#contradictions.add(partition, error);
-    this.#options.logger.fatal({ partition, offset: String(offset), err: error }, 'a partition has halted: its log cannot be projected any further');
+    this.#options.logger.fatal(
+      { partition, offset: String(offset), err: error },
+      'a partition has halted: its log cannot be projected any further',
+    );
   }
 }

@@ -42,8 +42,10 @@ export class KafkaReader implements RecordLog, LedLog {
   /** Record times never decrease if reading starts at offset 0. */
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     let time = 0;
-    for (let next = from; next < to; ) {
-      const records = (await this.#fetch(partition, next, to - next === 1n ? oneRecordBytes : bytesAtOnce)).filter(({ offset }) => offset < to);
+    for (let next = from; next < to;) {
+      const records = (await this.#fetch(partition, next, to - next === 1n ? oneRecordBytes : bytesAtOnce)).filter(
+        ({ offset }) => offset < to,
+      );
       yield records.map((record) => {
         time = Math.max(time, record.time);
         return record.time === time ? record : { ...record, time };
@@ -103,20 +105,29 @@ export class KafkaReader implements RecordLog, LedLog {
 
   /** The records from this offset on, at least one. Rejects with WrongLog when the offset is missing. */
   #fetch(partition: number, offset: bigint, bytesMax: number): Promise<readonly LogRecord[]> {
-    return pRetry(async () => {
-      const [leader] = (await this.#connection.leaders([partition])).keys();
-      if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
-      if (this.#leader !== undefined && leader !== this.#leader) throw new AbortError(new OtherLeader(partition));
-      const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), { waitMs: fetchWait, bytesMax });
-      const records = fetched.get(partition)?.records ?? [];
-      if (records[0]?.offset === offset) return records;
-      const missing = new WrongLog(`partition ${partition} has no record at offset ${offset}`);
-      throw records.length > 0 ? new AbortError(missing) : missing;
-    }, { retries: retriesMax, minTimeout: retryDelay, factor: 1 });
+    return pRetry(
+      async () => {
+        const [leader] = (await this.#connection.leaders([partition])).keys();
+        if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
+        if (this.#leader !== undefined && leader !== this.#leader) throw new AbortError(new OtherLeader(partition));
+        const fetched = await this.#connection.fetch(leader, new Map([[partition, offset]]), {
+          waitMs: fetchWait,
+          bytesMax,
+        });
+        const records = fetched.get(partition)?.records ?? [];
+        if (records[0]?.offset === offset) return records;
+        const missing = new WrongLog(`partition ${partition} has no record at offset ${offset}`);
+        throw records.length > 0 ? new AbortError(missing) : missing;
+      },
+      { retries: retriesMax, minTimeout: retryDelay, factor: 1 },
+    );
   }
 }
 
 /** Throws WrongLog if a copy was, or would be, written to another offset than its own. */
 function requireEnd(partition: number, offset: bigint, end: bigint): void {
-  if (end !== offset) throw new WrongLog(`partition ${partition} ended at ${end} where the record at ${offset} was to be copied to: something else writes to it`);
+  if (end !== offset)
+    throw new WrongLog(
+      `partition ${partition} ended at ${end} where the record at ${offset} was to be copied to: something else writes to it`,
+    );
 }

@@ -13,8 +13,16 @@ export class UnsupportedKafkajs extends Error {
 }
 
 const clusterMethods = [
-  'addTargetTopic', 'connect', 'disconnect', 'fetchTopicsOffset', 'findBroker', 'findLeaderForPartitions', 'metadata',
-  'refreshMetadata', 'refreshMetadataIfNecessary', 'removeBroker',
+  'addTargetTopic',
+  'connect',
+  'disconnect',
+  'fetchTopicsOffset',
+  'findBroker',
+  'findLeaderForPartitions',
+  'metadata',
+  'refreshMetadata',
+  'refreshMetadataIfNecessary',
+  'removeBroker',
 ] as const satisfies readonly (keyof Cluster)[];
 
 const brokerMethods = ['fetch', 'isConnected', 'metadata', 'produce'] as const satisfies readonly (keyof Broker)[];
@@ -77,7 +85,8 @@ export type LoadModule = (path: string) => unknown;
  * once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
-  const version = attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
+  const version =
+    attempt(() => (load('kafkajs/package.json') as { readonly version: string }).version) ?? 'an unknown version';
   const missing = findMissing(load);
   if (version !== expectedVersion || missing.length > 0) {
     const lacks = missing.length > 0 ? ` and lacks ${missing.join(', ')}` : '';
@@ -127,11 +136,20 @@ function connectOnce(prototype: Connection): void {
 export function clusterOf(kafka: Kafka): KafkajsCluster {
   let found: Cluster | undefined;
   kafka.consumer({
-    groupId: 'tablog-unused', allowAutoTopicCreation: false, metadataMaxAge: 60_000,
-    partitionAssigners: [({ cluster }) => {
-      found = cluster;
-      return { name: 'unused', version: 0, assign: async () => [], protocol: () => ({ name: 'unused', metadata: Buffer.alloc(0) }) };
-    }],
+    groupId: 'tablog-unused',
+    allowAutoTopicCreation: false,
+    metadataMaxAge: 60_000,
+    partitionAssigners: [
+      ({ cluster }) => {
+        found = cluster;
+        return {
+          name: 'unused',
+          version: 0,
+          assign: async () => [],
+          protocol: () => ({ name: 'unused', metadata: Buffer.alloc(0) }),
+        };
+      },
+    ],
   });
   if (!found) throw new UnsupportedKafkajs('kafkajs gave no cluster to the partition assigner of a consumer');
   return found;
@@ -140,7 +158,9 @@ export function clusterOf(kafka: Kafka): KafkajsCluster {
 /** The required methods and fields that are missing. */
 function findMissing(load: LoadModule): string[] {
   const missing = Object.entries(requiredMethods).flatMap(([path, methods]) => {
-    const prototype = attempt(() => (load(path) as { readonly prototype: Readonly<Record<string, unknown>> }).prototype);
+    const prototype = attempt(
+      () => (load(path) as { readonly prototype: Readonly<Record<string, unknown>> }).prototype,
+    );
     return methods.filter((method) => typeof prototype?.[method] !== 'function').map((method) => `${path}#${method}`);
   });
   const queue = attempt(() => new (load(requestQueuePath) as RequestQueueClass)({}));

@@ -91,20 +91,28 @@ export class LeaderSearch {
    * Those of the partitions of which another broker says, too, that this one leads them; or this one, if there is no other. Only the answers
    * count: what the client knows of leaders changes with the answers to all its tasks.
    */
-  async #askOthers(brokers: BrokerMetadata['brokers'], leader: string, partitions: readonly number[]): Promise<ReadonlySet<number>> {
+  async #askOthers(
+    brokers: BrokerMetadata['brokers'],
+    leader: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlySet<number>> {
     const ids = brokers.map(({ nodeId }) => String(nodeId));
     const others = ids.length > 1 ? ids.filter((id) => id !== leader) : ids;
     const answers = others.map(async (id) => leadersIn(await this.#options.ask(id)));
     const confirmed = new Set<number>();
-    await Promise.all(partitions.map(async (partition) => {
-      // No broker has to be waited for once another one confirms the leader.
-      await Promise.any(answers.map(async (answer) => {
-        if ((await answer).get(partition) !== leader) throw new Error('this broker names another leader');
-        confirmed.add(partition);
-      })).catch(() => {
-        // No other broker confirms it.
-      });
-    }));
+    await Promise.all(
+      partitions.map(async (partition) => {
+        // No broker has to be waited for once another one confirms the leader.
+        await Promise.any(
+          answers.map(async (answer) => {
+            if ((await answer).get(partition) !== leader) throw new Error('this broker names another leader');
+            confirmed.add(partition);
+          }),
+        ).catch(() => {
+          // No other broker confirms it.
+        });
+      }),
+    );
     return confirmed;
   }
 }

@@ -132,13 +132,15 @@ export class LogEnds {
   async #findLeaders(partitions: Iterable<number>): Promise<ReadonlyMap<number, string>> {
     const { connection, logger } = this.#options;
     const led = new Map<number, string>();
-    await Promise.all(Array.from(partitions, async (partition) => {
-      try {
-        led.set(partition, await connection.findLeaderAnew(partition));
-      } catch (error) {
-        logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
-      }
-    }));
+    await Promise.all(
+      Array.from(partitions, async (partition) => {
+        try {
+          led.set(partition, await connection.findLeaderAnew(partition));
+        } catch (error) {
+          logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
+        }
+      }),
+    );
     return led;
   }
 

@@ -23,8 +23,12 @@ export async function openKafkaLog(options: OpenOptions, signal: AbortSignal): P
     return options.projects === 'unless others do' ? !(await hasMembers(admin, group)) : options.projects;
   });
   signal.throwIfAborted();
-  return KafkaLog.over({
-    connect: () => KafkaConnection.open(kafka, topic),
-    membership: projects ? (onAssigned) => new GroupMembership({ kafka, topic, group, logger, onAssigned }) : null,
-  }, options, signal);
+  return KafkaLog.over(
+    {
+      connect: () => KafkaConnection.open(kafka, topic),
+      membership: projects ? (onAssigned) => new GroupMembership({ kafka, topic, group, logger, onAssigned }) : null,
+    },
+    options,
+    signal,
+  );
 }

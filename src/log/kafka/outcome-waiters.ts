@@ -124,7 +124,8 @@ export class OutcomeWaiters {
     this.moved(partition, next);
     for (const command of held.since.size === 0 ? [] : commands) {
       for (const waiter of this.#waiting[partition]!.get(command) ?? []) {
-        if (held.since.has(waiter.teamId) && waiter.place !== null && waiter.place.offset < next) this.#giveUpHeld(partition, waiter);
+        if (held.since.has(waiter.teamId) && waiter.place !== null && waiter.place.offset < next)
+          this.#giveUpHeld(partition, waiter);
       }
     }
     this.#refuseLate(partition, commands, (offset) => offset < next);

@@ -110,7 +110,10 @@ export class PartitionAppender {
     for (;;) {
       try {
         await prove();
-        const { offset, time } = await connection.send(partition, events.map(({ bytes }) => bytes));
+        const { offset, time } = await connection.send(
+          partition,
+          events.map(({ bytes }) => bytes),
+        );
         return events.map(({ bytes, event }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
       } catch (error) {
         this.#failedAt = performance.now();

@@ -84,7 +84,10 @@ export class PartitionFetcher {
   #startFetching(leaders: ReadonlyMap<string, unknown>): void {
     for (const leader of leaders.keys()) {
       if (this.#fetching.has(leader)) continue;
-      this.#fetching.set(leader, this.#fetchFrom(leader).finally(() => this.#fetching.delete(leader)));
+      this.#fetching.set(
+        leader,
+        this.#fetchFrom(leader).finally(() => this.#fetching.delete(leader)),
+      );
     }
   }
 
@@ -123,7 +126,10 @@ export class PartitionFetcher {
     }
     const waitMs = places.size < led.length ? shortFetchWait : fetchWait;
     const offsets = new Map(Array.from(places, ([partition, { offset }]) => [partition, offset]));
-    for (const [partition, { records }] of await connection.fetch(leader, offsets, { waitMs, bytesMax: fetchBytesMax })) {
+    for (const [partition, { records }] of await connection.fetch(leader, offsets, {
+      waitMs,
+      bytesMax: fetchBytesMax,
+    })) {
       if (records.length > 0) onFetched(partition, places.get(partition)!, records);
     }
   }

@@ -13,7 +13,15 @@ import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.t
 import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
 import type { LogRecord, PartitionBounds } from '../event-log.ts';
-import { changedLog, confirmDelay, proveIdentityTwice, RecordsLost, shortLog, WrongLog, type LedLog } from '../identity.ts';
+import {
+  changedLog,
+  confirmDelay,
+  proveIdentityTwice,
+  RecordsLost,
+  shortLog,
+  WrongLog,
+  type LedLog,
+} from '../identity.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from './partition-fetcher.ts';
 import { PartitionProjection, type Position, type ProjectionEvents } from './partition-projection.ts';
@@ -40,7 +48,8 @@ export interface PartitionOwnerOptions {
   readonly logger: Logger;
   readonly listener: ProjectionListener;
   readonly withNotification: (
-    partition: number, ...storing: Parameters<ProjectionEvents['withNotification']>
+    partition: number,
+    ...storing: Parameters<ProjectionEvents['withNotification']>
   ) => ReturnType<ProjectionEvents['withNotification']>;
   readonly onProjected: (partition: number, ...projected: Parameters<ProjectionEvents['onProjected']>) => void;
   /** Called when a partition halts; `reason` is text for people. */
@@ -80,7 +89,9 @@ export class PartitionOwner {
   constructor(options: PartitionOwnerOptions) {
     this.#options = options;
     this.#fetcher = new PartitionFetcher({
-      connection: options.connection, logger: options.logger, partitions: () => this.partitions,
+      connection: options.connection,
+      logger: options.logger,
+      partitions: () => this.partitions,
       placeOf: (partition) => this.#placeToFetch(partition),
       onFetched: (partition, from, records) => this.#offerFetched(partition, from, records),
       onOutOfRange: (partition) => this.#judgeRange(partition),
@@ -99,7 +110,11 @@ export class PartitionOwner {
 
   /** When something that was to move a partition failed last, and was tried again, by `performance.now`. */
   failedAt(partition: number): number {
-    return Math.max(this.#failedAt.get(partition) ?? -Infinity, this.#owned.get(partition)?.projection.failedAt ?? -Infinity, this.#fetcher.failedAt);
+    return Math.max(
+      this.#failedAt.get(partition) ?? -Infinity,
+      this.#owned.get(partition)?.projection.failedAt ?? -Infinity,
+      this.#fetcher.failedAt,
+    );
   }
 
   /** Takes over the partitions that are new in this list, and closes those that are no longer in it. */
@@ -194,7 +209,11 @@ export class PartitionOwner {
     const { database, projector, logger, listener } = this.#options;
     const takenAt = performance.now();
     const projection = new PartitionProjection({
-      partition, position, database, projector, listener,
+      partition,
+      position,
+      database,
+      projector,
+      listener,
       withNotification: (...storing) => this.#options.withNotification(partition, ...storing),
       onProjected: (records, decided, isNotified) => {
         this.#options.onProjected(partition, records, decided, isNotified);
@@ -205,20 +224,34 @@ export class PartitionOwner {
         // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
         const delay = isFenced ? 0 : this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
-        logger[level]({ partition, epoch: String(position.epoch) }, 'another process has taken a partition over, halted it, or is proving its log');
+        logger[level](
+          { partition, epoch: String(position.epoch) },
+          'another process has taken a partition over, halted it, or is proving its log',
+        );
         this.#takeOverSoon(partition, delay);
       },
       onHalted: (offset, error) => {
         this.#owned.delete(partition);
-        const reason = error instanceof WrongLog ? error.message : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
-        this.#run(this.#note(partition, position.epoch, reason, error).then((isNoted) => {
-          if (!isNoted) this.#takeOverSoon(partition, failureWait);
-        }));
+        const reason =
+          error instanceof WrongLog
+            ? error.message
+            : `partition ${partition} has halted at offset ${offset}: ${error.message}`;
+        this.#run(
+          this.#note(partition, position.epoch, reason, error).then((isNoted) => {
+            if (!isNoted) this.#takeOverSoon(partition, failureWait);
+          }),
+        );
         this.#options.onHalted(partition, offset, reason, error);
       },
     });
     this.#owned.set(partition, {
-      projection, epoch: position.epoch, catchUpTo: end, provenAt: unproven, askedAt: unproven, sentAt: -Infinity, sharedUntil: -Infinity,
+      projection,
+      epoch: position.epoch,
+      catchUpTo: end,
+      provenAt: unproven,
+      askedAt: unproven,
+      sentAt: -Infinity,
+      sharedUntil: -Infinity,
     });
     this.#noteCaughtUp(partition, position.next);
     this.#fetcher.start();
@@ -252,7 +285,11 @@ export class PartitionOwner {
     const { signal } = this.#closing;
     try {
       await pRetry(work, {
-        retries: Infinity, minTimeout: failureWait, factor: 1, signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+        retries: Infinity,
+        minTimeout: failureWait,
+        factor: 1,
+        signal,
+        shouldRetry: ({ error }) => isDatabaseAway(error),
       });
     } catch (error) {
       if (signal.aborted) return;
@@ -280,7 +317,8 @@ export class PartitionOwner {
     if (!owned || owned.askedAt !== doubts) return;
     const { projection, provenAt } = owned;
     const [first] = records;
-    if (first!.offset > offset) projection.halt(new RecordsLost(partition, `the log has no record at offset ${offset}`));
+    if (first!.offset > offset)
+      projection.halt(new RecordsLost(partition, `the log has no record at offset ${offset}`));
     else if (provenAt === doubts) projection.offer(records);
     else if (projection.tail === 0n || projection.endsWith(first!)) {
       owned.provenAt = doubts;

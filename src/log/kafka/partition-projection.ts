@@ -41,7 +41,9 @@ export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 export interface ProjectionEvents {
   /** Stores a batch, with the notification of it if possible (`ProgressNotifier.withNotification`). */
   readonly withNotification: (
-    records: readonly LogRecord[], decided: Decided, store: (notify: BoundStatement | null) => Promise<void>,
+    records: readonly LogRecord[],
+    decided: Decided,
+    store: (notify: BoundStatement | null) => Promise<void>,
   ) => Promise<boolean>;
   /**
    * Records were projected. `decided` is null if an earlier attempt committed but its answer was lost. `isNotified`: whether other
@@ -82,7 +84,10 @@ export class PartitionProjection {
     this.#tail = position.next;
     this.#tailTime = position.time;
     this.#batches = new PartitionBatches({
-      partition, database, projector, epoch,
+      partition,
+      database,
+      projector,
+      epoch,
       costOf: ({ bytes }) => costOfRecord(bytes),
       // Records have their offsets and times already.
       timeNow: () => 0,
@@ -127,19 +132,25 @@ export class PartitionProjection {
     if (this.#ended || fresh.length === 0) return true;
     if (fresh[0]!.offset > this.#tail) return false;
     this.#last = fresh.at(-1)!;
-    this.#batches.push(fresh.map((record) => {
-      // The brokers' clocks may differ; the log's time never falls.
-      this.#tailTime = Math.max(this.#tailTime, record.time);
-      this.#tail = record.offset + 1n;
-      this.#queuedBytes += record.bytes.length;
-      return record.time === this.#tailTime ? record : { ...record, time: this.#tailTime };
-    }));
+    this.#batches.push(
+      fresh.map((record) => {
+        // The brokers' clocks may differ; the log's time never falls.
+        this.#tailTime = Math.max(this.#tailTime, record.time);
+        this.#tail = record.offset + 1n;
+        this.#queuedBytes += record.bytes.length;
+        return record.time === this.#tailTime ? record : { ...record, time: this.#tailTime };
+      }),
+    );
     return true;
   }
 
   /** Events are being appended: preloads what they look up, unless the pipeline is busy. */
   loadAhead(events: readonly EncodedEvent[]): void {
-    if (!this.#ended) this.#batches.loadAhead(this.#tail, events.map(({ event }) => event));
+    if (!this.#ended)
+      this.#batches.loadAhead(
+        this.#tail,
+        events.map(({ event }) => event),
+      );
   }
 
   /** Halts the partition, because the log has no record where the next one should be. */

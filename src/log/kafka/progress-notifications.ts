@@ -25,11 +25,20 @@ const bytesMax = 7900;
 /** More outcomes than this are not even tried. */
 const outcomesMax = 40;
 
-type EncodedOutcome = readonly [commandId: CommandId, etag: string | null, detail: string | null, requestDigest: string | null];
+type EncodedOutcome = readonly [
+  commandId: CommandId,
+  etag: string | null,
+  detail: string | null,
+  requestDigest: string | null,
+];
 type Encoded = readonly [partition: number, from: string, next: string, outcomes: readonly EncodedOutcome[] | null];
 
 /** `decided`: null where the outcomes are not known here. */
-export function notificationOf(partition: number, records: readonly LogRecord[], decided: Decided | null): ProgressNotification {
+export function notificationOf(
+  partition: number,
+  records: readonly LogRecord[],
+  decided: Decided | null,
+): ProgressNotification {
   const outcomes = decided === null || decided.held.size > 0 ? null : decided.outcomes;
   return { partition, from: records[0]!.offset, next: records.at(-1)!.offset + 1n, outcomes };
 }
@@ -39,9 +48,16 @@ export function encodeNotification({ partition, from, next, outcomes }: Progress
     return JSON.stringify([partition, String(from), String(next), encoded] satisfies Encoded);
   };
   if (outcomes === null || outcomes.size > outcomesMax) return encode(null);
-  const text = encode(Array.from(outcomes, ([commandId, outcome]) => {
-    return [commandId, outcome.etag === undefined ? null : String(outcome.etag), encodeDetail(outcome), outcome.requestDigest ?? null];
-  }));
+  const text = encode(
+    Array.from(outcomes, ([commandId, outcome]) => {
+      return [
+        commandId,
+        outcome.etag === undefined ? null : String(outcome.etag),
+        encodeDetail(outcome),
+        outcome.requestDigest ?? null,
+      ];
+    }),
+  );
   return Buffer.byteLength(text) <= bytesMax ? text : encode(null);
 }
 
@@ -56,14 +72,23 @@ export function decodeNotification(text: string): ProgressNotification | null {
 
 function decode([partition, from, next, outcomes]: Encoded): ProgressNotification {
   return {
-    partition, from: BigInt(from), next: BigInt(next),
-    outcomes: outcomes && new Map(outcomes.map(([commandId, etag, detail, requestDigest]) => {
-      return [commandId, decodeOutcome(etag === null ? null : BigInt(etag), detail, requestDigest)];
-    })),
+    partition,
+    from: BigInt(from),
+    next: BigInt(next),
+    outcomes:
+      outcomes &&
+      new Map(
+        outcomes.map(([commandId, etag, detail, requestDigest]) => {
+          return [commandId, decodeOutcome(etag === null ? null : BigInt(etag), detail, requestDigest)];
+        }),
+      ),
   };
 }
 
-const notify: Statement = { name: 'notify_progress', text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload' };
+const notify: Statement = {
+  name: 'notify_progress',
+  text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
+};
 
 /** Sends notifications: with what they are about, or by themselves, those that wait for an earlier one together. */
 export class ProgressNotifier {
@@ -85,7 +110,10 @@ export class ProgressNotifier {
    * notify one after the other, so none does while this process stores other batches. Resolves to whether the notification was sent.
    * Rejects as `store` does.
    */
-  async withNotification(notification: ProgressNotification, store: (notify: BoundStatement | null) => Promise<void>): Promise<boolean> {
+  async withNotification(
+    notification: ProgressNotification,
+    store: (notify: BoundStatement | null) => Promise<void>,
+  ): Promise<boolean> {
     const isAlone = this.#stores === 0;
     this.#stores += 1;
     try {

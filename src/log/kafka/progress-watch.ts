@@ -59,7 +59,14 @@ export class ProgressWatch {
     // Another format needs another name: processes of two versions may run side by side, and poll where they do not hear each other.
     this.#channel = `${options.database.schema}_outcomes`;
     this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
-    this.#progress = Array.from({ length: options.partitions }, () => ({ next: 0n, time: 0, halted: null, contradicted: false, caughtUp: false, held: noTeamsHeld }));
+    this.#progress = Array.from({ length: options.partitions }, () => ({
+      next: 0n,
+      time: 0,
+      halted: null,
+      contradicted: false,
+      caughtUp: false,
+      held: noTeamsHeld,
+    }));
   }
 
   /** Begins to listen and to poll. Rejects when Postgres is away. */
@@ -103,7 +110,12 @@ export class ProgressWatch {
       // This process may know of newer progress by now.
       const known = this.#progress[partition]!;
       this.#progress[partition] = {
-        next: next > known.next ? next : known.next, time: Math.max(time, known.time), halted, contradicted, caughtUp, held,
+        next: next > known.next ? next : known.next,
+        time: Math.max(time, known.time),
+        halted,
+        contradicted,
+        caughtUp,
+        held,
       };
       waiters.moved(partition, next);
       if (halted !== null) waiters.abandon(partition);
@@ -177,7 +189,8 @@ export class ProgressWatch {
           this.#away = null;
         },
         (error: Error) => {
-          if (this.#away === null && !this.#closing.signal.aborted) logger.warn({ err: error }, 'Postgres cannot be asked');
+          if (this.#away === null && !this.#closing.signal.aborted)
+            logger.warn({ err: error }, 'Postgres cannot be asked');
           this.#away = error;
         },
       )

@@ -26,7 +26,9 @@ export async function ensureTopic(admin: Admin, settings: TopicSettings, partiti
   const replicas = settings.replicas ?? Math.min(3, brokers.length);
   const isThere = (await admin.listTopics()).includes(topic);
   if (!isThere && replicas > brokers.length) {
-    throw new UnsafeTopic(`KAFKA_REPLICAS asks for ${replicas} copies of the log, and there are ${brokers.length} brokers to hold them`);
+    throw new UnsafeTopic(
+      `KAFKA_REPLICAS asks for ${replicas} copies of the log, and there are ${brokers.length} brokers to hold them`,
+    );
   }
   // Another process may create it at the same time, which is as good.
   if (!isThere) await createTopic(admin, topic, partitions, replicas);
@@ -36,10 +38,18 @@ export async function ensureTopic(admin: Admin, settings: TopicSettings, partiti
   throw new UnsafeTopic(`The Kafka topic ${topic} could lose events, or is not a log of this service:\n${list}`);
 }
 
-async function createTopic(admin: Admin, topic: string, numPartitions: number, replicationFactor: number): Promise<void> {
+async function createTopic(
+  admin: Admin,
+  topic: string,
+  numPartitions: number,
+  replicationFactor: number,
+): Promise<void> {
   const settings = { ...required, 'min.insync.replicas': String(inSyncMin(replicationFactor)) };
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-  await admin.createTopics({ topics: [{ topic, numPartitions, replicationFactor, configEntries }], waitForLeaders: false });
+  await admin.createTopics({
+    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
+    waitForLeaders: false,
+  });
 }
 
 /** An event counts once this many brokers have it: of three, one may be down. */
@@ -52,11 +62,15 @@ async function findProblems(admin: Admin, topic: string, partitions: number, rep
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
   const found = topics[0]!.partitions;
   if (found.length !== partitions) {
-    problems.push(`it has ${found.length} partitions, not ${partitions}: a team's events would lie elsewhere. Make a new topic.`);
+    problems.push(
+      `it has ${found.length} partitions, not ${partitions}: a team's events would lie elsewhere. Make a new topic.`,
+    );
   }
   const fewest = Math.min(...found.map((partition) => partition.replicas.length));
   if (fewest < replicas) {
-    problems.push(`it has ${fewest} replicas, not ${replicas}: add replicas, or set KAFKA_REPLICAS=${fewest} to live with it.`);
+    problems.push(
+      `it has ${fewest} replicas, not ${replicas}: add replicas, or set KAFKA_REPLICAS=${fewest} to live with it.`,
+    );
   }
   const configs = await configOf(admin, topic);
   for (const [name, value] of Object.entries(required)) {
@@ -67,13 +81,15 @@ async function findProblems(admin: Admin, topic: string, partitions: number, rep
     problems.push(`min.insync.replicas is ${inSync}: set it to ${inSyncMin(replicas)}.`);
   }
   const bytesMax = Number(configs.get('max.message.bytes'));
-  if (bytesMax < messageBytesMin) problems.push(`max.message.bytes is ${bytesMax}: set it to at least ${messageBytesMin}.`);
+  if (bytesMax < messageBytesMin)
+    problems.push(`max.message.bytes is ${bytesMax}: set it to at least ${messageBytesMin}.`);
   return problems;
 }
 
 async function configOf(admin: Admin, topic: string): Promise<ReadonlyMap<string, string>> {
   const { resources } = await admin.describeConfigs({
-    includeSynonyms: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
   });
   return new Map(resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]));
 }

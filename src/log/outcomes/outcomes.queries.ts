@@ -41,17 +41,30 @@ export class OutcomeQueries {
   }
 
   /** How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there. */
-  async find(partition: number, commandId: string, tried: Try): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcome: TryOutcome }> {
+  async find(
+    partition: number,
+    commandId: string,
+    tried: Try,
+  ): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcome: TryOutcome }> {
     const { next, held, outcomes } = await this.findAll(partition, [{ commandId, ...tried }]);
     return { next, held, outcome: outcomes[0]! };
   }
 
   /** The same of several attempts, in one snapshot. */
-  async findAll(partition: number, tries: readonly CommandTry[]): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcomes: readonly TryOutcome[] }> {
-    const { next, held, outcomes } = await findProgressAndOutcomes(this.#database.reader, partition, tries.map(({ commandId }) => commandId));
+  async findAll(
+    partition: number,
+    tries: readonly CommandTry[],
+  ): Promise<{ readonly next: bigint; readonly held: HeldTeams; readonly outcomes: readonly TryOutcome[] }> {
+    const { next, held, outcomes } = await findProgressAndOutcomes(
+      this.#database.reader,
+      partition,
+      tries.map(({ commandId }) => commandId),
+    );
     const byCommand = new Map(outcomes.map((recorded) => [recorded.commandId, recorded]));
     return {
-      next, held, outcomes: tries.map((tried) => {
+      next,
+      held,
+      outcomes: tries.map((tried) => {
         const recorded = byCommand.get(tried.commandId);
         return recorded === undefined ? null : outcomeOfTry(recorded, tried);
       }),

@@ -32,12 +32,22 @@ export async function findOutcomes(
   return rows.map(toRecordedOutcome);
 }
 
-function toRecordedOutcome({ commandId, logOffset: offset, time, etag, detail, requestDigest }: OutcomeRow): RecordedOutcome {
+function toRecordedOutcome({
+  commandId,
+  logOffset: offset,
+  time,
+  etag,
+  detail,
+  requestDigest,
+}: OutcomeRow): RecordedOutcome {
   return { commandId, offset, time, outcome: decodeOutcome(etag, detail, requestDigest) };
 }
 
 /** The progress joined with one outcome; if there is none, all outcome columns are null. */
-type ProgressAndOutcome = { readonly next: bigint; readonly held: string; readonly replacedTime: number | null } & (OutcomeRow | { readonly commandId: null });
+type ProgressAndOutcome = { readonly next: bigint; readonly held: string; readonly replacedTime: number | null } & (
+  | OutcomeRow
+  | { readonly commandId: null }
+);
 
 const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
   name: 'select_progress_and_outcomes',
@@ -61,8 +71,11 @@ export async function findProgressAndOutcomes(
 
 const insertOutcomes = storedOutcomes.insert('insert_outcomes');
 
-const upsertOutcomes = storedOutcomes.insert('upsert_outcomes', `on conflict (partition, command_id) do update
-  set ${storedOutcomes.excluded(['logOffset', 'time', 'etag', 'detail', 'requestDigest'])}, replaced_time = outcomes.time`);
+const upsertOutcomes = storedOutcomes.insert(
+  'upsert_outcomes',
+  `on conflict (partition, command_id) do update
+  set ${storedOutcomes.excluded(['logOffset', 'time', 'etag', 'detail', 'requestDigest'])}, replaced_time = outcomes.time`,
+);
 
 /** Whether storing outcomes failed because a command has one already. */
 export function isDuplicateOutcome(error: unknown): boolean {
@@ -83,13 +96,23 @@ export function storeOutcomes(
   return statement.bind(outcomes.map((recorded) => outcomeRow(partition, recorded)));
 }
 
-export function outcomeRow(partition: number, { commandId, offset: logOffset, time, outcome }: RecordedOutcome): OutcomeRow {
+export function outcomeRow(
+  partition: number,
+  { commandId, offset: logOffset, time, outcome }: RecordedOutcome,
+): OutcomeRow {
   const { etag = null, requestDigest = null } = outcome;
   return { partition, commandId, logOffset, time, etag, detail: encodeDetail(outcome), requestDigest };
 }
 
 /** Version, ordinal, first, count; the table in which rows have retained row IDs, or null; the number of extents, if several. */
-type StoredRange = readonly [version: string, ordinal: number, first: number, count: number, retainedIn?: string | null, extents?: number];
+type StoredRange = readonly [
+  version: string,
+  ordinal: number,
+  first: number,
+  count: number,
+  retainedIn?: string | null,
+  extents?: number,
+];
 
 /** A result with packed row ranges. */
 type StoredResult = Omit<AppliedResult, 'rows'> & { readonly rows?: readonly StoredRange[] };
@@ -123,6 +146,11 @@ function encodeRange({ version, ordinal, first, count, retainedIn, extents }: Ro
 
 function decodeRange([version, ordinal, first, count, retainedIn, extents]: StoredRange): RowRange {
   return {
-    version: BigInt(version), ordinal, first, count, ...(extents === undefined ? {} : { extents }), ...(retainedIn ? { retainedIn } : {}),
+    version: BigInt(version),
+    ordinal,
+    first,
+    count,
+    ...(extents === undefined ? {} : { extents }),
+    ...(retainedIn ? { retainedIn } : {}),
   };
 }

@@ -38,7 +38,10 @@ export interface Attempt {
  * Whether an outcome of the command is that of this attempt, too. It is if the record of the attempt was decided as a repetition, which
  * the time of that record says, and no clock. Where the record is not known, the outcome must count until the attempt is too late.
  */
-export function answersAttempt({ offset, time }: Pick<RecordedOutcome, 'offset' | 'time'>, { place, notAfter }: Attempt): boolean {
+export function answersAttempt(
+  { offset, time }: Pick<RecordedOutcome, 'offset' | 'time'>,
+  { place, notAfter }: Attempt,
+): boolean {
   if (place === null) return notAfter === null || stillCounts({ time }, notAfter);
   return offset >= place.offset || stillCounts({ time }, place.time);
 }

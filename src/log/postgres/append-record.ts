@@ -2,7 +2,11 @@ import type pg from 'pg';
 import { logSchema } from './log-tables.ts';
 
 /** Appends one record to the log in Postgres, in the transaction of the client. The process that projects it need not be this one. */
-export async function appendRecord(client: Pick<pg.ClientBase, 'query'>, partition: number, bytes: Uint8Array): Promise<void> {
+export async function appendRecord(
+  client: Pick<pg.ClientBase, 'query'>,
+  partition: number,
+  bytes: Uint8Array,
+): Promise<void> {
   await client.query(
     `with moved as (
       update ${logSchema}.heads set next = next + 1, time = greatest(time, (extract(epoch from clock_timestamp()) * 1000)::int8)

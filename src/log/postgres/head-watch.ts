@@ -87,7 +87,11 @@ export class HeadWatch {
       if (this.#hasFallen(rows, known)) return;
       for (const [partition, { held }] of rows.entries()) onHeld(partition, parseHeldTeams(held));
       // All at once: none waits for another one that is far behind.
-      await Promise.all(rows.flatMap(({ next, projected }, partition) => (BigInt(projected) < BigInt(next) ? [onBehind(partition)] : [])));
+      await Promise.all(
+        rows.flatMap(({ next, projected }, partition) =>
+          BigInt(projected) < BigInt(next) ? [onBehind(partition)] : [],
+        ),
+      );
     } catch (error) {
       // Requests say so when Postgres is away.
       logger.debug({ err: error }, 'the heads of the log could not be read');

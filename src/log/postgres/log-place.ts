@@ -21,7 +21,9 @@ export function isLogClosed(error: unknown): boolean {
 
 /** Where the log was moved to; null if it never was. */
 export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Promise<LogKind | null> {
-  const { rows: [found] } = await connection.query<{ there: boolean }>(`select to_regclass('${logSchema}.place') is not null as there`);
+  const {
+    rows: [found],
+  } = await connection.query<{ there: boolean }>(`select to_regclass('${logSchema}.place') is not null as there`);
   if (!found!.there) return null;
   const { rows } = await connection.query<{ log: LogKind }>(`select log from ${logSchema}.place`);
   return rows[0]?.log ?? null;
@@ -32,9 +34,11 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
  * it, and its fencing tokens are void.
  */
 export async function readMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<string> {
-  if (await readLogPlace(connection) === null) return '0';
+  if ((await readLogPlace(connection)) === null) return '0';
   // Logs that earlier versions moved do not have the column.
-  const { rows } = await connection.query<{ moves: string }>(`select coalesce(to_jsonb(place) ->> 'moves', '0') as moves from ${logSchema}.place`);
+  const { rows } = await connection.query<{ moves: string }>(
+    `select coalesce(to_jsonb(place) ->> 'moves', '0') as moves from ${logSchema}.place`,
+  );
   return rows[0]!.moves;
 }
 
@@ -47,13 +51,15 @@ export class LogMoved extends Error {
 export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<() => Promise<void>> {
   const known = await readMoves(connection);
   return async () => {
-    if (await readMoves(connection) !== known) throw new LogMoved('the log has moved, and this process is about to end');
+    if ((await readMoves(connection)) !== known)
+      throw new LogMoved('the log has moved, and this process is about to end');
   };
 }
 
 /** The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round. `log`: the right one. */
 export function describeLogPlace(log: LogKind): string {
-  return log === 'kafka' ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
+  return log === 'kafka'
+    ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'
     : 'the log is in Postgres: remove the settings that begin with KAFKA_, and ROLE, and start again';
 }
 
@@ -80,7 +86,12 @@ export const allowCopies = `set local tablog.copies = 'on'`;
 
 /** Closes the log in Postgres, once the appends under way have ended. From then on each append fails. */
 export async function closePostgresLog(client: pg.ClientBase): Promise<void> {
-  await refuseWrites(client, { writes: 'before insert', table: `${logSchema}.records`, each: 'for each statement', by: `${logSchema}.refuse_append` });
+  await refuseWrites(client, {
+    writes: 'before insert',
+    table: `${logSchema}.records`,
+    each: 'for each statement',
+    by: `${logSchema}.refuse_append`,
+  });
 }
 
 export async function openPostgresLog(client: pg.ClientBase): Promise<void> {
@@ -93,5 +104,8 @@ export async function noteFirstPlace(client: pg.ClientBase, log: LogKind): Promi
 }
 
 export async function noteLogPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
-  await client.query(`insert into ${logSchema}.place (log, moves) values ($1, 1) on conflict (singleton) do update set log = excluded.log, moves = place.moves + 1`, [log]);
+  await client.query(
+    `insert into ${logSchema}.place (log, moves) values ($1, 1) on conflict (singleton) do update set log = excluded.log, moves = place.moves + 1`,
+    [log],
+  );
 }

@@ -107,7 +107,10 @@ export class PartitionWriter {
     this.#options = options;
     const { partition, epoch, database, projector } = options;
     this.#batches = new PartitionBatches({
-      partition, database, projector, epoch,
+      partition,
+      database,
+      projector,
+      epoch,
       costOf: ({ event }) => event.cost,
       ownerOf: ({ event: { event } }) => teamOf(event.data),
       timeNow: () => this.#timeNow(),
@@ -149,14 +152,19 @@ export class PartitionWriter {
       const decided = await this.#write(batch, speculative);
       observer.batchAppended(batch.length);
       observer.batchProjected(batch.length);
-      observer.recordsProjected?.(batch.map(({ event: { bytes } }) => ({ partition, bytes })), began);
+      observer.recordsProjected?.(
+        batch.map(({ event: { bytes } }) => ({ partition, bytes })),
+        began,
+      );
       for (const waiter of batch) answer(waiter, decided);
       return decided === speculative;
     } catch (error) {
       this.#batches.lost();
       if (isStatementTimeout(error)) observer.projectionTimedOut();
       if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
-      else if (isLogClosed(error) || error instanceof LogElsewhere) for (const waiter of batch) waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
+      else if (isLogClosed(error) || error instanceof LogElsewhere)
+        for (const waiter of batch)
+          waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
       else if (isStatementTimeout(error)) await this.#settleSlow(batch, error);
       else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
         const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
@@ -173,21 +181,29 @@ export class PartitionWriter {
 
   /** The statements of a batch took too long, and it was not stored. */
   async #settleSlow(batch: readonly Waiter[], cause: unknown): Promise<void> {
-    if (batch.length === 1) batch[0]!.reject(new NotAppended('the event takes longer to store than a statement may', { cause }));
+    if (batch.length === 1)
+      batch[0]!.reject(new NotAppended('the event takes longer to store than a statement may', { cause }));
     else for (const waiter of batch) await this.#settle([waiter], null);
   }
 
   async #write(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<Decided> {
-    const { partition, database: { writers }, catchUp } = this.#options;
+    const {
+      partition,
+      database: { writers },
+      catchUp,
+    } = this.#options;
     let duplicates: Duplicates = 'fail';
     let inParts = false;
     // A speculative batch that failed. Only under the lock can we see why.
     let missed: SpeculativeBatch | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        if (speculative && attempt === 1) return await writers.with((tx) => this.#writeSpeculative(tx, batch, speculative));
+        if (speculative && attempt === 1)
+          return await writers.with((tx) => this.#writeSpeculative(tx, batch, speculative));
         // Whoever looks for an unknown commit ends its backend.
-        const written = await withEndedBackend(writers, (tx) => this.#writeLocked(tx, batch, { duplicates, missed, inParts }).catch(returnUnknown));
+        const written = await withEndedBackend(writers, (tx) =>
+          this.#writeLocked(tx, batch, { duplicates, missed, inParts }).catch(returnUnknown),
+        );
         if (written instanceof CommitUnknown) throw written;
         if (written !== null) return written;
         // A part of what was missing is projected: each time by more than others can append meanwhile.
@@ -212,7 +228,11 @@ export class PartitionWriter {
    * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the progress has
    * moved.
    */
-  async #writeSpeculative(tx: PipelinedClient, batch: readonly Waiter[], speculative: SpeculativeBatch): Promise<Decided> {
+  async #writeSpeculative(
+    tx: PipelinedClient,
+    batch: readonly Waiter[],
+    speculative: SpeculativeBatch,
+  ): Promise<Decided> {
     const { partition } = this.#options;
     const [moving, inserting] = appendStatements(partition, speculative.records);
     const [advancing, ...changing] = await speculative.statements();
@@ -257,11 +277,13 @@ export class PartitionWriter {
       const appending = records.length === 0 ? Promise.resolve() : this.#append(tx, records);
       // Of what others appended, some may be tries of the same commands.
       const duplicates = missing.length > 0 ? 'replace' : options.duplicates;
-      const { outcomes, held, stored } = await projector.project(tx, partition, [...missing, ...records], { epoch, duplicates }).catch(async (error: unknown) => {
-        // What failed before it in the transaction is the cause.
-        await appending;
-        throw error;
-      });
+      const { outcomes, held, stored } = await projector
+        .project(tx, partition, [...missing, ...records], { epoch, duplicates })
+        .catch(async (error: unknown) => {
+          // What failed before it in the transaction is the cause.
+          await appending;
+          throw error;
+        });
       await appending;
       if (isAll) sent = performance.now();
       const committing = tx.query(commit);
@@ -287,7 +309,13 @@ export class PartitionWriter {
   /** The batch as records from this offset on. */
   #place(batch: readonly Waiter[], offset: bigint, time: number): LogRecord[] {
     const { partition } = this.#options;
-    return batch.map(({ event: { bytes, event } }, at) => ({ partition, offset: offset + BigInt(at), time, bytes, event }));
+    return batch.map(({ event: { bytes, event } }, at) => ({
+      partition,
+      offset: offset + BigInt(at),
+      time,
+      bytes,
+      event,
+    }));
   }
 
   /** Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is awaited first. */
@@ -297,7 +325,9 @@ export class PartitionWriter {
   }
 
   /** Locks the head. */
-  async #lockHead(tx: PipelinedClient): Promise<{ readonly next: bigint; readonly layout: bigint; readonly projected: bigint }> {
+  async #lockHead(
+    tx: PipelinedClient,
+  ): Promise<{ readonly next: bigint; readonly layout: bigint; readonly projected: bigint }> {
     const { partition, clock } = this.#options;
     const { rows } = await tx.query(lockHead, [partition]);
     const { next, time, serverTime, projected, layout } = rows[0]!;
@@ -342,7 +372,10 @@ export class PartitionWriter {
 
 /** Whether it may be the fault of a single record, which only `catchUp` can find. */
 function isFaultOfRecord(error: unknown): boolean {
-  return isStatementTimeout(error) || !(error instanceof ProgressMoved || isConflict(error) || isKeyTaken(error) || isDatabaseAway(error));
+  return (
+    isStatementTimeout(error) ||
+    !(error instanceof ProgressMoved || isConflict(error) || isKeyTaken(error) || isDatabaseAway(error))
+  );
 }
 
 function settleKnown({ event: { event }, resolve, reject }: Waiter, fate: Fate): void {

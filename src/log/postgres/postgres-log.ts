@@ -88,7 +88,12 @@ export class PostgresLog implements EventLog {
     this.partitions = partitions;
     this.#observer = observer;
     this.#held = allPartitions(partitions).map(() => noTeamsHeld);
-    this.#queue = new AppendQueue({ eventsMax: options.queueEventsMax, bytesMax: options.queueBytesMax, languageMax: options.languageMax, observer });
+    this.#queue = new AppendQueue({
+      eventsMax: options.queueEventsMax,
+      bytesMax: options.queueBytesMax,
+      languageMax: options.languageMax,
+      observer,
+    });
     this.#reader = PostgresReader.over(database.pool, partitions);
     this.#looks = new SharedRuns(async () => (await database.reader.query(selectHeads, [])).rows);
     this.#catchUps = allPartitions(partitions).map((partition) => new SharedRuns(() => this.#catchUpOnce(partition)));
@@ -98,7 +103,17 @@ export class PostgresLog implements EventLog {
         this.#landed.set(to, next);
         this.#watch?.landed(to, next);
       };
-      return new PartitionWriter({ partition, epoch: epochs[partition]!, database, projector, clock: this.#clock, catchUp, onLanded, unknownWait, observer });
+      return new PartitionWriter({
+        partition,
+        epoch: epochs[partition]!,
+        database,
+        projector,
+        clock: this.#clock,
+        catchUp,
+        onLanded,
+        unknownWait,
+        observer,
+      });
     });
   }
 
@@ -107,7 +122,10 @@ export class PostgresLog implements EventLog {
    * that the read model was built from.
    */
   static async open(options: PostgresLogOptions, signal: AbortSignal): Promise<PostgresLog> {
-    const log = new PostgresLog(options, (await readProgress(options.database.pool)).map(({ epoch }) => epoch));
+    const log = new PostgresLog(
+      options,
+      (await readProgress(options.database.pool)).map(({ epoch }) => epoch),
+    );
     await log.#start(signal);
     return log;
   }
@@ -131,7 +149,8 @@ export class PostgresLog implements EventLog {
     await this.#resumeInNewHistory();
     const { pool, history } = this.#options.database;
     const watch = new HeadWatch({
-      pool, logger: this.#options.logger,
+      pool,
+      logger: this.#options.logger,
       onTime: (serverTime) => this.#clock.set(serverTime),
       onHeld: (partition, held) => {
         this.#held[partition] = held;
@@ -155,16 +174,24 @@ export class PostgresLog implements EventLog {
     const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
     this.#lost = lost;
     const { pool } = this.#options.database;
-    const resume = (): Promise<void> => inTransaction(pool, async (client) => {
-      await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
-    });
+    const resume = (): Promise<void> =>
+      inTransaction(pool, async (client) => {
+        await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
+      });
     const resuming = pRetry(resume, {
-      retries: Infinity, minTimeout: resumeDelay, factor: 1, signal: this.#closing.signal, shouldRetry: ({ error }) => isDatabaseAway(error),
+      retries: Infinity,
+      minTimeout: resumeDelay,
+      factor: 1,
+      signal: this.#closing.signal,
+      shouldRetry: ({ error }) => isDatabaseAway(error),
     });
-    this.#resuming = resuming.then(() => this.#failure.resolve(lost), (error: unknown) => {
-      this.#options.logger.error({ err: error }, 'the log could not be resumed');
-      this.#failure.resolve(`${lost}; versions may come again, because the log could not be resumed`);
-    });
+    this.#resuming = resuming.then(
+      () => this.#failure.resolve(lost),
+      (error: unknown) => {
+        this.#options.logger.error({ err: error }, 'the log could not be resumed');
+        this.#failure.resolve(`${lost}; versions may come again, because the log could not be resumed`);
+      },
+    );
   }
 
   onFailure(listener: (reason: string) => void): void {
@@ -177,15 +204,23 @@ export class PostgresLog implements EventLog {
    * for partitions that have halted.
    */
   async #resumeInNewHistory(): Promise<void> {
-    const { database: { pool, writers, history }, logger } = this.#options;
+    const {
+      database: { pool, writers, history },
+      logger,
+    } = this.#options;
     // A connection that writes has checked the history.
     await writers.with(async () => undefined);
     await inTransaction(pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.resumeLog]);
-      const { rows: [noted] } = await client.query<{ name: string }>(selectHistory);
+      const {
+        rows: [noted],
+      } = await client.query<{ name: string }>(selectHistory);
       if (noted?.name === history.known) return;
       if (noted !== undefined) {
-        logger.warn({ from: noted.name, to: history.known }, 'Postgres goes on from another history: the versions of all partitions rise above those that may be lost');
+        logger.warn(
+          { from: noted.name, to: history.known },
+          'Postgres goes on from another history: the versions of all partitions rise above those that may be lost',
+        );
         const versions = (await readProgressNow(client)).progress.map(({ base, next }) => base + next);
         await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
       }
@@ -234,8 +269,12 @@ export class PostgresLog implements EventLog {
 
   async reachHead(partition: number | null): Promise<void> {
     const heads = await this.#looks.run();
-    const behind = heads.flatMap(({ next, projected }, at) => (BigInt(projected) < BigInt(next) && !this.#halted.has(at) ? [at] : []));
-    await Promise.all(behind.filter((at) => partition === null || at === partition).map((at) => this.#catchUpOrHalt(at)));
+    const behind = heads.flatMap(({ next, projected }, at) =>
+      BigInt(projected) < BigInt(next) && !this.#halted.has(at) ? [at] : [],
+    );
+    await Promise.all(
+      behind.filter((at) => partition === null || at === partition).map((at) => this.#catchUpOrHalt(at)),
+    );
   }
 
   quarantinedSince(teamId: string): number | null {
@@ -243,14 +282,23 @@ export class PostgresLog implements EventLog {
   }
 
   problems(): readonly string[] {
-    return [this.#lost, this.#clock.problem, ...[...this.#halted.keys()].map(describeHalt)].filter((problem) => problem !== null);
+    return [this.#lost, this.#clock.problem, ...[...this.#halted.keys()].map(describeHalt)].filter(
+      (problem) => problem !== null,
+    );
   }
 
   status(): LogStatus {
     const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
     const oldestAppendMs = this.#writers.map((_, partition) => this.#queue.waitsIn(partition).oldestMs);
     const quarantinedTeams = this.#held.reduce((sum, { since }) => sum + since.size, 0);
-    return { queuedEvents: this.#queue.events, queuedBytes: this.#queue.bytes, oldestAppendMs, halts, quarantinedTeams, kafka: null };
+    return {
+      queuedEvents: this.#queue.events,
+      queuedBytes: this.#queue.bytes,
+      oldestAppendMs,
+      halts,
+      quarantinedTeams,
+      kafka: null,
+    };
   }
 
   standstills(): readonly Standstill[] {
@@ -279,7 +327,8 @@ export class PostgresLog implements EventLog {
       const { next, epoch, time, held } = await readProgressOf(database.pool, partition);
       this.#held[partition] = held;
       this.#writers[partition]!.noteTime(time);
-      if (epoch !== this.#epochs[partition]) throw new NotAppended('the read model was replaced, and this process is about to open the new one');
+      if (epoch !== this.#epochs[partition])
+        throw new NotAppended('the read model was replaced, and this process is about to open the new one');
       if (next >= end) break;
       try {
         for await (const records of this.read(partition, next, end)) {
@@ -292,9 +341,13 @@ export class PostgresLog implements EventLog {
         if (!(error instanceof ProjectionFailed)) throw error;
         const reason = `partition ${partition} has halted at offset ${error.offset}: ${(error.cause as Error).message}`;
         this.#halted.set(partition, reason);
-        logger.fatal({ partition, offset: String(error.offset), err: error.cause }, 'a partition has halted: its log cannot be projected any further');
-        await noteFailure(database.pool, partition, error.offset, reason)
-          .catch((unnoted: unknown) => logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'));
+        logger.fatal(
+          { partition, offset: String(error.offset), err: error.cause },
+          'a partition has halted: its log cannot be projected any further',
+        );
+        await noteFailure(database.pool, partition, error.offset, reason).catch((unnoted: unknown) =>
+          logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'),
+        );
         throw new NotAppended(reason, { cause: error });
       }
     }
@@ -340,7 +393,10 @@ export class PostgresLog implements EventLog {
       );
       this.#clock.set(Number(rows[0].time));
       const empty = rows.filter((head) => head.next === '0');
-      const logId = empty.length === rows.length ? randomUUID() : await readLogId({ read: (partition, from, to) => readRecords(client, partition, from, to) }, 0);
+      const logId =
+        empty.length === rows.length
+          ? randomUUID()
+          : await readLogId({ read: (partition, from, to) => readRecords(client, partition, from, to) }, 0);
       for (const { partition } of empty) await appendRecord(client, partition, encodeGenesis(logId));
     });
   }

@@ -16,22 +16,40 @@ const bytesAtOnce = 4 * 1024 * 1024;
 
 /** A connection of either kind, or a pool. */
 interface Connection {
-  query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<{ readonly rows: readonly Row[] }>;
+  query<Row extends object>(
+    statement: Statement<Row>,
+    values: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Row[] }>;
 }
 
 /**
  * The records of a partition from one offset on and before another: all of them, or as many as one query should read. Rejects with WrongLog if the
  * first one is missing.
  */
-export async function readSome(connection: Connection, partition: number, from: bigint, to: bigint): Promise<readonly LogRecord[]> {
+export async function readSome(
+  connection: Connection,
+  partition: number,
+  from: bigint,
+  to: bigint,
+): Promise<readonly LogRecord[]> {
   const { rows } = await connection.query(selectRecords, [partition, from, to, recordsAtOnce, bytesAtOnce]);
   if (rows.length === 0) throw new WrongLog(`partition ${partition} has no record at offset ${from}`);
-  return rows.map(({ log_offset: offset, time, bytes }) => ({ partition, offset: BigInt(offset), time: Number(time), bytes }));
+  return rows.map(({ log_offset: offset, time, bytes }) => ({
+    partition,
+    offset: BigInt(offset),
+    time: Number(time),
+    bytes,
+  }));
 }
 
 /** The same, until all are read. */
-export async function* readRecords(connection: Connection, partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
-  for (let next = from; next < to; ) {
+export async function* readRecords(
+  connection: Connection,
+  partition: number,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<readonly LogRecord[]> {
+  for (let next = from; next < to;) {
     const records = await readSome(connection, partition, next, to);
     yield records;
     next = records.at(-1)!.offset + 1n;
@@ -96,8 +114,14 @@ export class PostgresReader implements RecordLog {
     const times = records.map(({ time }) => time);
     await inTransaction(this.#pool, async (client) => {
       await client.query(allowCopies);
-      const { rowCount } = await client.query({ ...moveHead, values: [partition, offset, offset + BigInt(records.length), times.at(-1)] });
-      if (rowCount !== 1) throw new WrongLog(`partition ${partition} does not end at ${offset} and before ${firstTime}, where records were to be copied to: something else writes to it`);
+      const { rowCount } = await client.query({
+        ...moveHead,
+        values: [partition, offset, offset + BigInt(records.length), times.at(-1)],
+      });
+      if (rowCount !== 1)
+        throw new WrongLog(
+          `partition ${partition} does not end at ${offset} and before ${firstTime}, where records were to be copied to: something else writes to it`,
+        );
       const all = Buffer.concat(records.map(({ bytes }) => bytes));
       await client.query({ ...insertCopies, values: [partition, offset, all, times, firsts, lengths] });
     });

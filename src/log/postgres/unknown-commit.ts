@@ -62,7 +62,11 @@ export async function findCommitted(
 }
 
 /** Those of the records that are in the log. Another process may have appended others at their offsets. */
-async function findInLog(tx: PipelinedClient, partition: number, records: readonly LogRecord[]): Promise<ReadonlySet<LogRecord>> {
+async function findInLog(
+  tx: PipelinedClient,
+  partition: number,
+  records: readonly LogRecord[],
+): Promise<ReadonlySet<LogRecord>> {
   if (records.length === 0) return new Set();
   const { rows } = await tx.query(selectHashes, [partition, records.map(({ offset }) => offset)]);
   const hashes = new Map(rows.map(({ offset, hash }) => [offset, hash]));

@@ -48,7 +48,15 @@ export function advanceProgress({ partition, entries, lastHash, epoch, assumed }
   const first = entries[0]!.record;
   const last = entries.at(-1)!.record;
   return bind(advance, [
-    partition, first.offset, last.offset + 1n, last.time, lastHash, logIdOf(entries), epoch, assumed?.layout ?? null, assumed?.hashBefore ?? null,
+    partition,
+    first.offset,
+    last.offset + 1n,
+    last.time,
+    lastHash,
+    logIdOf(entries),
+    epoch,
+    assumed?.layout ?? null,
+    assumed?.hashBefore ?? null,
   ]);
 }
 
@@ -62,7 +70,10 @@ export function readVersions({ base, gaps }: Pick<StoredMark, 'base' | 'gaps'>):
   return { base, gaps: readGaps(gaps) };
 }
 
-const store: Statement = { name: 'store_versions', text: 'update progress set base = $2, gaps = $3 where partition = $1' };
+const store: Statement = {
+  name: 'store_versions',
+  text: 'update progress set base = $2, gaps = $3 where partition = $1',
+};
 
 /** Stores the versions of a partition from its progress on. */
 export function storeVersions(partition: number, { base, gaps }: Versions): BoundStatement {

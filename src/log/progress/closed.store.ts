@@ -13,7 +13,10 @@ const closedReason = 'the log in Kafka is closed: it moves, or has moved, to Pos
 export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await client.query('lock table progress in share row exclusive mode');
   await allowWrites(client, 'progress');
-  await client.query(`update progress set epoch = epoch + 1 + floor(random() * ${2 ** 40})::int8, halted = $1, contradicted = true`, [closedReason]);
+  await client.query(
+    `update progress set epoch = epoch + 1 + floor(random() * ${2 ** 40})::int8, halted = $1, contradicted = true`,
+    [closedReason],
+  );
   await refuseTakeovers(client, 'progress');
 }
 
@@ -31,7 +34,9 @@ async function refuseTakeovers(client: pg.ClientBase, table: string): Promise<vo
       return new;
     end $$`);
   await refuseWrites(client, {
-    writes: 'before update of epoch, contradicted', table, by: `${logSchema}.refuse_takeover`,
+    writes: 'before update of epoch, contradicted',
+    table,
+    by: `${logSchema}.refuse_takeover`,
     each: 'for each row when (old.epoch <> new.epoch or (new.contradicted and not old.contradicted))',
   });
 }

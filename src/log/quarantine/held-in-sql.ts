@@ -11,7 +11,8 @@ export const garbageTimes = `(
  * SQL: the rows of `select` for each partition, under the name `old`; it names the partition's log time as `progress.time`, and orders and limits
  * itself. So one partition that stands still, and what is kept there, does not hide what is old in others.
  */
-export const oldestOfPartitions = (select: string): string => `${garbageTimes} progress cross join lateral (${select}) old`;
+export const oldestOfPartitions = (select: string): string =>
+  `${garbageTimes} progress cross join lateral (${select}) old`;
 
 /** Whether a team of `teams` is in no quarantine. Events about others would only be held, too. */
 export const isNotHeld = `not exists (select from quarantines where quarantines.partition = teams.partition and quarantines.team_id = teams.id)`;

@@ -59,12 +59,14 @@ export function failQuarantine({ partition, teamId }: Quarantine, offset: bigint
  * read model; none takes the place of this one until the transaction ends.
  */
 export const lockProgress: Statement<{ next: bigint; table: bigint }> = {
-  name: 'lock_progress', text: 'select next, tableoid::int8 as table from progress where partition = $1 for update',
+  name: 'lock_progress',
+  text: 'select next, tableoid::int8 as table from progress where partition = $1 for update',
 };
 
 /** Where a quarantine is. No row: the team is in none. Only a statement that begins under the lock sees what others did before. */
 export const selectQuarantine: Statement<{ next: bigint; time: bigint; base: bigint; gaps: string }> = {
-  name: 'select_quarantine', text: 'select next, time, base, gaps from quarantines where partition = $1 and team_id = $2',
+  name: 'select_quarantine',
+  text: 'select next, time, base, gaps from quarantines where partition = $1 and team_id = $2',
 };
 
 const move: Statement = {
@@ -73,7 +75,11 @@ const move: Statement = {
 };
 
 /** The events of the team up to this record have been released. `versions`: those behind it. */
-export function moveQuarantine({ partition, teamId }: Quarantine, { offset, time }: LogRecord, { base, gaps }: Versions): BoundStatement {
+export function moveQuarantine(
+  { partition, teamId }: Quarantine,
+  { offset, time }: LogRecord,
+  { base, gaps }: Versions,
+): BoundStatement {
   return bind(move, [partition, teamId, offset + 1n, time, base, encodeGaps(gaps)]);
 }
 
@@ -96,23 +102,41 @@ export async function readQuarantines(pool: pg.Pool): Promise<Quarantine[]> {
 
 /** The quarantine of a team; null if it is in none. Rejects when Postgres is away. */
 export async function findQuarantine(pool: pg.Pool, teamId: string): Promise<Quarantine | null> {
-  const { rows: [found] } = await pool.query<QuarantineRow>(`${selectQuarantines} where team_id = $1`, [teamId]);
+  const {
+    rows: [found],
+  } = await pool.query<QuarantineRow>(`${selectQuarantines} where team_id = $1`, [teamId]);
   return found === undefined ? null : toQuarantine(found);
 }
 
 const selectQuarantines = `
   select partition, team_id as "teamId", failed_offset as "failedOffset", reason, since, next, time, base, gaps from quarantines`;
 
-function toQuarantine({ partition, teamId, failedOffset, reason, since, next, time, base, gaps }: QuarantineRow): Quarantine {
+function toQuarantine({
+  partition,
+  teamId,
+  failedOffset,
+  reason,
+  since,
+  next,
+  time,
+  base,
+  gaps,
+}: QuarantineRow): Quarantine {
   return {
-    partition, teamId, failedOffset: BigInt(failedOffset), reason, since: Number(since), next: BigInt(next), time: Number(time),
+    partition,
+    teamId,
+    failedOffset: BigInt(failedOffset),
+    reason,
+    since: Number(since),
+    next: BigInt(next),
+    time: Number(time),
     versions: readVersions({ base: BigInt(base), gaps }),
   };
 }
 
 /** The driver returns 64-bit integers as strings. */
-type QuarantineRow = Pick<Quarantine, 'partition' | 'teamId' | 'reason'>
-  & Readonly<Record<'failedOffset' | 'since' | 'next' | 'time' | 'base' | 'gaps', string>>;
+type QuarantineRow = Pick<Quarantine, 'partition' | 'teamId' | 'reason'> &
+  Readonly<Record<'failedOffset' | 'since' | 'next' | 'time' | 'base' | 'gaps', string>>;
 
 function shortened(reason: string): string {
   return reason.length <= reasonLengthMax ? reason : `${reason.slice(0, reasonLengthMax)}...`;

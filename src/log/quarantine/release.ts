@@ -14,7 +14,15 @@ import { readVersions } from '../progress/advance.ts';
 import { readProgressOf } from '../progress/progress.store.ts';
 import { batchesOf, isConflict, storing, wholeOrAlone } from '../project-records.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
-import { endQuarantine, failQuarantine, findQuarantine, lockProgress, moveQuarantine, selectQuarantine, type Quarantine } from './quarantine.store.ts';
+import {
+  endQuarantine,
+  failQuarantine,
+  findQuarantine,
+  lockProgress,
+  moveQuarantine,
+  selectQuarantine,
+  type Quarantine,
+} from './quarantine.store.ts';
 
 export interface ReleaseOptions {
   readonly database: Pick<Database, 'writers' | 'pool'>;
@@ -37,7 +45,10 @@ export class ReleaseFailed extends Error {
   readonly offset: bigint;
 
   constructor({ partition, teamId }: Quarantine, offset: bigint, cause: Error) {
-    super(`team ${teamId} stays in quarantine: its event at offset ${offset} of partition ${partition} cannot be projected: ${cause.message}`, { cause });
+    super(
+      `team ${teamId} stays in quarantine: its event at offset ${offset} of partition ${partition} cannot be projected: ${cause.message}`,
+      { cause },
+    );
     this.offset = offset;
   }
 }
@@ -50,7 +61,11 @@ const readUnderLockMax = 500n;
  * `signal`, and with errors that `isDatabaseAway` recognizes. The next release goes on from there.
  */
 export async function releaseTeam(teamId: string, options: ReleaseOptions): Promise<void> {
-  const { database: { pool }, signal, onProgress } = options;
+  const {
+    database: { pool },
+    signal,
+    onProgress,
+  } = options;
   const running: Release = { ...options, remembered: null };
   let began: bigint | null = null;
   for (;;) {
@@ -61,7 +76,7 @@ export async function releaseTeam(teamId: string, options: ReleaseOptions): Prom
     began ??= quarantine.next;
     onProgress(Number(quarantine.next - began), Number(projected - began));
     try {
-      if (projected - quarantine.next <= readUnderLockMax && await finish(quarantine, running)) continue;
+      if (projected - quarantine.next <= readUnderLockMax && (await finish(quarantine, running))) continue;
       await goOn(quarantine, projected, running);
     } catch (error) {
       // Another release of this team did the same, or another read model took the place of this one.
@@ -76,10 +91,11 @@ async function goOn(quarantine: Quarantine, to: bigint, running: Release): Promi
   const { partition, next } = quarantine;
   for await (const records of log.read(partition, next, to)) {
     await wholeOrAlone(batchesOf(records)[0]!, {
-      project: (some) => storing(database, projector, async (tx) => {
-        const { held } = await lock(tx, running, quarantine, some[0]!.offset);
-        return { result: undefined, ...await release(tx, quarantine, held, some, projector) };
-      }),
+      project: (some) =>
+        storing(database, projector, async (tx) => {
+          const { held } = await lock(tx, running, quarantine, some[0]!.offset);
+          return { result: undefined, ...(await release(tx, quarantine, held, some, projector)) };
+        }),
       projected: () => undefined,
       timedOut: () => undefined,
       failed: async ({ offset }, error) => {
@@ -111,7 +127,8 @@ async function finish(quarantine: Quarantine, running: Release): Promise<boolean
       return { result: true, stored: run(tx, endQuarantine(quarantine)) };
     });
   } catch (error) {
-    const mayBeOfAnEvent = isStatementTimeout(error) || !(error instanceof ProgressMoved || isDatabaseAway(error) || isConflict(error));
+    const mayBeOfAnEvent =
+      isStatementTimeout(error) || !(error instanceof ProgressMoved || isDatabaseAway(error) || isConflict(error));
     if (isAtEnd || !mayBeOfAnEvent) throw error;
     return false;
   }
@@ -124,9 +141,16 @@ type Held = Pick<Quarantine, 'time' | 'versions'>;
  * Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`, and if the read model is not
  * the one that the projector remembers: then it has forgotten that.
  */
-async function lock(tx: Tx, running: Release, { partition, teamId }: Quarantine, next: bigint): Promise<{ readonly projected: bigint; readonly held: Held }> {
+async function lock(
+  tx: Tx,
+  running: Release,
+  { partition, teamId }: Quarantine,
+  next: bigint,
+): Promise<{ readonly projected: bigint; readonly held: Held }> {
   const locking = tx.query(lockProgress, [partition]);
-  const { rows: [found] } = await tx.query(selectQuarantine, [partition, teamId]);
+  const {
+    rows: [found],
+  } = await tx.query(selectQuarantine, [partition, teamId]);
   const { next: projected, table } = (await locking).rows[0]!;
   running.remembered ??= table;
   if (running.remembered !== table) {
@@ -140,7 +164,11 @@ async function lock(tx: Tx, running: Release, { partition, teamId }: Quarantine,
 
 /** Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is sent. */
 async function release(
-  tx: Tx, quarantine: Quarantine, { time, versions: before }: Held, records: readonly LogRecord[], projector: Projector,
+  tx: Tx,
+  quarantine: Quarantine,
+  { time, versions: before }: Held,
+  records: readonly LogRecord[],
+  projector: Projector,
 ): Promise<{ readonly stored: Promise<void> }> {
   let last = time;
   const inLogTime = records.map((record) => {

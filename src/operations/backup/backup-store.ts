@@ -28,7 +28,14 @@ export interface BackupStore {
  * there are.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
-export type ProgressKind = 'packs' | 'digested rows' | 'pieces of tables' | 'records of the log' | 'rows of all tables' | 'indexes' | 'uploaded files';
+export type ProgressKind =
+  | 'packs'
+  | 'digested rows'
+  | 'pieces of tables'
+  | 'records of the log'
+  | 'rows of all tables'
+  | 'indexes'
+  | 'uploaded files';
 
 /** The backup is damaged, or cannot be used for this command. */
 export class BackupError extends Error {

@@ -13,12 +13,21 @@ import { columnList, tableName } from './stored-tables.ts';
 const atOnce = 3;
 
 /** Adds the rows of a set to a table. Rejects with BackupError if they are not as many as were stored. */
-export async function copyIn(client: pg.ClientBase, schema: string, { name, columns, streams }: TableCopy, store: BackupStore, signal: AbortSignal): Promise<void> {
+export async function copyIn(
+  client: pg.ClientBase,
+  schema: string,
+  { name, columns, streams }: TableCopy,
+  store: BackupStore,
+  signal: AbortSignal,
+): Promise<void> {
   for (const { rows, packs } of streams) {
     signal.throwIfAborted();
-    const stream = client.query(copyFrom(`copy ${tableName({ schema, name })} (${columnList(columns)}) from stdin (format binary)`));
+    const stream = client.query(
+      copyFrom(`copy ${tableName({ schema, name })} (${columnList(columns)}) from stdin (format binary)`),
+    );
     await pipeline(Readable.from(readPacks(store, packs), { objectMode: false }), stream);
-    if (stream.rowCount !== rows) throw new BackupError(`${stream.rowCount} rows of ${name} were restored, not ${rows}.`);
+    if (stream.rowCount !== rows)
+      throw new BackupError(`${stream.rowCount} rows of ${name} were restored, not ${rows}.`);
   }
 }
 
@@ -41,11 +50,15 @@ export class IndexesAside {
       union all
       select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
         from pg_index join pg_class on pg_class.oid = indrelid
-        where relnamespace = $1::regnamespace and not exists (select from pg_constraint where conindid = indexrelid)`, [schema],
+        where relnamespace = $1::regnamespace and not exists (select from pg_constraint where conindid = indexrelid)`,
+      [schema],
     );
     // In one transaction: each that removes files waits for the disk.
     await pool.query(rows.map(({ drop }) => drop).join(';\n'));
-    return new IndexesAside(pool, rows.map(({ make }) => make));
+    return new IndexesAside(
+      pool,
+      rows.map(({ make }) => make),
+    );
   }
 
   /** Makes the indexes again. */
@@ -62,15 +75,18 @@ export class IndexesAside {
   /** Works on items, which it takes out of the list, several at a time. Rejects with the first error, once nothing is under way. */
   async inParallel<T>(waiting: T[], work: (client: pg.PoolClient, item: T) => Promise<void>): Promise<void> {
     const failed = new AbortController();
-    await Promise.all(Array.from({ length: atOnce }, async () => {
-      try {
-        await withConnection(this.#pool, async (client) => {
-          for (let next = waiting.shift(); next !== undefined && !failed.signal.aborted; next = waiting.shift()) await work(client, next);
-        });
-      } catch (error) {
-        failed.abort(error);
-      }
-    }));
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        try {
+          await withConnection(this.#pool, async (client) => {
+            for (let next = waiting.shift(); next !== undefined && !failed.signal.aborted; next = waiting.shift())
+              await work(client, next);
+          });
+        } catch (error) {
+          failed.abort(error);
+        }
+      }),
+    );
     failed.signal.throwIfAborted();
   }
 }

@@ -21,7 +21,13 @@ const widthTolerance = 8;
 const widthBitsMax = 52;
 
 async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'tablog backup', options: '-c jit=off', connectionTimeoutMillis: 5000, ...more });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tablog backup',
+    options: '-c jit=off',
+    connectionTimeoutMillis: 5000,
+    ...more,
+  });
   // A broken connection fails the query that runs on it, or the next one.
   client.on('error', () => undefined);
   await client.connect();
@@ -68,7 +74,9 @@ export class CopyConnections {
   async withSnapshot<T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
     const [first, ...others] = [...this.#clients, this.#reader] as [pg.Client, ...pg.Client[]];
     for (const client of [first, ...others]) await client.query('begin isolation level repeatable read read only');
-    const { rows: [exported] } = await first.query<{ id: string }>('select pg_export_snapshot() as id');
+    const {
+      rows: [exported],
+    } = await first.query<{ id: string }>('select pg_export_snapshot() as id');
     for (const client of others) await client.query(`set transaction snapshot '${exported!.id}'`);
     const result = await use(new CopySnapshot(this.#clients, this.#reader));
     await Promise.all([first, ...others].map((client) => client.query('commit')));
@@ -96,50 +104,72 @@ export class CopySnapshot {
   }
 
   /** Copies whole tables, one after the other. */
-  async copyWhole(tables: readonly CopiedTable[], packs: PackWriter): Promise<(TableCopy & Pick<CopiedTable, 'schema'>)[]> {
+  async copyWhole(
+    tables: readonly CopiedTable[],
+    packs: PackWriter,
+  ): Promise<(TableCopy & Pick<CopiedTable, 'schema'>)[]> {
     const copies: (TableCopy & Pick<CopiedTable, 'schema'>)[] = [];
     for (const { schema, name, columns, key } of tables) {
-      const stream = await copyRows(this.client, `select ${columnList(columns)} from ${tableName({ schema, name })} order by ${columnList(key)}`, packs);
+      const stream = await copyRows(
+        this.client,
+        `select ${columnList(columns)} from ${tableName({ schema, name })} order by ${columnList(key)}`,
+        packs,
+      );
       copies.push({ schema, name, columns: [...columns], streams: [stream] });
     }
     return copies;
   }
 
   /** Copies the rows of a partition. Tables without any are left out. Rejects with the first error, once nothing is under way. */
-  async copyPartition(tables: readonly CopiedTable[], { partition, share, before, packs, signal, onPiece }: PartitionOptions): Promise<TableOfPartition[]> {
+  async copyPartition(
+    tables: readonly CopiedTable[],
+    { partition, share, before, packs, signal, onPiece }: PartitionOptions,
+  ): Promise<TableOfPartition[]> {
     const copies: TableOfPartition[] = [];
     const waiting: ((client: pg.Client) => Promise<void>)[] = [];
     for (const table of tables) {
-      const width = table.isCut ? await this.#widthOf(table, partition, share, before.find(({ name }) => name === table.name)?.width ?? null) : null;
+      const width = table.isCut
+        ? await this.#widthOf(table, partition, share, before.find(({ name }) => name === table.name)?.width ?? null)
+        : null;
       const ranges = width === null ? [null] : await this.#ranges(table, partition, width);
       const copied: TableOfPartition = { name: table.name, width, streams: [] };
       copies.push(copied);
       for (const [place, range] of ranges.entries()) {
         waiting.push(async (client) => {
           const rows = rowsOfPartition(table, partition, range);
-          copied.streams[place] = await copyRows(client, `${rows} order by ${table.key.map((column) => `rows."${column}"`).join(', ')}`, packs);
+          copied.streams[place] = await copyRows(
+            client,
+            `${rows} order by ${table.key.map((column) => `rows."${column}"`).join(', ')}`,
+            packs,
+          );
         });
       }
     }
     const failed = new AbortController();
-    await Promise.all(this.#clients.map(async (client) => {
-      try {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-          signal.throwIfAborted();
-          if (failed.signal.aborted) return;
-          await next(client);
-          onPiece();
+    await Promise.all(
+      this.#clients.map(async (client) => {
+        try {
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+            signal.throwIfAborted();
+            if (failed.signal.aborted) return;
+            await next(client);
+            onPiece();
+          }
+        } catch (error) {
+          failed.abort(error);
         }
-      } catch (error) {
-        failed.abort(error);
-      }
-    }));
+      }),
+    );
     failed.signal.throwIfAborted();
-    return copies.map((copied) => ({ ...copied, streams: copied.streams.filter(({ rows }) => rows > 0) })).filter(({ streams }) => streams.length > 0);
+    return copies
+      .map((copied) => ({ ...copied, streams: copied.streams.filter(({ rows }) => rows > 0) }))
+      .filter(({ streams }) => streams.length > 0);
   }
 
   async #widthOf(table: CopiedTable, partition: number, share: number, former: number | null): Promise<number> {
-    const { rows: [size] } = await this.client.query<{ keys: number | null; bytes: number }>(
+    const {
+      rows: [size],
+    } = await this.client.query<{ keys: number | null; bytes: number }>(
       `select (max(key) - min(key) + 1)::float8 as keys, pg_table_size('${tableName(table)}'::regclass)::float8 as bytes from (${keysOfPartition(table, partition)}) keys`,
     );
     const { keys, bytes } = size!;

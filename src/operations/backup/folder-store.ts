@@ -26,7 +26,10 @@ export class FolderStore implements BackupStore {
    */
   static async open(folder: string, { make }: { readonly make: boolean }): Promise<FolderStore> {
     if (make) await makeFolder(join(folder, unfinished));
-    const isFolder = await stat(folder).then((found) => found.isDirectory(), () => false);
+    const isFolder = await stat(folder).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
     if (!isFolder) throw new BackupError(`There is no folder ${folder}.`);
     const store = new FolderStore(folder);
     if (make) await store.#removeUnfinished();
@@ -70,7 +73,7 @@ export class FolderStore implements BackupStore {
     return found === null ? null : { name, storedAt: found.mtimeMs };
   }
 
-  async* list(folder: string): AsyncIterable<KeptObject> {
+  async *list(folder: string): AsyncIterable<KeptObject> {
     const entries = await unlessMissing(() => opendir(join(this.#folder, folder), { recursive: true }));
     if (entries === null) return;
     for await (const entry of entries) {

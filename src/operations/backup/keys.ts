@@ -20,7 +20,11 @@ export async function backupKeys(client: pg.ClientBase, store: BackupStore, pass
 }
 
 /** Reads and decrypts the keys. Rejects with BackupError. */
-export async function readKeys(store: BackupStore, name: string, passphrase: Buffer): Promise<z.output<typeof storedKeys>> {
+export async function readKeys(
+  store: BackupStore,
+  name: string,
+  passphrase: Buffer,
+): Promise<z.output<typeof storedKeys>> {
   const stream = await store.read(name);
   if (stream === null) throw new BackupError(`The keys ${name} are missing.`);
   return storedKeys.parse(JSON.parse((await open(await buffer(stream), passphrase)).toString()));

@@ -46,6 +46,9 @@ export class ManifestKey {
     const id = JSON.stringify(parameters);
     const key = this.#keys.get(id) ?? deriveKey(this.#passphrase, parameters);
     this.#keys.set(id, key);
-    return createHmac('sha256', await key).update(purpose).update(text).digest();
+    return createHmac('sha256', await key)
+      .update(purpose)
+      .update(text)
+      .digest();
   }
 }

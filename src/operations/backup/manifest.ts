@@ -57,18 +57,27 @@ const manifest = z.object({
 });
 
 /** Sets from before manifests were signed: the read model was copied as a whole. */
-const formerManifest = manifest.extend({
-  format: z.literal(1),
-  tables: z.array(tableCopy),
-  partitions: z.array(partition.omit({ tables: true, records: true }).extend({ records: z.array(z.object({ first: offset, pack })).nullable() })),
-}).transform(({ tables, partitions, ...rest }): Manifest => ({
-  ...rest, format: 2, tables: tables.map(({ name, columns: names }) => ({ name, columns: names })),
-  partitions: partitions.map(({ records, ...one }, at) => ({
-    ...one, tables: at === 0 ? tables.map(({ name, streams: of }) => ({ name, width: null, streams: of })) : [],
-    // The next backup writes these anew.
-    records: records?.map((record) => ({ ...record, bytes: 0 })) ?? null,
-  })),
-}));
+const formerManifest = manifest
+  .extend({
+    format: z.literal(1),
+    tables: z.array(tableCopy),
+    partitions: z.array(
+      partition
+        .omit({ tables: true, records: true })
+        .extend({ records: z.array(z.object({ first: offset, pack })).nullable() }),
+    ),
+  })
+  .transform(({ tables, partitions, ...rest }): Manifest => ({
+    ...rest,
+    format: 2,
+    tables: tables.map(({ name, columns: names }) => ({ name, columns: names })),
+    partitions: partitions.map(({ records, ...one }, at) => ({
+      ...one,
+      tables: at === 0 ? tables.map(({ name, streams: of }) => ({ name, width: null, streams: of })) : [],
+      // The next backup writes these anew.
+      records: records?.map((record) => ({ ...record, bytes: 0 })) ?? null,
+    })),
+  }));
 
 export type Manifest = z.output<typeof manifest>;
 export type TableCopy = z.output<typeof tableCopy>;
@@ -120,10 +129,19 @@ export async function readSet(store: BackupStore, id: string): Promise<BackupSet
   const content = await text(stream);
   const read = parseJson(content);
   const takenAt = read?.['takenAt'];
-  if (read === null || typeof takenAt !== 'number' || Number.isNaN(new Date(takenAt).valueOf()) || id !== idOf(takenAt, content)) throw new BackupError(`The manifest of set ${id} is damaged.`);
+  if (
+    read === null ||
+    typeof takenAt !== 'number' ||
+    Number.isNaN(new Date(takenAt).valueOf()) ||
+    id !== idOf(takenAt, content)
+  )
+    throw new BackupError(`The manifest of set ${id} is damaged.`);
   const { signature = null, ...signed } = read;
-  const parsed = z.object({ manifest: z.union([manifest, formerManifest]), signature: manifestSignature.nullable() }).safeParse({ manifest: signed, signature });
-  if (!parsed.success) throw new BackupError(`The manifest of set ${id} is of another version of the software.`, { cause: parsed.error });
+  const parsed = z
+    .object({ manifest: z.union([manifest, formerManifest]), signature: manifestSignature.nullable() })
+    .safeParse({ manifest: signed, signature });
+  if (!parsed.success)
+    throw new BackupError(`The manifest of set ${id} is of another version of the software.`, { cause: parsed.error });
   return { id, ...parsed.data, signedText: JSON.stringify(signed) };
 }
 
@@ -131,7 +149,7 @@ export async function readSet(store: BackupStore, id: string): Promise<BackupSet
 function parseJson(content: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(content);
-    return typeof value === 'object' ? value as Record<string, unknown> | null : null;
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null;
   } catch {
     return null;
   }
@@ -139,9 +157,12 @@ function parseJson(content: string): Record<string, unknown> | null {
 
 /** Rejects with BackupError unless the set was signed with this key and is as it was then. */
 export async function checkSignature({ id, signature, signedText }: BackupSet, key: ManifestKey): Promise<void> {
-  if (signature === null) throw new BackupError(`Set ${id} is not signed: whoever can write to the backups may have made it.`);
+  if (signature === null)
+    throw new BackupError(`Set ${id} is not signed: whoever can write to the backups may have made it.`);
   if (await key.signed(signedText, signature)) return;
-  throw new BackupError(`Set ${id} is not signed with this passphrase: the passphrase is another one, or the manifest was changed.`);
+  throw new BackupError(
+    `Set ${id} is not signed with this passphrase: the passphrase is another one, or the manifest was changed.`,
+  );
 }
 
 /** The newest set; null if there is none. Rejects with BackupError if it is damaged. */
@@ -154,7 +175,11 @@ export async function readNewestSet(store: BackupStore): Promise<BackupSet | nul
  * The newest set that can be used for the next backup; null if there is none. `key`: by which it must be signed; null: no signature is checked.
  * `onUnusable` is told of newer ones.
  */
-export async function readNewestUsableSet(store: BackupStore, key: ManifestKey | null, onUnusable: (problem: BackupError) => void): Promise<BackupSet | null> {
+export async function readNewestUsableSet(
+  store: BackupStore,
+  key: ManifestKey | null,
+  onUnusable: (problem: BackupError) => void,
+): Promise<BackupSet | null> {
   for (const id of (await listSets(store)).toReversed()) {
     try {
       const set = await readSet(store, id);
@@ -173,9 +198,13 @@ export async function removeManifest(store: BackupStore, id: string): Promise<vo
 }
 
 /** A table of the read model with some of its rows. */
-export function* readModelCopies({ tables, partitions }: Pick<Manifest, 'tables' | 'partitions'>): Generator<TableCopy> {
+export function* readModelCopies({
+  tables,
+  partitions,
+}: Pick<Manifest, 'tables' | 'partitions'>): Generator<TableCopy> {
   const columnsOf = new Map(tables.map(({ name, columns: names }) => [name, names]));
-  for (const one of partitions) for (const { name, streams: of } of one.tables) yield { name, columns: columnsOf.get(name) ?? [], streams: of };
+  for (const one of partitions)
+    for (const { name, streams: of } of one.tables) yield { name, columns: columnsOf.get(name) ?? [], streams: of };
 }
 
 /** How much a set has. Each command that shows one of these numbers takes it from here. */
@@ -193,14 +222,21 @@ export interface SetCounts {
 export function countsOf(set: Manifest): SetCounts {
   const rows = [...readModelCopies(set)].filter(({ name }) => name === 'segment_rows').flatMap(({ streams: of }) => of);
   return {
-    events: set.partitions.reduce((sum, { next }) => sum + Number(next), 0), rows: rows.reduce((sum, stream) => sum + stream.rows, 0),
-    packs: new Set(packsOf(set)).size, files: set.files.count,
+    events: set.partitions.reduce((sum, { next }) => sum + Number(next), 0),
+    rows: rows.reduce((sum, stream) => sum + stream.rows, 0),
+    packs: new Set(packsOf(set)).size,
+    files: set.files.count,
   };
 }
 
 /** All packs that a set names. */
-export function* packsOf({ notes, partitions, files }: Pick<Manifest, 'notes' | 'partitions' | 'files'>): Generator<string> {
-  for (const { streams: of } of [...partitions.flatMap(({ tables }) => tables), ...notes]) for (const { packs } of of) yield* packs;
+export function* packsOf({
+  notes,
+  partitions,
+  files,
+}: Pick<Manifest, 'notes' | 'partitions' | 'files'>): Generator<string> {
+  for (const { streams: of } of [...partitions.flatMap(({ tables }) => tables), ...notes])
+    for (const { packs } of of) yield* packs;
   for (const { records } of partitions) for (const { pack: id } of records ?? []) yield id;
   yield* files.names;
 }

@@ -8,20 +8,29 @@ import { FolderStore } from './folder-store.ts';
  * `place`: a folder, or `s3://bucket/prefix`, with `?endpoint=...&region=...&pathStyle=true` where that is not the S3 of the uploaded
  * files. `make`: whether a missing folder is made. Rejects with BackupError if there is none, and with StoreAway.
  */
-export async function openBackupStore(place: string, config: S3Settings, options: { readonly make: boolean }): Promise<BackupStore> {
+export async function openBackupStore(
+  place: string,
+  config: S3Settings,
+  options: { readonly make: boolean },
+): Promise<BackupStore> {
   if (!/^[a-z0-9]+:\/\//.test(place)) return FolderStore.open(resolve(place), options);
   const url = URL.canParse(place) ? new URL(place) : null;
-  if (url?.protocol !== 's3:' || url.hostname === '') throw new BackupError(`${place} is neither a folder nor s3://bucket/prefix.`);
+  if (url?.protocol !== 's3:' || url.hostname === '')
+    throw new BackupError(`${place} is neither a folder nor s3://bucket/prefix.`);
   const prefix = url.pathname.replace(/^\/+|\/+$/g, '');
   const given = url.searchParams;
   const unknown = [...given.keys()].filter((name) => !['endpoint', 'region', 'pathStyle'].includes(name));
-  if (unknown.length > 0) throw new BackupError(`${place}: there is no ${unknown[0]}, only endpoint, region and pathStyle.`);
+  if (unknown.length > 0)
+    throw new BackupError(`${place}: there is no ${unknown[0]}, only endpoint, region and pathStyle.`);
   const settings = s3OptionsOf(config);
   // Loaded on demand: the SDK costs nothing without S3.
   const { S3BackupStore } = await import('./s3-store.ts');
   return S3BackupStore.open({
-    ...settings, bucket: url.hostname, prefix: prefix === '' ? '' : `${prefix}/`,
-    endpoint: given.get('endpoint') ?? settings.endpoint, region: given.get('region') ?? settings.region,
+    ...settings,
+    bucket: url.hostname,
+    prefix: prefix === '' ? '' : `${prefix}/`,
+    endpoint: given.get('endpoint') ?? settings.endpoint,
+    region: given.get('region') ?? settings.region,
     isPathStyle: given.has('pathStyle') ? given.get('pathStyle') === 'true' : settings.isPathStyle,
   });
 }

@@ -15,7 +15,8 @@ export const packBytesMax = 8 * 2 ** 20;
 /** How much zlib hands over at a time, in bytes: with its default of 16 KiB it takes twice as long. */
 const compressedAtOnce = 256 * 1024;
 /** Most packs come in one piece so, and are not copied. They are seldom compressed to less than a fifth. */
-const decompressedAtOnce = (storedBytes: number): number => Math.min(packBytesMax, Math.max(64 * 1024, 5 * storedBytes));
+const decompressedAtOnce = (storedBytes: number): number =>
+  Math.min(packBytesMax, Math.max(64 * 1024, 5 * storedBytes));
 
 /** Of a record of the log, which stands in one pack, at most. */
 const contentMax = 64 * 2 ** 20;
@@ -35,11 +36,15 @@ export async function readPack(store: BackupStore, id: string): Promise<Buffer> 
   const stream = await store.read(packObject(id));
   if (stream === null) throw new BackupError(`Pack ${id} is missing.`);
   // The `buffer` of stream/consumers copies all of it several times.
-  const stored = Buffer.concat(await stream.toArray() as Buffer[]);
-  const content = await decompress(stored, { chunkSize: decompressedAtOnce(stored.length), maxOutputLength: contentMax }).catch((error: unknown) => {
+  const stored = Buffer.concat((await stream.toArray()) as Buffer[]);
+  const content = await decompress(stored, {
+    chunkSize: decompressedAtOnce(stored.length),
+    maxOutputLength: contentMax,
+  }).catch((error: unknown) => {
     throw new BackupError(`Pack ${id} is damaged: it cannot be decompressed.`, { cause: error });
   });
-  if (hashOf(content) !== id) throw new BackupError(`Pack ${id} is damaged: its content is another one than was stored.`);
+  if (hashOf(content) !== id)
+    throw new BackupError(`Pack ${id} is damaged: its content is another one than was stored.`);
   return content;
 }
 

@@ -38,7 +38,9 @@ function* decode(content: Buffer): Generator<LogRecord> {
     const bytesAt = at + headBytes;
     const end = bytesAt + content.readInt32BE(bytesAt - 4);
     yield {
-      partition: content.readInt16BE(at + 6), offset: content.readBigInt64BE(at + 12), time: Number(content.readBigInt64BE(at + 24)),
+      partition: content.readInt16BE(at + 6),
+      offset: content.readBigInt64BE(at + 12),
+      time: Number(content.readBigInt64BE(at + 24)),
       bytes: content.subarray(bytesAt, end),
     };
     at = end;
@@ -55,10 +57,18 @@ export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records
  * since. Small ones are merged with the new records, which are read from the log again. Calls `onWritten` with the offset behind what was written so far.
  */
 export async function writeRecords(
-  log: Pick<LogReader, 'read'>, packs: PackWriter, partition: number, next: bigint, before: PartitionBefore | undefined, onWritten: (end: bigint) => void,
+  log: Pick<LogReader, 'read'>,
+  packs: PackWriter,
+  partition: number,
+  next: bigint,
+  before: PartitionBefore | undefined,
+  onWritten: (end: bigint) => void,
 ): Promise<RecordPacks> {
   const present = before?.records && (await isContinued(log, partition, next, before)) ? before.records : [];
-  const kept = keptPacks(present.map(({ bytes }) => bytes), present.length === 0 ? 0 : await bytesUpToFull(log, partition, BigInt(before!.next), next));
+  const kept = keptPacks(
+    present.map(({ bytes }) => bytes),
+    present.length === 0 ? 0 : await bytesUpToFull(log, partition, BigInt(before!.next), next),
+  );
   const written = present.slice(0, kept);
   const from = kept < present.length ? BigInt(present[kept]!.first) : present.length > 0 ? BigInt(before!.next) : 0n;
   let held: LogRecord[] = [];
@@ -86,7 +96,12 @@ function bytesOf(record: LogRecord): number {
 }
 
 /** The bytes of these records. Stops where they are enough for a full pack: then all packs that are not full are merged with them. */
-async function bytesUpToFull(log: Pick<LogReader, 'read'>, partition: number, from: bigint, to: bigint): Promise<number> {
+async function bytesUpToFull(
+  log: Pick<LogReader, 'read'>,
+  partition: number,
+  from: bigint,
+  to: bigint,
+): Promise<number> {
   let bytes = 0;
   for await (const records of log.read(partition, from, to)) {
     for (const record of records) bytes += bytesOf(record);
@@ -95,10 +110,16 @@ async function bytesUpToFull(log: Pick<LogReader, 'read'>, partition: number, fr
   return bytes;
 }
 
-async function isContinued(log: Pick<LogReader, 'read'>, partition: number, next: bigint, before: PartitionBefore): Promise<boolean> {
+async function isContinued(
+  log: Pick<LogReader, 'read'>,
+  partition: number,
+  next: bigint,
+  before: PartitionBefore,
+): Promise<boolean> {
   const end = BigInt(before.next);
   if (end === 0n || end > next) return false;
-  for await (const [last] of log.read(partition, end - 1n, end)) return hashOf(last!).toString('hex') === before.lastHash;
+  for await (const [last] of log.read(partition, end - 1n, end))
+    return hashOf(last!).toString('hex') === before.lastHash;
   return false;
 }
 
@@ -107,10 +128,16 @@ async function isContinued(log: Pick<LogReader, 'read'>, partition: number, next
  * are not the records up to `next`, of which the last has the hash that the read model remembers.
  */
 export async function* readRecords(
-  store: BackupStore, partition: number, { records, next, lastHash }: PartitionCopy, from = 0n,
+  store: BackupStore,
+  partition: number,
+  { records, next, lastHash }: PartitionCopy,
+  from = 0n,
 ): AsyncGenerator<readonly LogRecord[]> {
   const packs = records ?? [];
-  const begin = Math.max(0, packs.findLastIndex(({ first }) => BigInt(first) <= from));
+  const begin = Math.max(
+    0,
+    packs.findLastIndex(({ first }) => BigInt(first) <= from),
+  );
   let expected = begin === 0 ? 0n : BigInt(packs[begin]!.first);
   let last: LogRecord | undefined;
   for (const { pack } of packs.slice(begin)) {
@@ -127,6 +154,8 @@ export async function* readRecords(
     yield batch;
   }
   if (expected !== BigInt(next) || (last !== undefined && hashOf(last).toString('hex') !== lastHash)) {
-    throw new BackupError(`The records of partition ${partition} are not those up to ${next} that the read model was built from.`);
+    throw new BackupError(
+      `The records of partition ${partition} are not those up to ${next} that the read model was built from.`,
+    );
   }
 }

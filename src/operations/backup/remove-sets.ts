@@ -19,16 +19,28 @@ export interface Removed {
  * was interrupted may go on with it. Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a backup is
  * under way, or a kept set cannot be read.
  */
-export async function removeSets(store: BackupStore, keep: number, signal: AbortSignal, unnamedFor = unnamedForMs): Promise<Removed> {
+export async function removeSets(
+  store: BackupStore,
+  keep: number,
+  signal: AbortSignal,
+  unnamedFor = unnamedForMs,
+): Promise<Removed> {
   // Where nothing was backed up, nothing is written either.
   if ((await listSets(store)).length === 0) return { sets: [], objects: 0 };
-  return withStoreLease(store, 'removal', (lease) => removeUnderLease(store, keep, unnamedFor, () => {
-    signal.throwIfAborted();
-    lease.check();
-  }));
+  return withStoreLease(store, 'removal', (lease) =>
+    removeUnderLease(store, keep, unnamedFor, () => {
+      signal.throwIfAborted();
+      lease.check();
+    }),
+  );
 }
 
-async function removeUnderLease(store: BackupStore, keep: number, unnamedFor: number, check: () => void): Promise<Removed> {
+async function removeUnderLease(
+  store: BackupStore,
+  keep: number,
+  unnamedFor: number,
+  check: () => void,
+): Promise<Removed> {
   const sets = await listSets(store);
   const kept = sets.slice(-Math.max(1, keep));
   const old = sets.slice(0, sets.length - kept.length);
@@ -36,7 +48,8 @@ async function removeUnderLease(store: BackupStore, keep: number, unnamedFor: nu
   for (const id of kept) {
     const { manifest } = await readSet(store, id);
     for (const pack of packsOf(manifest)) named.packs.add(pack);
-    if (manifest.files.kept) for await (const { name } of listFiles(store, manifest.files.names)) named.files.add(fileObject(name));
+    if (manifest.files.kept)
+      for await (const { name } of listFiles(store, manifest.files.names)) named.files.add(fileObject(name));
     if (manifest.keys !== null) named.keys.add(manifest.keys);
   }
   // First the manifests: a set that lacks something never has one.

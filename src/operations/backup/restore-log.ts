@@ -20,9 +20,16 @@ export interface LogRestore {
 }
 
 /** Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are damaged. */
-export async function restoreLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, pool: pg.Pool, schema: string): Promise<void> {
+export async function restoreLog(
+  { partitions }: Manifest,
+  { store, signal, onProgress }: LogRestore,
+  pool: pg.Pool,
+  schema: string,
+): Promise<void> {
   if (partitions.some(({ records }) => records === null)) {
-    throw new BackupError('The set does not hold the records of its log, which was in Kafka (--no-log): name that Kafka with KAFKA_BROKERS.');
+    throw new BackupError(
+      'The set does not hold the records of its log, which was in Kafka (--no-log): name that Kafka with KAFKA_BROKERS.',
+    );
   }
   await pool.query(`drop schema if exists ${schema} cascade`);
   await createLogTables(pool, partitions.length);
@@ -36,11 +43,17 @@ export async function restoreLog({ partitions }: Manifest, { store, signal, onPr
       for await (const batch of readRecords(store, partition, copy)) {
         signal.throwIfAborted();
         time = batch.at(-1)!.time;
-        const stream = client.query(copyFrom(`copy ${schema}.records (partition, log_offset, time, bytes) from stdin (format binary)`));
+        const stream = client.query(
+          copyFrom(`copy ${schema}.records (partition, log_offset, time, bytes) from stdin (format binary)`),
+        );
         await pipeline(Readable.from([encodeRecords(batch)]), stream);
         onRestored(batch.length);
       }
-      await client.query(`update ${schema}.heads set next = $2, time = $3 where partition = $1`, [partition, copy.next, time]);
+      await client.query(`update ${schema}.heads set next = $2, time = $3 where partition = $1`, [
+        partition,
+        copy.next,
+        time,
+      ]);
     }
   });
 }
@@ -63,7 +76,11 @@ export function endsOf({ partitions }: Manifest): RestoredEnd[] {
  * was interrupted. What Kafka has beyond the set stays. Resolves to where each partition ends then. Rejects with BackupError if the set does not hold
  * records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
  */
-export async function completeLog({ partitions }: Manifest, { store, signal, onProgress }: LogRestore, log: RecordLog): Promise<RestoredEnd[]> {
+export async function completeLog(
+  { partitions }: Manifest,
+  { store, signal, onProgress }: LogRestore,
+  log: RecordLog,
+): Promise<RestoredEnd[]> {
   const ends: RestoredEnd[] = [];
   const onRestored = counted(partitions, onProgress);
   for (const [partition, copy] of partitions.entries()) {
@@ -71,7 +88,9 @@ export async function completeLog({ partitions }: Manifest, { store, signal, onP
     const { end } = await log.bounds(partition);
     if (end < next) {
       if (copy.records === null) {
-        throw new BackupError(`Partition ${partition} of the log in Kafka ends at ${end}, and the set, which does not hold its records (--no-log), at ${next}: restore the log first.`);
+        throw new BackupError(
+          `Partition ${partition} of the log in Kafka ends at ${end}, and the set, which does not hold its records (--no-log), at ${next}: restore the log first.`,
+        );
       }
       const source = readerOf(store, partition, copy);
       const from = await proveCopied(source, log, partition, next, signal);
@@ -80,15 +99,26 @@ export async function completeLog({ partitions }: Manifest, { store, signal, onP
     } else {
       onRestored(Number(next));
     }
-    await proveIdentity(log, partition, { next, logId: copy.logId, lastHash: copy.lastHash === null ? null : Buffer.from(copy.lastHash, 'hex') });
+    await proveIdentity(log, partition, {
+      next,
+      logId: copy.logId,
+      lastHash: copy.lastHash === null ? null : Buffer.from(copy.lastHash, 'hex'),
+    });
     const { end: offset } = await log.bounds(partition);
-    ends.push({ offset, version: await baseAt(log, partition, BigInt(copy.base), next, offset, signal) + offset });
+    ends.push({ offset, version: (await baseAt(log, partition, BigInt(copy.base), next, offset, signal)) + offset });
   }
   return ends;
 }
 
 /** The base of a partition at `to`. `base`: that at `from`, which LogResumed of the records between raises. */
-async function baseAt(log: RecordLog, partition: number, base: bigint, from: bigint, to: bigint, signal: AbortSignal): Promise<bigint> {
+async function baseAt(
+  log: RecordLog,
+  partition: number,
+  base: bigint,
+  from: bigint,
+  to: bigint,
+  signal: AbortSignal,
+): Promise<bigint> {
   let raised = base;
   for await (const batch of log.read(partition, from, to)) {
     signal.throwIfAborted();
@@ -114,7 +144,7 @@ function counted(partitions: Manifest['partitions'], onProgress: OnProgress): (r
 function readerOf(store: BackupStore, partition: number, copy: PartitionCopy): Pick<LogReader, 'read' | 'bounds'> {
   return {
     bounds: async () => ({ start: 0n, end: BigInt(copy.next) }),
-    async* read(_, from, to) {
+    async *read(_, from, to) {
       for await (const batch of readRecords(store, partition, copy, from)) {
         const wanted = batch.filter(({ offset }) => offset >= from && offset < to);
         if (wanted.length > 0) yield wanted;

@@ -61,20 +61,35 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   checkPlaces(manifest);
   const { store, url, kafka, files, passphrase, signal, onProgress } = options;
   await using resources = new AsyncDisposableStack();
-  const owner = new pg.Client({ connectionString: url, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
+  const owner = new pg.Client({
+    connectionString: url,
+    application_name: 'tablog restore',
+    connectionTimeoutMillis: 5000,
+  });
   // A broken connection fails the query that runs on it, or the next one.
   owner.on('error', () => undefined);
   resources.defer(() => owner.end());
   await owner.connect();
   // Held until the connection ends. Whoever uses a read model holds it too.
-  const { rows } = await owner.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [advisoryLocks.useReadModel]);
-  if (!rows[0]!.taken) throw new ReadModelInUse('another process uses the database: stop all that do, and restore into an empty one');
-  const pool = new pg.Pool({ connectionString: url, max: 3, application_name: 'tablog restore', connectionTimeoutMillis: 5000 });
+  const { rows } = await owner.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
+    advisoryLocks.useReadModel,
+  ]);
+  if (!rows[0]!.taken)
+    throw new ReadModelInUse('another process uses the database: stop all that do, and restore into an empty one');
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 3,
+    application_name: 'tablog restore',
+    connectionTimeoutMillis: 5000,
+  });
   // Ignored: the pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   resources.defer(() => pool.end());
   await checkEmpty(owner);
-  if (files !== null) await restoreFiles(store, manifest, files, signal, (done) => onProgress('uploaded files', done, manifest.files.count));
+  if (files !== null)
+    await restoreFiles(store, manifest, files, signal, (done) =>
+      onProgress('uploaded files', done, manifest.files.count),
+    );
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
   let ends = endsOf(manifest);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
@@ -85,7 +100,10 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
     if (kafka === null) await restoreLog(manifest, unlessFailed, pool, `${logSchema}${staged}`);
     else ends = await completeLog(manifest, unlessFailed, kafka);
   };
-  await Promise.all([orFail(restoringLog()), ...(hasReadModel ? [orFail(restoreReadModel(manifest, unlessFailed))] : [])]);
+  await Promise.all([
+    orFail(restoringLog()),
+    ...(hasReadModel ? [orFail(restoreReadModel(manifest, unlessFailed))] : []),
+  ]);
   failed.signal.throwIfAborted();
   await createTokenNotes(pool);
   await createLogBytesNotes(pool);
@@ -108,34 +126,53 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   if (kafka === null) await putInPlace(owner, logSchema);
   // What was appended after the backup may be lost, and its versions must not be given out again; in Kafka also where a partition has records beyond the
   // set, because it may have lost others behind them. There this is before the commit: a restore that was interrupted between the two resumes once more.
-  await goOnBehind(manifest, ends, (partition, bytes) => (kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes)));
+  await goOnBehind(manifest, ends, (partition, bytes) =>
+    kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes),
+  );
   await owner.query('commit');
   return hasReadModel;
 }
 
 /** Lets all partitions go on with versions that were not given out. */
-async function goOnBehind({ partitions }: Manifest, ends: readonly RestoredEnd[], appendRecord: RecordLog['appendRecord']): Promise<void> {
+async function goOnBehind(
+  { partitions }: Manifest,
+  ends: readonly RestoredEnd[],
+  appendRecord: RecordLog['appendRecord'],
+): Promise<void> {
   // The set may be older than the first record of a partition, which names the log.
   const logId = partitions.find((copy) => copy.logId !== null)?.logId ?? randomUUID();
-  for (const [partition, { offset }] of ends.entries()) if (offset === 0n) await appendRecord(partition, encodeGenesis(logId));
-  await resumeLog({ appendRecord }, ends.map(({ version }) => version));
+  for (const [partition, { offset }] of ends.entries())
+    if (offset === 0n) await appendRecord(partition, encodeGenesis(logId));
+  await resumeLog(
+    { appendRecord },
+    ends.map(({ version }) => version),
+  );
 }
 
 /** Rejects with BackupError if the set names a table that no backup has: a restore writes to no other tables. */
 function checkPlaces({ readModel, tables, partitions, notes }: Manifest): void {
   const ofNotes = namesOfNotes();
   for (const { schema, name } of notes) {
-    if (!ofNotes.includes(`${schema}.${name}`)) throw new BackupError(`The set names the table ${schema}.${name}, which is no table of notes: nothing is restored.`);
+    if (!ofNotes.includes(`${schema}.${name}`))
+      throw new BackupError(
+        `The set names the table ${schema}.${name}, which is no table of notes: nothing is restored.`,
+      );
   }
   // One of another shape is not restored.
   if (readModel !== readModelSchema) return;
-  const known = new Map(readModelTables(entitiesOf(models), readModel).map(({ name, columns }) => [name, columns.join()]));
+  const known = new Map(
+    readModelTables(entitiesOf(models), readModel).map(({ name, columns }) => [name, columns.join()]),
+  );
   for (const { name, columns } of tables) {
-    if (known.get(name) !== columns.join()) throw new BackupError(`The set names the table ${name} with other columns than the read model has: nothing is restored.`);
+    if (known.get(name) !== columns.join())
+      throw new BackupError(
+        `The set names the table ${name} with other columns than the read model has: nothing is restored.`,
+      );
   }
   const named = new Set(tables.map(({ name }) => name));
   for (const { name } of partitions.flatMap((partition) => partition.tables)) {
-    if (!named.has(name)) throw new BackupError(`The set has rows of the table ${name}, which it does not name: nothing is restored.`);
+    if (!named.has(name))
+      throw new BackupError(`The set has rows of the table ${name}, which it does not name: nothing is restored.`);
   }
 }
 
@@ -148,11 +185,15 @@ async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> 
 async function checkEmpty(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace namespace on namespace.oid = relnamespace
-      where (nspname = $1 and relname = 'heads') or (nspname ~ '^tablog_[0-9]+$' and relname = 'progress')`, [logSchema],
+      where (nspname = $1 and relname = 'heads') or (nspname ~ '^tablog_[0-9]+$' and relname = 'progress')`,
+    [logSchema],
   );
   for (const { name } of rows) {
     const { rowCount } = await client.query(`select 1 from ${name} where next > 0 limit 1`);
-    if (rowCount !== 0) throw new BackupError(`The database has data of Tablog already (${name}). A backup is restored into an empty one only.`);
+    if (rowCount !== 0)
+      throw new BackupError(
+        `The database has data of Tablog already (${name}). A backup is restored into an empty one only.`,
+      );
   }
 }
 
@@ -165,7 +206,9 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
     const { pool } = database;
     await pool.query('delete from progress');
     const indexes = await IndexesAside.take(pool, schema);
-    const waiting = [...readModelCopies(manifest)].flatMap((table) => table.streams.map((stream) => ({ ...table, streams: [stream] })));
+    const waiting = [...readModelCopies(manifest)].flatMap((table) =>
+      table.streams.map((stream) => ({ ...table, streams: [stream] })),
+    );
     const rowsOf = ({ streams }: TableCopy): number => streams.reduce((sum, { rows }) => sum + rows, 0);
     const of = waiting.reduce((sum, table) => sum + rowsOf(table), 0);
     let done = 0;
@@ -176,7 +219,10 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
     });
     await indexes.putBack(signal, onProgress);
     await pool.query(`select setval('local_keys', $1::int8)`, [manifest.localKeys]);
-    const results = await Promise.allSettled([analyze(pool, manifest.tables), checkDigests(manifest, { url, signal, onProgress }, schema)]);
+    const results = await Promise.allSettled([
+      analyze(pool, manifest.tables),
+      checkDigests(manifest, { url, signal, onProgress }, schema),
+    ]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   } finally {
     await database.close();
@@ -189,12 +235,23 @@ async function analyze(pool: pg.Pool, tables: readonly Pick<TableCopy, 'name'>[]
 }
 
 /** Rejects with BackupError unless the read model in this schema is what was backed up. */
-async function checkDigests({ partitions }: Manifest, { url, signal, onProgress }: Pick<RestoreOptions, 'url' | 'signal' | 'onProgress'>, schema: string): Promise<void> {
-  const restored = await digestReadModel(models, { url, schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
+async function checkDigests(
+  { partitions }: Manifest,
+  { url, signal, onProgress }: Pick<RestoreOptions, 'url' | 'signal' | 'onProgress'>,
+  schema: string,
+): Promise<void> {
+  const restored = await digestReadModel(models, {
+    url,
+    schema,
+    signal,
+    onRowsRead: (rows) => onProgress('digested rows', rows, null),
+  });
   for (const [partition, { digest }] of partitions.entries()) {
     const found = digestOf(restored, partition);
     if (found === digest) continue;
-    throw new BackupError(`The read model of partition ${partition} has the digest ${found}, not ${digest} as when it was backed up: its rows were damaged, there or here. `
-      + 'Nothing is restored. Restore another set, or say --without-read-model to have it built from the log.');
+    throw new BackupError(
+      `The read model of partition ${partition} has the digest ${found}, not ${digest} as when it was backed up: its rows were damaged, there or here. ` +
+        'Nothing is restored. Restore another set, or say --without-read-model to have it built from the log.',
+    );
   }
 }

@@ -23,20 +23,30 @@ const owners: readonly (readonly [column: string, condition: (partition: number)
   ['stash', (partition) => `stash in (${stashesOf(partition)})`],
 ];
 
-const within = (column: string, range: KeyRange | null): string => (range === null ? 'true' : `${column} >= ${range.from} and ${column} < ${range.to}`);
+const within = (column: string, range: KeyRange | null): string =>
+  range === null ? 'true' : `${column} >= ${range.from} and ${column} < ${range.to}`;
 
 /** Extents and segments of a partition: the keys of the rows of tables whose rows belong to one. */
-const extentsOf = (partition: number, range: KeyRange | null): string => `select key from extents where table_id in (${tablesOf(partition)}) and ${within('key', range)}`;
-const segmentsOf = (partition: number, range: KeyRange | null): string => `select segment as key from extents where table_id in (${tablesOf(partition)}) and ${within('segment', range)}
+const extentsOf = (partition: number, range: KeyRange | null): string =>
+  `select key from extents where table_id in (${tablesOf(partition)}) and ${within('key', range)}`;
+const segmentsOf = (
+  partition: number,
+  range: KeyRange | null,
+): string => `select segment as key from extents where table_id in (${tablesOf(partition)}) and ${within('segment', range)}
   union select segment from body_blocks where team_id in (${teamsOf(partition)}) and ${within('segment', range)}
   union select segment from chunk_blocks where stash in (${stashesOf(partition)}) and segment is not null and ${within('segment', range)}`;
 
 /** The rows of a partition, as a query without order. `range`: of the first column of the table's key; null: all of them. */
-export function rowsOfPartition({ name, columns, key }: Pick<CopiedTable, 'name' | 'columns' | 'key'>, partition: number, range: KeyRange | null): string {
+export function rowsOfPartition(
+  { name, columns, key }: Pick<CopiedTable, 'name' | 'columns' | 'key'>,
+  partition: number,
+  range: KeyRange | null,
+): string {
   const list = columns.map((column) => `rows."${column}"`).join(', ');
   const owner = owners.find(([column]) => columns.includes(column));
   const first = key[0]!;
-  if (owner !== undefined) return `select ${list} from "${name}" rows where ${owner[1](partition)} and ${within(`"${first}"`, range)}`;
+  if (owner !== undefined)
+    return `select ${list} from "${name}" rows where ${owner[1](partition)} and ${within(`"${first}"`, range)}`;
   const keys = name === 'segments' || first === 'segment' ? segmentsOf : first === 'extent' ? extentsOf : null;
   if (keys === null) throw new Error(`nothing says of which partition the rows of ${name} are`);
   // The keys first: there are far fewer of them than rows, and each finds its rows by the table's key.
@@ -46,7 +56,8 @@ export function rowsOfPartition({ name, columns, key }: Pick<CopiedTable, 'name'
 /** The values of the first column of the table's key, of the rows of a partition, as the column `key`; possibly some without rows, or repeated. */
 export function keysOfPartition(table: Pick<CopiedTable, 'name' | 'columns' | 'key'>, partition: number): string {
   const first = table.key[0]!;
-  if (!owners.some(([column]) => table.columns.includes(column))) return first === 'extent' ? extentsOf(partition, null) : segmentsOf(partition, null);
+  if (!owners.some(([column]) => table.columns.includes(column)))
+    return first === 'extent' ? extentsOf(partition, null) : segmentsOf(partition, null);
   return `select "${first}" as key from (${rowsOfPartition(table, partition, null)}) rows`;
 }
 

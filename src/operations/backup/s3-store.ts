@@ -1,7 +1,20 @@
 /** Backups in an S3 bucket. */
 import { Readable } from 'node:stream';
-import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { answerTimeout, inStore, s3ClientConfig, unlessMissing, type S3ClientOptions } from '../../storage/files/s3-client.ts';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import {
+  answerTimeout,
+  inStore,
+  s3ClientConfig,
+  unlessMissing,
+  type S3ClientOptions,
+} from '../../storage/files/s3-client.ts';
 import { explainS3 } from '../../storage/files/s3-errors.ts';
 import { StoreAway } from '../../storage/files/file-store.ts';
 import { BackupError, type BackupStore, type KeptObject } from './backup-store.ts';
@@ -30,7 +43,9 @@ export class S3BackupStore implements BackupStore {
   static async open(options: S3BackupOptions): Promise<S3BackupStore> {
     const store = new S3BackupStore(options);
     try {
-      await inStore(() => store.#client.send(new ListObjectsV2Command({ Bucket: options.bucket, Prefix: options.prefix, MaxKeys: 1 })));
+      await inStore(() =>
+        store.#client.send(new ListObjectsV2Command({ Bucket: options.bucket, Prefix: options.prefix, MaxKeys: 1 })),
+      );
       return store;
     } catch (error) {
       await store.close();
@@ -47,7 +62,7 @@ export class S3BackupStore implements BackupStore {
 
   async read(name: string): Promise<Readable | null> {
     const found = await unlessMissing(() => this.#client.send(new GetObjectCommand(this.#at(name))));
-    return found === null ? null : found.Body as Readable;
+    return found === null ? null : (found.Body as Readable);
   }
 
   async find(name: string): Promise<KeptObject | null> {
@@ -55,12 +70,17 @@ export class S3BackupStore implements BackupStore {
     return found === null ? null : { name, storedAt: found.LastModified!.getTime() };
   }
 
-  async* list(folder: string): AsyncIterable<KeptObject> {
+  async *list(folder: string): AsyncIterable<KeptObject> {
     let after: string | undefined;
     do {
-      const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix + folder, ContinuationToken: after });
+      const command = new ListObjectsV2Command({
+        Bucket: this.#bucket,
+        Prefix: this.#prefix + folder,
+        ContinuationToken: after,
+      });
       const { Contents: found = [], NextContinuationToken } = await inStore(() => this.#client.send(command));
-      for (const { Key, LastModified } of found) yield { name: Key!.slice(this.#prefix.length), storedAt: LastModified!.getTime() };
+      for (const { Key, LastModified } of found)
+        yield { name: Key!.slice(this.#prefix.length), storedAt: LastModified!.getTime() };
       after = NextContinuationToken;
     } while (after !== undefined);
   }

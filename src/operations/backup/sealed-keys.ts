@@ -15,7 +15,15 @@ const passphraseMin = 12;
 const base64 = z.string().transform((text) => Buffer.from(text, 'base64'));
 
 /** Parameters of scrypt. Bounded, because they may come from anybody. `salt` in base64. */
-export const scryptParameters = z.object({ N: z.number().int().max(2 ** 20), r: z.number().int().max(16), p: z.number().int().max(4), salt: z.base64() });
+export const scryptParameters = z.object({
+  N: z
+    .number()
+    .int()
+    .max(2 ** 20),
+  r: z.number().int().max(16),
+  p: z.number().int().max(4),
+  salt: z.base64(),
+});
 export type ScryptParameters = z.output<typeof scryptParameters>;
 
 const envelope = z.object({
@@ -28,7 +36,8 @@ const envelope = z.object({
 
 /** Throws BackupError if the passphrase is too short. */
 export function checkPassphrase(passphrase: Buffer): void {
-  if (passphrase.length < passphraseMin) throw new BackupError(`A passphrase must have at least ${passphraseMin} characters.`);
+  if (passphrase.length < passphraseMin)
+    throw new BackupError(`A passphrase must have at least ${passphraseMin} characters.`);
 }
 
 /** Rejects with BackupError if the passphrase is too short. */
@@ -38,20 +47,30 @@ export async function seal(plain: Uint8Array, passphrase: Buffer): Promise<Buffe
   const cipher = createCipheriv('aes-256-gcm', await deriveKey(passphrase, parameters), nonce);
   const ciphertext = Buffer.concat([cipher.update(plain), cipher.final()]);
   const [text, tag] = [ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64'));
-  return Buffer.from(JSON.stringify({
-    format: 1, scrypt: parameters, nonce: nonce.toString('base64'), tag, ciphertext: text,
-  }));
+  return Buffer.from(
+    JSON.stringify({
+      format: 1,
+      scrypt: parameters,
+      nonce: nonce.toString('base64'),
+      tag,
+      ciphertext: text,
+    }),
+  );
 }
 
 /** Rejects with BackupError if the passphrase is another one, or the envelope damaged. */
 export async function open(sealed: Uint8Array, passphrase: Buffer): Promise<Buffer> {
   try {
     const { scrypt: parameters, nonce, tag, ciphertext } = envelope.parse(JSON.parse(Buffer.from(sealed).toString()));
-    const decipher = createDecipheriv('aes-256-gcm', await deriveKey(passphrase, parameters), nonce, { authTagLength: 16 });
+    const decipher = createDecipheriv('aes-256-gcm', await deriveKey(passphrase, parameters), nonce, {
+      authTagLength: 16,
+    });
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch (error) {
-    throw new BackupError('The keys cannot be decrypted: the passphrase is another one, or they are damaged.', { cause: error });
+    throw new BackupError('The keys cannot be decrypted: the passphrase is another one, or they are damaged.', {
+      cause: error,
+    });
   }
 }
 

@@ -25,7 +25,12 @@ export interface StoreLease {
 }
 
 /** Holds a lease while `work` runs. Rejects with BackupError if work of the other kind is under way. */
-export async function withStoreLease<T>(store: BackupStore, kind: LeaseKind, work: (lease: StoreLease) => Promise<T>, every = renewedEvery): Promise<T> {
+export async function withStoreLease<T>(
+  store: BackupStore,
+  kind: LeaseKind,
+  work: (lease: StoreLease) => Promise<T>,
+  every = renewedEvery,
+): Promise<T> {
   const name = `${folder}${kind}-${randomUUID()}`;
   // Not the monotonic clock, which stands still while a machine is suspended.
   let renewedAt = Date.now();
@@ -56,7 +61,11 @@ export async function withStoreLease<T>(store: BackupStore, kind: LeaseKind, wor
     return await work({
       check: () => {
         noteLapse();
-        if (hasLapsed) throw new BackupError(`The lease of this command could not be renewed for ${givenUpAfter / 60_000} minutes. Run the command again.`, { cause: failure });
+        if (hasLapsed)
+          throw new BackupError(
+            `The lease of this command could not be renewed for ${givenUpAfter / 60_000} minutes. Run the command again.`,
+            { cause: failure },
+          );
       },
     });
   } finally {
@@ -76,7 +85,9 @@ async function expectNoOther(store: BackupStore, kind: LeaseKind, own: string): 
     else if (!name.startsWith(`${folder}${kind}-`)) {
       const other = kind === 'backup' ? 'Sets are being removed from here' : 'A backup is being taken here';
       const minutes = Math.ceil((abandonedAfter - age) / 60_000);
-      throw new BackupError(`${other}. Run the command again when that has ended; if it was killed, in ${minutes} minutes.`);
+      throw new BackupError(
+        `${other}. Run the command again when that has ended; if it was killed, in ${minutes} minutes.`,
+      );
     }
   }
 }

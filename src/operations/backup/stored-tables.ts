@@ -50,7 +50,8 @@ export async function noteTables(client: pg.ClientBase): Promise<CopiedTable[]> 
         array(select attname::text from pg_index join unnest(indkey) with ordinality as keys(attnum, place) on true
           join pg_attribute using (attnum) where indrelid = class.oid and indisprimary and attrelid = class.oid order by place) as key
       from unnest($1::text[]) as asked(name) join pg_class class on class.oid = asked.name::regclass
-      join pg_namespace namespace on namespace.oid = relnamespace`, [notes],
+      join pg_namespace namespace on namespace.oid = relnamespace`,
+    [notes],
   );
   return rows.map((table) => ({ ...table, isCut: false }));
 }

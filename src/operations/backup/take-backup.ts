@@ -70,8 +70,15 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
   const before = full ? undefined : (await readNewestUsableSet(store, key, onUnusable))?.manifest;
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
   // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed since.
-  await digestReadModel(models, { url, schema: database.schema, signal, onRowsRead: (rows) => onProgress('digested rows', rows, null) });
-  const { copied, fileNames, fileCount, ...rest } = await CopyConnections.with(url, database.schema, (connections) => copyReadModel(connections, options, packs, before));
+  await digestReadModel(models, {
+    url,
+    schema: database.schema,
+    signal,
+    onRowsRead: (rows) => onProgress('digested rows', rows, null),
+  });
+  const { copied, fileNames, fileCount, ...rest } = await CopyConnections.with(url, database.schema, (connections) =>
+    copyReadModel(connections, options, packs, before),
+  );
   const partitions: Manifest['partitions'] = [];
   const ofRecords = copied.reduce((sum, { next }) => sum + Number(next), 0);
   let records = 0;
@@ -82,12 +89,21 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
     };
     signal.throwIfAborted();
     partitions.push({
-      next, ...one, records: withRecords ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition], onWritten) : null,
+      next,
+      ...one,
+      records: withRecords
+        ? await writeRecords(log, packs, partition, BigInt(next), before?.partitions[partition], onWritten)
+        : null,
     });
     records += Number(next);
   }
   const keptFiles = await backupFiles(listFiles(store, fileNames), {
-    files, store, packs, reuses: !full, signal, onDone: (done) => onProgress('uploaded files', done, fileCount),
+    files,
+    store,
+    packs,
+    reuses: !full,
+    signal,
+    onDone: (done) => onProgress('uploaded files', done, fileCount),
   });
   const manifest: Manifest = { format: 2, readModel: database.schema, ...rest, partitions, files: keptFiles };
   signal.throwIfAborted();
@@ -105,8 +121,17 @@ type CopiedPartition = Omit<PartitionCopy, 'records'>;
  * after, so all files are named that the copied uploads have, unless they were removed meanwhile.
  */
 async function copyReadModel(
-  connections: CopyConnections, { store, database: { schema }, log, passphrase, withKeys, signal, onProgress }: BackupOptions, packs: PackWriter, before: Manifest | undefined,
-): Promise<Pick<Manifest, 'takenAt' | 'snapshotMs' | 'tables' | 'notes' | 'keys' | 'localKeys'> & { readonly copied: CopiedPartition[]; readonly fileNames: string[]; readonly fileCount: number }> {
+  connections: CopyConnections,
+  { store, database: { schema }, log, passphrase, withKeys, signal, onProgress }: BackupOptions,
+  packs: PackWriter,
+  before: Manifest | undefined,
+): Promise<
+  Pick<Manifest, 'takenAt' | 'snapshotMs' | 'tables' | 'notes' | 'keys' | 'localKeys'> & {
+    readonly copied: CopiedPartition[];
+    readonly fileNames: string[];
+    readonly fileCount: number;
+  }
+> {
   let snapshotMs = 0;
   const inSnapshot = async <T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
@@ -128,39 +153,61 @@ async function copyReadModel(
   let pieces = 0;
   const copied: CopiedPartition[] = [];
   for (let partition = 0; partition < log.partitions; partition += 1) {
-    copied.push(await inSnapshot(async (snapshot) => {
-      const progress = await readProgressOf(snapshot, partition);
-      const [copies, digest] = await Promise.allSettled([
-        snapshot.copyPartition(tables, {
-          partition, share: shares.find((one) => one.partition === partition)?.share ?? 0, before: former[partition]?.tables ?? [], packs, signal,
-          onPiece: () => {
-            pieces += 1;
-            onProgress('pieces of tables', pieces, null);
-          },
-        }),
-        digestPartition(models, snapshot.readModel, partition),
-      ]);
-      if (copies.status === 'rejected') throw copies.reason;
-      if (digest.status === 'rejected') throw digest.reason;
-      return { ...progress, digest: digest.value, tables: copies.value };
-    }));
+    copied.push(
+      await inSnapshot(async (snapshot) => {
+        const progress = await readProgressOf(snapshot, partition);
+        const [copies, digest] = await Promise.allSettled([
+          snapshot.copyPartition(tables, {
+            partition,
+            share: shares.find((one) => one.partition === partition)?.share ?? 0,
+            before: former[partition]?.tables ?? [],
+            packs,
+            signal,
+            onPiece: () => {
+              pieces += 1;
+              onProgress('pieces of tables', pieces, null);
+            },
+          }),
+          digestPartition(models, snapshot.readModel, partition),
+        ]);
+        if (copies.status === 'rejected') throw copies.reason;
+        if (digest.status === 'rejected') throw digest.reason;
+        return { ...progress, digest: digest.value, tables: copies.value };
+      }),
+    );
   }
   const named = await inSnapshot(async ({ client }) => {
     const copyNames = client.query(copyTo(`copy (${selectFiles}) to stdout`));
     const fileNames = await packs.writeStream(copyNames);
     // After the copies: no key in them is higher.
-    const { rows: [sequence] } = await client.query<{ last: string }>('select last_value as last from local_keys');
+    const {
+      rows: [sequence],
+    } = await client.query<{ last: string }>('select last_value as last from local_keys');
     return { fileNames, fileCount: copyNames.rowCount, localKeys: sequence!.last };
   });
-  return { takenAt, snapshotMs, keys, tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })), notes, copied, ...named };
+  return {
+    takenAt,
+    snapshotMs,
+    keys,
+    tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })),
+    notes,
+    copied,
+    ...named,
+  };
 }
 
 /** The files that uploads have at present, as `listFiles` reads them. */
 const selectFiles = `select file || ' ' || size from uploads where file is not null and removed_at is null order by ${inFileOrder('file')}`;
 
-async function readProgressOf({ client }: CopySnapshot, partition: number): Promise<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>> {
-  const { rows: [progress] } = await client.query<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>>(
-    `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from progress where partition = $1`, [partition],
+async function readProgressOf(
+  { client }: CopySnapshot,
+  partition: number,
+): Promise<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>> {
+  const {
+    rows: [progress],
+  } = await client.query<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>>(
+    `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from progress where partition = $1`,
+    [partition],
   );
   return progress!;
 }

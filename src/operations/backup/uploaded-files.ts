@@ -18,7 +18,10 @@ export interface NamedFile {
 }
 
 /** The folder of uploaded files; null if they are in an S3, which keeps them by its own means. */
-export async function openLocalFiles(config: FileSettings, pool: pg.Pool): Promise<(AsyncDisposable & { readonly store: LocalFileStore }) | null> {
+export async function openLocalFiles(
+  config: FileSettings,
+  pool: pg.Pool,
+): Promise<(AsyncDisposable & { readonly store: LocalFileStore }) | null> {
   if (config.FILES_S3_BUCKET !== undefined) return null;
   const keys = await StoredSecretKeys.open(pool);
   try {
@@ -85,7 +88,10 @@ export interface FilesBackup {
 }
 
 /** Stores the files, in the order of `inFileOrder`, except those that are there and are used, and their list. A file that was removed after the snapshot is left out. */
-export async function backupFiles(named: AsyncIterable<NamedFile>, { files, store, packs, reuses, signal, onDone }: FilesBackup): Promise<Manifest['files']> {
+export async function backupFiles(
+  named: AsyncIterable<NamedFile>,
+  { files, store, packs, reuses, signal, onDone }: FilesBackup,
+): Promise<Manifest['files']> {
   let [done, count, bytes] = [0, 0, 0];
   const present = new PresentFiles(store);
   const lines = async function* (): AsyncGenerator<Buffer> {
@@ -93,7 +99,8 @@ export async function backupFiles(named: AsyncIterable<NamedFile>, { files, stor
       signal.throwIfAborted();
       onDone(done);
       done += 1;
-      if (files !== null && !(reuses && (await present.has(name))) && !(await backupFile(name, size, files, store))) continue;
+      if (files !== null && !(reuses && (await present.has(name))) && !(await backupFile(name, size, files, store)))
+        continue;
       count += 1;
       bytes += size;
       yield Buffer.from(`${name} ${size}\n`);
@@ -104,7 +111,12 @@ export async function backupFiles(named: AsyncIterable<NamedFile>, { files, stor
 }
 
 /** Resolves to whether the file is still there to be read. */
-async function backupFile(name: string, size: number, files: Pick<FileStore, 'read'>, store: BackupStore): Promise<boolean> {
+async function backupFile(
+  name: string,
+  size: number,
+  files: Pick<FileStore, 'read'>,
+  store: BackupStore,
+): Promise<boolean> {
   const content = await files.read(name);
   if (content === null) return false;
   await store.put(fileObject(name), withHash(content), size + hashBytes);
@@ -134,7 +146,8 @@ export async function* readFile(store: BackupStore, { name, size }: NamedFile): 
     if (content.length > 0) yield content;
     if (content.length < chunk.length) end.push(chunk.subarray(content.length));
   }
-  if (left > 0 || !Buffer.concat(end).equals(hash.digest())) throw new BackupError(`The uploaded file ${name} is damaged.`);
+  if (left > 0 || !Buffer.concat(end).equals(hash.digest()))
+    throw new BackupError(`The uploaded file ${name} is damaged.`);
 }
 
 /** The files that a list in these packs names. */
@@ -151,7 +164,13 @@ export async function* listFiles(store: BackupStore, names: readonly string[]): 
 }
 
 /** Brings the files of a set to where the service has them. Those that are there already stay. `onDone` is called with how many files are behind it. */
-export async function restoreFiles(store: BackupStore, set: Manifest, files: LocalFileStore, signal: AbortSignal, onDone: (files: number) => void): Promise<void> {
+export async function restoreFiles(
+  store: BackupStore,
+  set: Manifest,
+  files: LocalFileStore,
+  signal: AbortSignal,
+  onDone: (files: number) => void,
+): Promise<void> {
   let done = 0;
   for await (const file of listFiles(store, set.files.names)) {
     signal.throwIfAborted();

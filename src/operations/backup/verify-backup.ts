@@ -19,7 +19,11 @@ const problemsMax = 100;
 
 /** Reads all of a set. `passphrase`: null leaves the signature unchecked, and the keys encrypted. Rejects with the reason of `signal`. */
 export async function verifyBackup(
-  set: BackupSet, store: BackupStore, passphrase: Buffer | null, signal: AbortSignal, onProgress: OnProgress,
+  set: BackupSet,
+  store: BackupStore,
+  passphrase: Buffer | null,
+  signal: AbortSignal,
+  onProgress: OnProgress,
 ): Promise<Verified> {
   const { manifest } = set;
   const problems: string[] = [];
@@ -75,7 +79,8 @@ export async function verifyBackup(
       files += 1;
       onProgress('uploaded files', files, counts.files);
     }
-    if (files !== counts.files) throw new BackupError(`The list of uploaded files has ${files} files, not ${counts.files}.`);
+    if (files !== counts.files)
+      throw new BackupError(`The list of uploaded files has ${files} files, not ${counts.files}.`);
   });
   const { keys } = manifest;
   if (keys !== null) {

@@ -21,8 +21,12 @@ export async function expireBodies(database: Database, log: EventLog, delay = se
       ) due`,
     [log.now() - bodyLife - delay],
   );
-  await appendNotices(log, due.map(({ team_id: teamId, body_id: bodyId, next }) => ({
-    // The progress makes another command ID after an event that came too early.
-    data: expireBody(teamId, bodyId), about: [teamId, bodyId, next],
-  })));
+  await appendNotices(
+    log,
+    due.map(({ team_id: teamId, body_id: bodyId, next }) => ({
+      // The progress makes another command ID after an event that came too early.
+      data: expireBody(teamId, bodyId),
+      about: [teamId, bodyId, next],
+    })),
+  );
 }

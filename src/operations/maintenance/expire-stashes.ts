@@ -31,19 +31,29 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
       ) due`,
     [log.now() - delay],
   );
-  await appendNotices(log, due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
-    // The progress makes another command ID after an event that came too early.
-    data: expireStash(teamId, stashId, BigInt(created)), about: [teamId, stashId, created, next],
-  })));
+  await appendNotices(
+    log,
+    due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
+      // The progress makes another command ID after an event that came too early.
+      data: expireStash(teamId, stashId, BigInt(created)),
+      about: [teamId, stashId, created, next],
+    })),
+  );
   return due.length > 0 && (await haveAnyEnded(database, due));
 }
 
 /** If none has ended, it was too early for all of them, and retrying at once would be too. */
 async function haveAnyEnded(database: Database, stashes: readonly DueStash[]): Promise<boolean> {
-  const { rows: [found] } = await database.pool.query<{ left: number }>(
+  const {
+    rows: [found],
+  } = await database.pool.query<{ left: number }>(
     `select count(*)::int4 as left from rows from (unnest($1::uuid[], $2::text[], $3::int8[])) as due(team_id, stash_id, created)
       join stashes using (team_id, stash_id, created) where ended_at is null`,
-    [stashes.map((stash) => stash.team_id), stashes.map((stash) => stash.stash_id), stashes.map((stash) => stash.created)],
+    [
+      stashes.map((stash) => stash.team_id),
+      stashes.map((stash) => stash.stash_id),
+      stashes.map((stash) => stash.created),
+    ],
   );
   return found!.left < stashes.length;
 }

@@ -92,8 +92,11 @@ export class Maintenance {
     const isRareDue = performance.now() >= this.#rareAt;
     const often = this.#oftenDone();
     const more = await runRound([...often, ...(isRareDue ? this.#rarelyDone() : [])], {
-      roundMs, signal: this.#closing.signal, observer: this.#options.observer,
-      onFailure: (error, kind) => this.#options.logger.warn({ err: error, kind }, 'a step of the maintenance of the read model failed'),
+      roundMs,
+      signal: this.#closing.signal,
+      observer: this.#options.observer,
+      onFailure: (error, kind) =>
+        this.#options.logger.warn({ err: error, kind }, 'a step of the maintenance of the read model failed'),
     });
     if (isRareDue && !more.slice(often.length).includes(true)) this.#rareAt = performance.now() + rareInterval;
   }
@@ -103,14 +106,19 @@ export class Maintenance {
     return [
       { name: 'convert_rows', repeats: true, step: () => convertExtent(database, this.#unconvertible) },
       { name: 'merge_segments', repeats: true, step: () => mergeExtents(database) },
-      ...Object.entries(garbageOf(models)).map(([name, remove]) => ({ name, repeats: true, step: () => remove(database, 0) })),
+      ...Object.entries(garbageOf(models)).map(([name, remove]) => ({
+        name,
+        repeats: true,
+        step: () => remove(database, 0),
+      })),
       { name: 'expire_stashes', repeats: true, step: () => expireStashes(database, log) },
       { name: 'tell_revocations', repeats: true, step: () => tellRevocations(database, log) },
       { name: 'end_uploads', repeats: true, step: () => uploads.endDue() },
       { name: 'given_up_files', repeats: true, step: () => uploads.clear() },
       { name: 'note_claims', repeats: false, step: () => uploads.noteClaims() },
       {
-        name: 'expire_bodies', repeats: false,
+        name: 'expire_bodies',
+        repeats: false,
         step: async () => {
           await expireBodies(database, log);
           return false;
@@ -130,6 +138,9 @@ export class Maintenance {
 }
 
 async function takeLock(client: pg.ClientBase, schema: string): Promise<boolean> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.maintenance, schema]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
+    advisoryLocks.maintenance,
+    schema,
+  ]);
   return rows[0].taken;
 }

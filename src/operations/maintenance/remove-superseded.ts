@@ -24,22 +24,34 @@ const lockTimeout = "set local lock_timeout = '5s'";
 export async function removeSuperseded(pool: pg.Pool, current: string): Promise<boolean> {
   const { rows } = await pool.query<{ name: string }>(findSuperseded, [current]);
   for (const { name } of rows) {
-    if (await inTransaction(pool, (client) => (name.endsWith(suffix) ? dropOne(client, name) : retire(client, name)))) return true;
+    if (await inTransaction(pool, (client) => (name.endsWith(suffix) ? dropOne(client, name) : retire(client, name))))
+      return true;
   }
   return false;
 }
 
 async function dropOne(client: pg.ClientBase, schema: string): Promise<boolean> {
   await client.query(lockTimeout);
-  const { rows: [table] } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1 order by 1 limit 1', [schema]);
-  await client.query(table === undefined ? `drop schema if exists ${schema} cascade` : `drop table if exists ${schema}.${table.name} cascade`);
+  const {
+    rows: [table],
+  } = await client.query<{ name: string }>(
+    'select tablename as name from pg_tables where schemaname = $1 order by 1 limit 1',
+    [schema],
+  );
+  await client.query(
+    table === undefined
+      ? `drop schema if exists ${schema} cascade`
+      : `drop table if exists ${schema}.${table.name} cascade`,
+  );
   return true;
 }
 
 /** Renames a read model that nobody uses, and no replay builds. Resolves to whether it did. */
 async function retire(client: pg.ClientBase, schema: string): Promise<boolean> {
   const used = /^tablog_\d+/.exec(schema)![0];
-  const { rows: [free] } = await client.query<{ unused: boolean; unbuilt: boolean; named: boolean }>(
+  const {
+    rows: [free],
+  } = await client.query<{ unused: boolean; unbuilt: boolean; named: boolean }>(
     `select pg_try_advisory_xact_lock($1, hashtext($2)) as unused, pg_try_advisory_xact_lock($3) as unbuilt, not exists (select from ${unnamedUsers} unnamed) as named`,
     [advisoryLocks.usesReadModel, used, advisoryLocks.replaceReadModel],
   );

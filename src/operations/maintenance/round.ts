@@ -37,28 +37,33 @@ export interface RoundOptions {
 }
 
 /** Runs a round of all kinds; resolves, for each, to whether there may be more to do. Never rejects. */
-export async function runRound(kinds: readonly Kind[], { roundMs, signal, observer, onFailure }: RoundOptions): Promise<boolean[]> {
+export async function runRound(
+  kinds: readonly Kind[],
+  { roundMs, signal, observer, onFailure }: RoundOptions,
+): Promise<boolean[]> {
   const end = performance.now() + roundMs;
   const turns = new Turns(stepsAtOnce);
-  return Promise.all(kinds.map(async ({ name, step, repeats }) => {
-    for (;;) {
-      await turns.take();
-      const started = performance.now();
-      try {
-        const done = Number(await step());
-        observer.stepped(name, done);
-        if (done === 0) return false;
-      } catch (error) {
-        observer.failed(name);
-        onFailure(error, name);
-        return false;
-      } finally {
-        turns.giveBack();
+  return Promise.all(
+    kinds.map(async ({ name, step, repeats }) => {
+      for (;;) {
+        await turns.take();
+        const started = performance.now();
+        try {
+          const done = Number(await step());
+          observer.stepped(name, done);
+          if (done === 0) return false;
+        } catch (error) {
+          observer.failed(name);
+          onFailure(error, name);
+          return false;
+        } finally {
+          turns.giveBack();
+        }
+        await pause(restFactor * (performance.now() - started), signal);
+        if (!repeats || signal.aborted || performance.now() >= end) return true;
       }
-      await pause(restFactor * (performance.now() - started), signal);
-      if (!repeats || signal.aborted || performance.now() >= end) return true;
-    }
-  }));
+    }),
+  );
 }
 
 /** A number of turns, given out in the order in which they are asked for. */

@@ -115,7 +115,8 @@ export class UploadMaintenance {
     const known = await uploads.knownFiles(found.flatMap((object) => (object.kind === 'file' ? [object.name] : [])));
     const open = await uploads.open(found.flatMap((object) => (object.kind === 'arrived' ? [object.uploadId] : [])));
     for (const object of found) {
-      const isKept = (object.kind === 'file' && known.has(object.name)) || (object.kind === 'arrived' && open.has(object.uploadId));
+      const isKept =
+        (object.kind === 'file' && known.has(object.name)) || (object.kind === 'arrived' && open.has(object.uploadId));
       if (!isKept) await files.remove(object);
     }
   }
@@ -127,7 +128,10 @@ export class UploadMaintenance {
     const logId = first?.logId ?? null;
     if (logId === null) return false;
     const isOwn = await files.belongsTo(logId);
-    if (!isOwn) logger.warn('the files are those of another log (see its file or object `owner`): what no upload knows is not removed');
+    if (!isOwn)
+      logger.warn(
+        'the files are those of another log (see its file or object `owner`): what no upload knows is not removed',
+      );
     return isOwn;
   }
 
@@ -141,6 +145,9 @@ export class UploadMaintenance {
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {
     // After an event that came too early, the new progress makes another command ID.
-    await appendNotices(this.#options.log, found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })));
+    await appendNotices(
+      this.#options.log,
+      found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })),
+    );
   }
 }

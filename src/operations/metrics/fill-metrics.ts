@@ -17,14 +17,20 @@ export function addFillMetrics(registry: Registry, fill: AskedFill): void {
   };
   const gauge = (name: string, help: string, read: () => number | null): void => {
     const value: Gauge = new Gauge({
-      name: `tablog_fill_${name}`, help, registers: [registry],
+      name: `tablog_fill_${name}`,
+      help,
+      registers: [registry],
       collect: async () => {
-        const left = await look() === null ? null : read();
+        const left = (await look()) === null ? null : read();
         if (left === null) value.remove();
         else value.set(left);
       },
     });
   };
-  gauge('events_left', 'Events that are left until a read model is filled, by a new version or by a replay; 0: no fill is under way.', () => fill.eventsLeft);
+  gauge(
+    'events_left',
+    'Events that are left until a read model is filled, by a new version or by a replay; 0: no fill is under way.',
+    () => fill.eventsLeft,
+  );
   gauge('seconds_left', 'How long that takes at the rate so far.', () => fill.secondsLeft);
 }

@@ -1,7 +1,11 @@
 /** Metrics of the log and its projections, updated by their events. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import {
-  appendFailures, refusalReasons, type AppendFailure, type LogObserver, type RefusalReason,
+  appendFailures,
+  refusalReasons,
+  type AppendFailure,
+  type LogObserver,
+  type RefusalReason,
 } from '../../log/log-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 
@@ -22,34 +26,48 @@ export class LogMetrics implements LogObserver {
     this.#appendDuration = new Histogram({
       name: 'tablog_log_append_duration_seconds',
       help: 'From the append of an event to its acknowledgement by the brokers, or by Postgres.',
-      buckets: latencyBuckets, registers,
+      buckets: latencyBuckets,
+      registers,
     });
     this.#outcomeDuration = new Histogram({
       name: 'tablog_log_outcome_duration_seconds',
       help: 'From the append of an event to the outcome of its command.',
-      buckets: latencyBuckets, registers,
+      buckets: latencyBuckets,
+      registers,
     });
     this.#appendBatch = new Histogram({
-      name: 'tablog_log_append_batch_events', help: 'Events that were acknowledged together.',
-      buckets: batchBuckets, registers,
+      name: 'tablog_log_append_batch_events',
+      help: 'Events that were acknowledged together.',
+      buckets: batchBuckets,
+      registers,
     });
     this.#projectionBatch = new Histogram({
-      name: 'tablog_projection_batch_events', help: 'Events that this process projected together.',
-      buckets: batchBuckets, registers,
+      name: 'tablog_projection_batch_events',
+      help: 'Events that this process projected together.',
+      buckets: batchBuckets,
+      registers,
     });
     this.#refused = new Counter({
-      name: 'tablog_log_appends_refused_total', help: 'Events that were refused before they were appended.',
-      labelNames: ['reason'], registers,
+      name: 'tablog_log_appends_refused_total',
+      help: 'Events that were refused before they were appended.',
+      labelNames: ['reason'],
+      registers,
     });
     this.#failed = new Counter({
-      name: 'tablog_log_appends_failed_total', help: 'Events that were taken in and have no outcome.',
-      labelNames: ['reason'], registers,
+      name: 'tablog_log_appends_failed_total',
+      help: 'Events that were taken in and have no outcome.',
+      labelNames: ['reason'],
+      registers,
     });
     this.#takeovers = new Counter({
-      name: 'tablog_partition_takeovers_total', help: 'How often this process has taken a partition over.', registers,
+      name: 'tablog_partition_takeovers_total',
+      help: 'How often this process has taken a partition over.',
+      registers,
     });
     this.#timeouts = new Counter({
-      name: 'tablog_projection_timeouts_total', help: 'Batches whose statements took longer than they may, while Postgres was there.', registers,
+      name: 'tablog_projection_timeouts_total',
+      help: 'Batches whose statements took longer than they may, while Postgres was there.',
+      registers,
     });
     // A counter that does not exist yet has no rate at its first increment.
     for (const reason of refusalReasons) this.#refused.inc({ reason }, 0);

@@ -13,17 +13,26 @@ export class MaintenanceMetrics implements MaintenanceObserver {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#done = new Counter({
-      name: 'tablog_maintenance_done_total', help: 'What steps of maintenance removed, moved or noted, by kind.', labelNames: ['kind'], registers,
+      name: 'tablog_maintenance_done_total',
+      help: 'What steps of maintenance removed, moved or noted, by kind.',
+      labelNames: ['kind'],
+      registers,
     });
     this.#failed = new Counter({
-      name: 'tablog_maintenance_failures_total', help: 'Steps of maintenance that failed, by kind.', labelNames: ['kind'], registers,
+      name: 'tablog_maintenance_failures_total',
+      help: 'Steps of maintenance that failed, by kind.',
+      labelNames: ['kind'],
+      registers,
     });
     const behind: Gauge<'kind'> = new Gauge({
       name: 'tablog_maintenance_behind_seconds',
-      help: 'For how long a kind of maintenance has not come to the end of what there is to do.', labelNames: ['kind'], registers,
+      help: 'For how long a kind of maintenance has not come to the end of what there is to do.',
+      labelNames: ['kind'],
+      registers,
       collect: () => {
         const now = performance.now();
-        for (const kind of this.#steppedAt.keys()) behind.set({ kind }, (now - (this.#behindSince.get(kind) ?? now)) / 1000);
+        for (const kind of this.#steppedAt.keys())
+          behind.set({ kind }, (now - (this.#behindSince.get(kind) ?? now)) / 1000);
       },
     });
   }

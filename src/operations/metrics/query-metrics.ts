@@ -21,24 +21,45 @@ export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
   };
   const gauge = (name: string, help: string, read: (state: ProcessState) => number): void => {
     const value: Gauge = new Gauge({
-      name: `tablog_query_${name}`, help, labelNames: ['engine'], registers: [registry],
+      name: `tablog_query_${name}`,
+      help,
+      labelNames: ['engine'],
+      registers: [registry],
       collect: async () => {
         for (const state of (await ask()) ?? []) value.set({ engine: state.kind }, read(state));
       },
     });
   };
-  const used = (member: keyof EngineUse) => ({ use }: ProcessState): number => use?.[member] ?? 0;
+  const used =
+    (member: keyof EngineUse) =>
+    ({ use }: ProcessState): number =>
+      use?.[member] ?? 0;
   gauge('copies', 'Copies of tables that the query process holds.', used('copies'));
   gauge('copies_bytes', 'Bytes of these copies, and of files that are exported.', used('bytes'));
   gauge('fills', 'Copies that are being filled.', used('fills'));
   gauge('fills_waiting', 'Copies that wait to be filled.', used('fillsWaiting'));
   gauge('engine_resident_bytes', 'Resident memory of the query process; 0 while there is none.', used('residentBytes'));
-  gauge('engine_resident_bytes_max', 'How much resident memory the query process may take.', ({ residentBytesMax }) => residentBytesMax);
+  gauge(
+    'engine_resident_bytes_max',
+    'How much resident memory the query process may take.',
+    ({ residentBytesMax }) => residentBytesMax,
+  );
   gauge('engine_starts', 'How often the query process was started.', ({ starts }) => starts);
-  gauge('engine_failed_starts', 'How often the query process could not be started.', ({ failedStarts }) => failedStarts);
-  gauge('engine_crashes', 'How often the query process ended in such a way that a query may have ended it.', ({ crashes }) => crashes);
+  gauge(
+    'engine_failed_starts',
+    'How often the query process could not be started.',
+    ({ failedStarts }) => failedStarts,
+  );
+  gauge(
+    'engine_crashes',
+    'How often the query process ended in such a way that a query may have ended it.',
+    ({ crashes }) => crashes,
+  );
   const bounds = new Gauge({
-    name: 'tablog_query_engine_memory_bounds', help: 'What bounds the memory of the query processes on this system.', labelNames: ['bound'], registers: [registry],
+    name: 'tablog_query_engine_memory_bounds',
+    help: 'What bounds the memory of the query processes on this system.',
+    labelNames: ['bound'],
+    registers: [registry],
   });
   for (const bound of boundsInForce) bounds.set({ bound }, 1);
 }

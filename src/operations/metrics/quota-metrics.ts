@@ -22,8 +22,10 @@ export function quotaLabel(quota: PlanQuota): string {
 export function addQuotaMetrics(registry: Registry, ask: () => Promise<readonly QuotaUse[]>): void {
   let askedAt = -Infinity;
   const used: Gauge<'quota' | 'teams'> = new Gauge({
-    name: 'tablog_quota_used', help: 'What teams use of a quota: all of them, and the one that uses the most of it.',
-    labelNames: ['quota', 'teams'], registers: [registry],
+    name: 'tablog_quota_used',
+    help: 'What teams use of a quota: all of them, and the one that uses the most of it.',
+    labelNames: ['quota', 'teams'],
+    registers: [registry],
     collect: async () => {
       if (performance.now() - askedAt < repeatedFor) return;
       const found = await inTime(ask);

@@ -4,7 +4,13 @@ import { shareNames, type RefusedBy, type ShareName } from '../../api/http/limit
 import type { Refusal } from '../../language/values/refusal.ts';
 import { quotaOfRefusal, planQuotas } from '../../language/events/quota.ts';
 import { isOfShare } from '../../api/usage/disk-share.ts';
-import { closeReasons, limitNames, type CloseReason, type LimitName, type RequestObserver } from '../../api/http/server/request-observer.ts';
+import {
+  closeReasons,
+  limitNames,
+  type CloseReason,
+  type LimitName,
+  type RequestObserver,
+} from '../../api/http/server/request-observer.ts';
 import { latencyBuckets } from './latency-buckets.ts';
 import { quotaLabel } from './quota-metrics.ts';
 
@@ -31,31 +37,44 @@ export class RequestMetrics implements RequestObserver {
     this.#durations = new Histogram({
       name: 'tablog_http_request_duration_seconds',
       help: 'From the first look at a request to the end of its answer, by method, pattern of the route, and status.',
-      labelNames: ['method', 'route', 'status'], buckets: latencyBuckets, registers,
+      labelNames: ['method', 'route', 'status'],
+      buckets: latencyBuckets,
+      registers,
     });
     this.#rateLimited = new Counter({
-      name: 'tablog_http_requests_rate_limited_total', help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
-      labelNames: ['limit'], registers,
+      name: 'tablog_http_requests_rate_limited_total',
+      help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
+      labelNames: ['limit'],
+      registers,
     });
     this.#connectionsClosed = new Counter({
-      name: 'tablog_http_connections_closed_total', help: 'Connections that were closed because a client address, or all of them, opened or held too many.',
-      labelNames: ['reason'], registers,
+      name: 'tablog_http_connections_closed_total',
+      help: 'Connections that were closed because a client address, or all of them, opened or held too many.',
+      labelNames: ['reason'],
+      registers,
     });
     this.#shareRefused = new Counter({
-      name: 'tablog_share_refused_total', help: 'Requests that found no room in time, among those of their team or of the process.',
-      labelNames: ['share', 'by'], registers,
+      name: 'tablog_share_refused_total',
+      help: 'Requests that found no room in time, among those of their team or of the process.',
+      labelNames: ['share', 'by'],
+      registers,
     });
     // A counter that does not exist yet has no rate at its first increment.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
     for (const reason of closeReasons) this.#connectionsClosed.inc({ reason }, 0);
-    for (const share of shareNames) for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
+    for (const share of shareNames)
+      for (const by of ['team', 'process'] as const) this.#shareRefused.inc({ share, by }, 0);
     this.#quotaRefusals = new Counter({
-      name: 'tablog_quota_refusals_total', help: 'Requests that were refused because their team has used up a quota.',
-      labelNames: ['quota'], registers,
+      name: 'tablog_quota_refusals_total',
+      help: 'Requests that were refused because their team has used up a quota.',
+      labelNames: ['quota'],
+      registers,
     });
     for (const quota of [...planQuotas.map(quotaLabel), shareLabel]) this.#quotaRefusals.inc({ quota }, 0);
     const inFlight: Gauge = new Gauge({
-      name: 'tablog_http_requests_in_flight', help: 'Requests that are being answered, this scrape among them.', registers,
+      name: 'tablog_http_requests_in_flight',
+      help: 'Requests that are being answered, this scrape among them.',
+      registers,
       collect: () => inFlight.set(this.#inFlight),
     });
   }

@@ -7,7 +7,10 @@ export function addShareMetrics(registry: Registry, shares: Shares): void {
   const all = Object.values(shares).filter((share) => share instanceof FairShares);
   const addGauge = (name: string, help: string, read: (share: FairShares) => number): void => {
     const gauge: Gauge<'share'> = new Gauge({
-      name, help, labelNames: ['share'], registers: [registry],
+      name,
+      help,
+      labelNames: ['share'],
+      registers: [registry],
       collect: () => {
         for (const share of all) gauge.set({ share: share.name }, read(share));
       },

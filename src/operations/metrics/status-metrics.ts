@@ -13,7 +13,9 @@ export interface Asked {
 export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked): void {
   const registers = [registry];
   const reachable: Gauge = new Gauge({
-    name: 'tablog_postgres_reachable', help: 'Whether Postgres answers: 1 or 0.', registers,
+    name: 'tablog_postgres_reachable',
+    help: 'Whether Postgres answers: 1 or 0.',
+    registers,
     collect: async () => reachable.set(Number((await inTime(() => askPostgres().then(() => true))) ?? false)),
   });
   const addGauge = (name: string, help: string, read: (status: LogStatus) => number): void => {
@@ -21,30 +23,42 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   };
   const addGauges = (name: string, help: string, read: (status: LogStatus) => readonly (number | boolean)[]): void => {
     const gauge: Gauge<'partition'> = new Gauge({
-      name, help, labelNames: ['partition'], registers,
+      name,
+      help,
+      labelNames: ['partition'],
+      registers,
       collect: () => read(log.status()).forEach((value, partition) => gauge.set({ partition }, Number(value))),
     });
   };
   addGauge('tablog_log_queue_events', 'Events that wait for their outcome.', ({ queuedEvents }) => queuedEvents);
   addGauge('tablog_log_queue_bytes', 'Bytes of events that wait to be acknowledged.', ({ queuedBytes }) => queuedBytes);
   addGauges(
-    'tablog_log_oldest_append_seconds', 'For how long the oldest event of a partition has waited for its outcome; 0 if none waits.',
+    'tablog_log_oldest_append_seconds',
+    'For how long the oldest event of a partition has waited for its outcome; 0 if none waits.',
     ({ oldestAppendMs }) => oldestAppendMs.map((ms) => ms / 1000),
   );
   addGauge(
-    'tablog_quarantined_teams', 'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operations.md says what to do.',
+    'tablog_quarantined_teams',
+    'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operations.md says what to do.',
     ({ quarantinedTeams }) => quarantinedTeams,
   );
   const halted: Gauge<'partition' | 'cause'> = new Gauge({
-    name: 'tablog_partition_halted', labelNames: ['partition', 'cause'], registers,
+    name: 'tablog_partition_halted',
+    labelNames: ['partition', 'cause'],
+    registers,
     help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operations.md what to do.',
-    collect: () => log.status().halts.forEach((halt, partition) => {
-      for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));
-    }),
+    collect: () =>
+      log.status().halts.forEach((halt, partition) => {
+        for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));
+      }),
   });
   if (log.status().kafka === null) return;
   addGauge('tablog_kafka_reachable', 'Whether the brokers answer: 1 or 0.', ({ kafka }) => Number(kafka!.isReachable));
-  addGauges('tablog_partition_owned', 'Whether this process projects a partition: 1 or 0.', ({ kafka }) => kafka!.owned);
+  addGauges(
+    'tablog_partition_owned',
+    'Whether this process projects a partition: 1 or 0.',
+    ({ kafka }) => kafka!.owned,
+  );
   addGauges(
     'tablog_projection_lag_events',
     'Events by which the projection of a partition is behind, whichever process does it.',

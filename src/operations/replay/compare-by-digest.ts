@@ -1,6 +1,11 @@
 /** Compares the read model with its rebuild by digests of partitions: it reads what has changed since the last time, on both sides. */
 import type { Difference } from '../../log/compare/differences.ts';
-import { digestReadModel, digestSnapshot, type PartitionDigest, type ReadModelDigest } from '../../log/compare/digest.ts';
+import {
+  digestReadModel,
+  digestSnapshot,
+  type PartitionDigest,
+  type ReadModelDigest,
+} from '../../log/compare/digest.ts';
 import { Snapshot } from '../../log/compare/snapshot.ts';
 import { models } from '../../../projections/models.ts';
 import type { Rebuild } from './rebuild.ts';
@@ -26,7 +31,10 @@ export interface DigestComparisonOptions {
 }
 
 /** The read model may be in use. Rejects as `digestReadModel` and `Rebuild.bringTo` do. */
-export async function compareByDigest(rebuilding: Rebuild, { url, schema, rebuilt, ...options }: DigestComparisonOptions): Promise<DigestComparison> {
+export async function compareByDigest(
+  rebuilding: Rebuild,
+  { url, schema, rebuilt, ...options }: DigestComparisonOptions,
+): Promise<DigestComparison> {
   // In short snapshots, so that little is left to read in the one at whose offsets both are compared.
   const live = await digestReadModel(models, { ...options, url, schema });
   await rebuilding.bringTo(await Snapshot.with(url, schema, (snapshot) => snapshot.progress()));
@@ -34,20 +42,30 @@ export async function compareByDigest(rebuilding: Rebuild, { url, schema, rebuil
   return Snapshot.with(url, schema, async (snapshot) => {
     await rebuilding.bringTo(await snapshot.progress());
     const last = [
-      await Snapshot.with(url, rebuilt, (rebuiltSnapshot) => digestSnapshot(models, rebuiltSnapshot)), await digestSnapshot(models, snapshot),
+      await Snapshot.with(url, rebuilt, (rebuiltSnapshot) => digestSnapshot(models, rebuiltSnapshot)),
+      await digestSnapshot(models, snapshot),
     ] as const;
     return {
-      differences: differingParts(...last), partitions: last[1].partitions.length,
+      differences: differingParts(...last),
+      partitions: last[1].partitions.length,
       rowsRead: [live, expected, ...last].reduce((sum, { rowsRead }) => sum + rowsRead, 0),
     };
   });
 }
 
 function differingParts(expected: ReadModelDigest, found: ReadModelDigest): Difference[] {
-  const [ofExpected, ofFound] = [expected, found].map(({ partitions }) => new Map(partitions.map((each) => [each.partition, each])));
+  const [ofExpected, ofFound] = [expected, found].map(
+    ({ partitions }) => new Map(partitions.map((each) => [each.partition, each])),
+  );
   return [...new Set([...ofExpected!.keys(), ...ofFound!.keys()])].flatMap((partition) => {
     const [a, b]: (PartitionDigest | undefined)[] = [ofExpected!.get(partition), ofFound!.get(partition)];
-    const parts = [...new Set([a, b].flatMap((each) => Object.keys(each?.parts ?? {})))].filter((part) => a?.parts[part] !== b?.parts[part]);
-    return parts.map((part) => ({ what: `digest of ${part} in partition ${partition}`, expected: a?.parts[part] ?? 'nothing', found: b?.parts[part] ?? 'nothing' }));
+    const parts = [...new Set([a, b].flatMap((each) => Object.keys(each?.parts ?? {})))].filter(
+      (part) => a?.parts[part] !== b?.parts[part],
+    );
+    return parts.map((part) => ({
+      what: `digest of ${part} in partition ${partition}`,
+      expected: a?.parts[part] ?? 'nothing',
+      found: b?.parts[part] ?? 'nothing',
+    }));
   });
 }

@@ -24,7 +24,11 @@ export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
 }
 
 /** Calls `onProgress` if so much is left to project that the read model is to be filled, and resolves to whether it is. */
-export async function isFarBehind({ database, log, onProgress }: Pick<FillOptions, 'database' | 'log' | 'onProgress'>): Promise<boolean> {
+export async function isFarBehind({
+  database,
+  log,
+  onProgress,
+}: Pick<FillOptions, 'database' | 'log' | 'onProgress'>): Promise<boolean> {
   const sum = (offsets: Iterable<bigint>): number => Number([...offsets].reduce((total, offset) => total + offset, 0n));
   const events = sum((await readProgress(database.pool)).map(({ next }) => next));
   const ofEvents = sum((await endsOf(log)).values());
@@ -39,7 +43,12 @@ export async function isFarBehind({ database, log, onProgress }: Pick<FillOption
  */
 export async function fill(options: FillOptions): Promise<void> {
   const { url, database } = options;
-  const owner = new pg.Client({ connectionString: url, application_name: 'tablog fill', connectionTimeoutMillis: 5000, keepAlive: true });
+  const owner = new pg.Client({
+    connectionString: url,
+    application_name: 'tablog fill',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  });
   // A broken connection fails the query that runs on it, or the next one.
   owner.on('error', () => undefined);
   try {
@@ -50,7 +59,7 @@ export async function fill(options: FillOptions): Promise<void> {
         return await fillAlone(options);
       } catch (error) {
         // A command of an operator brings the read model to the end of its log too. In Kafka, it takes the partitions over, and does all of it.
-        if (error instanceof ProgressMoved && await epochsOf(database) === epochs) continue;
+        if (error instanceof ProgressMoved && (await epochsOf(database)) === epochs) continue;
         if (!toldLater.some((kind) => error instanceof kind)) throw error;
         return;
       }
@@ -64,7 +73,10 @@ export async function fill(options: FillOptions): Promise<void> {
 async function untilAlone(owner: pg.Client, options: FillOptions): Promise<boolean> {
   const { database, signal } = options;
   while (await isFarBehind(options)) {
-    const { rows } = await owner.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [advisoryLocks.fillReadModel, database.schema]);
+    const { rows } = await owner.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
+      advisoryLocks.fillReadModel,
+      database.schema,
+    ]);
     if (rows[0].taken) return true;
     await pause(lookInterval, signal);
     signal.throwIfAborted();

@@ -40,12 +40,19 @@ export interface RebuildPlace {
 }
 
 /** Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then nothing is under way any more. */
-export async function rebuildPartition(options: PartitionRebuildOptions, from: RebuildPlace, end: bigint): Promise<void> {
+export async function rebuildPartition(
+  options: PartitionRebuildOptions,
+  from: RebuildPlace,
+  end: bigint,
+): Promise<void> {
   const { partition, database, projector, epoch, log, batchEvents } = options;
   const failed = new AbortController();
   const waiting = new WaitingRecords();
   const batches: PartitionBatches<LogRecord> = new PartitionBatches({
-    partition, database, projector, epoch,
+    partition,
+    database,
+    projector,
+    epoch,
     costOf: ({ bytes }) => costOfRecord(bytes),
     costMax: batchCostMax,
     eventsMax: batchEvents,
@@ -80,7 +87,10 @@ export async function rebuildPartition(options: PartitionRebuildOptions, from: R
 
 /** Stores a batch; resolves to whether it landed as it was decided ahead. */
 async function store(
-  options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[], speculative: SpeculativeBatch | null,
+  options: PartitionRebuildOptions,
+  batches: PartitionBatches<LogRecord>,
+  records: readonly LogRecord[],
+  speculative: SpeculativeBatch | null,
 ): Promise<boolean> {
   const { listener, onProjected } = options;
   const began = Date.now();
@@ -89,7 +99,7 @@ async function store(
     const { offset, time } = done.at(-1)!;
     onProjected({ next: offset + 1n, time });
   };
-  if (speculative !== null && await storedAsDecided(options, speculative)) {
+  if (speculative !== null && (await storedAsDecided(options, speculative))) {
     projected(records);
     return true;
   }
@@ -115,7 +125,10 @@ async function storedAsDecided({ database }: PartitionRebuildOptions, speculativ
  * Gives the records the times that they had when they were first projected. A reader that does not begin at 0 may give one that is below that of the
  * records before, because the clocks of brokers differ and step; the log's time never falls.
  */
-async function* inLogTime(read: AsyncIterable<readonly LogRecord[]>, from: number): AsyncGenerator<readonly LogRecord[]> {
+async function* inLogTime(
+  read: AsyncIterable<readonly LogRecord[]>,
+  from: number,
+): AsyncGenerator<readonly LogRecord[]> {
   let last = from;
   for await (const records of read) {
     yield records.map((record) => {
@@ -127,7 +140,9 @@ async function* inLogTime(read: AsyncIterable<readonly LogRecord[]>, from: numbe
 
 /** Yields the records in log order. Before a record is yielded, the rows in it were written and the rows that it patches or deletes were looked up, unless that failed. */
 async function* prepared(
-  options: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, read: AsyncIterable<readonly LogRecord[]>,
+  options: PartitionRebuildOptions,
+  batches: PartitionBatches<LogRecord>,
+  read: AsyncIterable<readonly LogRecord[]>,
 ): AsyncGenerator<readonly LogRecord[]> {
   const underWay: Promise<readonly LogRecord[]>[] = [];
   try {
@@ -168,7 +183,9 @@ function decoded(record: LogRecord): LogRecord {
 
 /** Resolves to the records. Never rejects: if it fails, the batch of the records does the same work, and reports the error if it fails too. */
 async function prepare(
-  { projector, database }: PartitionRebuildOptions, batches: PartitionBatches<LogRecord>, records: readonly LogRecord[],
+  { projector, database }: PartitionRebuildOptions,
+  batches: PartitionBatches<LogRecord>,
+  records: readonly LogRecord[],
 ): Promise<readonly LogRecord[]> {
   const events = records.flatMap(({ event }) => event ?? []);
   try {

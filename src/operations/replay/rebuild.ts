@@ -64,7 +64,7 @@ export class Rebuild {
   static async begin(options: RebuildOptions): Promise<Rebuild> {
     const { log, goesOn = false } = options;
     return Rebuild.#open(options, async (database) => {
-      if (!goesOn || !await isOfLog(database, log)) await dropReadModel(database);
+      if (!goesOn || !(await isOfLog(database, log))) await dropReadModel(database);
       await createReadModel(readTablesSql, database, log.partitions);
     });
   }
@@ -76,7 +76,13 @@ export class Rebuild {
 
   static async #open(options: RebuildOptions, prepare: (database: Database) => Promise<void>): Promise<Rebuild> {
     const { url, schema } = options;
-    const database = await Database.open({ url, schema, synchronousCommit: false, writersMax: connectionsMax, poolMax: connectionsMax });
+    const database = await Database.open({
+      url,
+      schema,
+      synchronousCommit: false,
+      writersMax: connectionsMax,
+      poolMax: connectionsMax,
+    });
     try {
       await prepare(database);
       return new Rebuild(options, database, await readProgress(database.pool));
@@ -108,7 +114,9 @@ export class Rebuild {
       onProgress(this.events, ofEvents);
     };
     const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => failed.abort(error));
-    const collecting = collectsGarbage ? orFail(this.#collectGarbage(AbortSignal.any([done.signal, failed.signal]))) : undefined;
+    const collecting = collectsGarbage
+      ? orFail(this.#collectGarbage(AbortSignal.any([done.signal, failed.signal])))
+      : undefined;
     await Promise.all([...ends].map(([partition, end]) => orFail(this.#project(partition, end, onProjected))));
     done.abort();
     await collecting;
@@ -148,9 +156,18 @@ export class Rebuild {
   async #project(partition: number, end: bigint, onProjected: () => void): Promise<void> {
     const { log, batchEvents, listener } = this.#options;
     const { next: before } = this.#placeOf(partition);
-    if (end < before) throw new Error(`partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`);
+    if (end < before)
+      throw new Error(
+        `partition ${partition} of the read model was at ${before} before, and is at ${end}: Postgres lost commits`,
+      );
     const target = {
-      database: this.#database, projector: this.#projector, partition, epoch: this.#epochs[partition]!, log, batchEvents, ...(listener && { listener }),
+      database: this.#database,
+      projector: this.#projector,
+      partition,
+      epoch: this.#epochs[partition]!,
+      log,
+      batchEvents,
+      ...(listener && { listener }),
       onProjected: (place: RebuildPlace) => {
         this.#places.set(partition, place);
         onProjected();
@@ -161,7 +178,7 @@ export class Rebuild {
         await rebuildPartition(target, this.#placeOf(partition), end);
       } catch (error) {
         // Garbage collection was in the way; or a batch that was given up, because its answer came late, was stored.
-        if (!isConflict(error) && !(error instanceof ProgressMoved && await this.#hasMoved(partition))) throw error;
+        if (!isConflict(error) && !(error instanceof ProgressMoved && (await this.#hasMoved(partition)))) throw error;
       }
     }
   }
@@ -202,7 +219,8 @@ async function isOfLog(database: Database, log: LogReader): Promise<boolean> {
 
 /** Rejects with WrongLog if the read model is of another log. */
 async function proveLog(database: Database, log: LogReader): Promise<void> {
-  for (const [partition, remembered] of (await readProgress(database.pool)).entries()) await proveIdentity(log, partition, remembered);
+  for (const [partition, remembered] of (await readProgress(database.pool)).entries())
+    await proveIdentity(log, partition, remembered);
 }
 
 /** The present end of each partition of the log. */

@@ -16,11 +16,16 @@ export function rebuildName(schema: string): string {
 export async function readReplay({ pool, schema }: Pick<Database, 'pool' | 'schema'>): Promise<FillState | null> {
   const rebuilt = `${rebuildName(schema)}.progress`;
   // The locks are looked at only while there is such a schema.
-  const { rows: [found] } = await pool.query<{ runs: boolean }>(
-    `select case when to_regclass($1) is null then false else exists ${holdersOfOne(advisoryLocks.replaceReadModel)} end as runs`, [rebuilt],
+  const {
+    rows: [found],
+  } = await pool.query<{ runs: boolean }>(
+    `select case when to_regclass($1) is null then false else exists ${holdersOfOne(advisoryLocks.replaceReadModel)} end as runs`,
+    [rebuilt],
   );
   if (!found!.runs) return null;
-  const { rows: [sums] } = await pool.query<{ events: string; of: string }>(
+  const {
+    rows: [sums],
+  } = await pool.query<{ events: string; of: string }>(
     `select sum(least(rebuilt.next, serving.next))::int8 as events, sum(serving.next)::int8 as of
      from ${schema}.progress serving join ${rebuilt} rebuilt using (partition)`,
   );

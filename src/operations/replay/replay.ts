@@ -28,7 +28,11 @@ export interface Replayed {
  * so it can be aborted at any time, and the next replay goes on; the log only gets its ID in partitions that are empty. If the log has
  * lost events that the existing one has, resumes the log. Rejects with ReadModelInUse while another replay runs, and as `takeOver` does.
  */
-export async function replay({ schema = readModelSchema, fromStart = false, ...options }: ReplayOptions): Promise<Replayed> {
+export async function replay({
+  schema = readModelSchema,
+  fromStart = false,
+  ...options
+}: ReplayOptions): Promise<Replayed> {
   const { url, log } = options;
   const rebuilt = rebuildName(schema);
   const owner = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });

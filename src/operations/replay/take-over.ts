@@ -67,7 +67,10 @@ async function takeOverWithoutMaintenance(rebuilding: Rebuild, options: TakeOver
     } catch (error) {
       if (!lockNotHad.has(String((error as { code?: unknown }).code))) throw error;
       if (attempt === attemptsMax) {
-        throw new ReadModelInUse('a transaction, as of a backup or of `tablog verify`, holds the read model; end it and replay again: that goes on from here', { cause: error });
+        throw new ReadModelInUse(
+          'a transaction, as of a backup or of `tablog verify`, holds the read model; end it and replay again: that goes on from here',
+          { cause: error },
+        );
       }
     }
     await pause(attemptPause, options.signal);
@@ -78,7 +81,9 @@ async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: T
   const client = await connect(url);
   try {
     // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
-    await client.query(`begin; set local synchronous_commit = on; set local idle_in_transaction_session_timeout = ${lockedMs}`);
+    await client.query(
+      `begin; set local synchronous_commit = on; set local idle_in_transaction_session_timeout = ${lockedMs}`,
+    );
     const lost = await bringToAcknowledged(client, rebuilding, { log, schema, rebuilt });
     await client.query(`alter schema ${rebuilt} rename to ${schema}`);
     await client.query('commit');
@@ -92,7 +97,10 @@ async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: T
 export async function dropInSteps(url: string, schema: string): Promise<void> {
   const client = await connect(url);
   try {
-    const { rows } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [schema]);
+    const { rows } = await client.query<{ name: string }>(
+      'select tablename as name from pg_tables where schemaname = $1',
+      [schema],
+    );
     for (const { name } of rows) await client.query(`drop table if exists ${schema}.${name} cascade`);
     await client.query(`drop schema if exists ${schema} cascade`);
   } finally {
@@ -101,40 +109,65 @@ export async function dropInSteps(url: string, schema: string): Promise<void> {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'tablog replay', connectionTimeoutMillis: 5000, keepAlive: true });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tablog replay',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  });
   // A broken connection fails the query that runs on it, or the next one.
   client.on('error', () => undefined);
   await client.connect();
-  await client.query(`select set_config('deadlock_timeout', '${vacuumMsIfAllowed}', false) where has_parameter_privilege('deadlock_timeout', 'set')`);
+  await client.query(
+    `select set_config('deadlock_timeout', '${vacuumMsIfAllowed}', false) where has_parameter_privilege('deadlock_timeout', 'set')`,
+  );
   return client;
 }
 
 /** Stops all who store in the old read model, if there is one, and brings the rebuilt one to where that is. */
 async function bringToAcknowledged(
-  client: pg.Client, rebuilding: Rebuild, { log, schema, rebuilt }: Pick<TakeOverOptions, 'log' | 'schema' | 'rebuilt'>,
+  client: pg.Client,
+  rebuilding: Rebuild,
+  { log, schema, rebuilt }: Pick<TakeOverOptions, 'log' | 'schema' | 'rebuilt'>,
 ): Promise<number[]> {
   const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (rowCount === 0) return [];
   // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local keys are others.
-  const { rows: tables } = await client.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [schema]);
+  const { rows: tables } = await client.query<{ name: string }>(
+    'select tablename as name from pg_tables where schemaname = $1',
+    [schema],
+  );
   const lockAll = `lock table ${tables.map(({ name }) => `${schema}.${name}`).join(', ')}`;
   // First against vacuums alone: nobody who reads or writes waits behind this.
   await client.query(`set local lock_timeout = ${vacuumMs}; ${lockAll} in share update exclusive mode`);
   await client.query(`set local lock_timeout = ${lockMs}; ${lockAll} in access exclusive mode`);
   const before = await selectVersions(client, schema);
-  await rebuilding.bringTo(new Map(Array.from(await confirmedEnds(log, before), ([partition, end]) => [partition, rebuilding.endWithin(partition, before[partition]!.next, end)])));
+  await rebuilding.bringTo(
+    new Map(
+      Array.from(await confirmedEnds(log, before), ([partition, end]) => [
+        partition,
+        rebuilding.endWithin(partition, before[partition]!.next, end),
+      ]),
+    ),
+  );
   const after = await selectVersions(client, rebuilt);
   // A log that lost events may have got others in their place since.
-  const lost = before.flatMap(({ version, contradicted }, partition) => (contradicted || version > after[partition]!.version ? [partition] : []));
+  const lost = before.flatMap(({ version, contradicted }, partition) =>
+    contradicted || version > after[partition]!.version ? [partition] : [],
+  );
   // Before the swap: if this fails, the next replay does it again.
-  const highest = before.map(({ version }, partition) => (version > after[partition]!.version ? version : after[partition]!.version));
+  const highest = before.map(({ version }, partition) =>
+    version > after[partition]!.version ? version : after[partition]!.version,
+  );
   if (lost.length > 0) await resumeLog(log, highest);
   // Voids all epochs: that of the new one is none that anybody has, and the old one has another than its owners.
   await client.query(`update ${rebuilt}.progress rebuilt set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
     from ${schema}.progress old where old.partition = rebuilt.partition`);
   await keepClosedToKafka(client, schema, rebuilt);
   await client.query(allowNewEpochs);
-  await client.query(`update ${schema}.progress old set epoch = rebuilt.epoch from ${rebuilt}.progress rebuilt where old.partition = rebuilt.partition`);
+  await client.query(
+    `update ${schema}.progress old set epoch = rebuilt.epoch from ${rebuilt}.progress rebuilt where old.partition = rebuilt.partition`,
+  );
   await client.query(`alter schema ${schema} rename to ${replacedName(schema)}`);
   return lost;
 }
@@ -143,7 +176,10 @@ async function bringToAcknowledged(
  * The ends of the log. Where it ends before what is projected, a leader that was deposed may have told so: such an end is asked for again after a while,
  * of the leader that a second broker confirms.
  */
-async function confirmedEnds(log: RecordLog, projected: readonly { readonly next: bigint }[]): Promise<Map<number, bigint>> {
+async function confirmedEnds(
+  log: RecordLog,
+  projected: readonly { readonly next: bigint }[],
+): Promise<Map<number, bigint>> {
   const ends = await endsOf(log);
   const early = projected.flatMap(({ next }, partition) => (ends.get(partition)! < next ? [partition] : []));
   if (early.length === 0) return ends;

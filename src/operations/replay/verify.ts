@@ -40,13 +40,19 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
     if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
-    return options.byDigest === true ? await verifyByDigest(owner, schema, options) : await verifyAnew(owner, schema, options);
+    return options.byDigest === true
+      ? await verifyByDigest(owner, schema, options)
+      : await verifyAnew(owner, schema, options);
   } finally {
     await Promise.all([owner.end(), use.end()]);
   }
 }
 
-async function verifyAnew(owner: pg.Client, schema: string, options: Omit<VerifyOptions, 'schema'>): Promise<Verification> {
+async function verifyAnew(
+  owner: pg.Client,
+  schema: string,
+  options: Omit<VerifyOptions, 'schema'>,
+): Promise<Verification> {
   const rebuilt = rebuiltName(schema);
   try {
     const first = await progressOf(options.url, schema);
@@ -63,7 +69,11 @@ async function verifyAnew(owner: pg.Client, schema: string, options: Omit<Verify
 }
 
 /** Keeps the rebuilt read model, also when it is interrupted, but not if there are differences: these may be its own. */
-async function verifyByDigest(owner: pg.Client, schema: string, options: Omit<VerifyOptions, 'schema'>): Promise<Verification> {
+async function verifyByDigest(
+  owner: pg.Client,
+  schema: string,
+  options: Omit<VerifyOptions, 'schema'>,
+): Promise<Verification> {
   const rebuilt = rebuiltName(schema);
   await dropOthers(owner, rebuilt);
   const first = await progressOf(options.url, schema);
@@ -74,7 +84,10 @@ async function verifyByDigest(owner: pg.Client, schema: string, options: Omit<Ve
     await rebuilding.bringTo(first, true);
     await rebuilding.removeGarbage();
     const { differences, ...compared } = await compareByDigest(rebuilding, { ...options, schema, rebuilt });
-    const found = differences.length === 0 ? { differences, counts: {}, events: rebuilding.events } : await compareWithLog(rebuilding, schema, rebuilt, options);
+    const found =
+      differences.length === 0
+        ? { differences, counts: {}, events: rebuilding.events }
+        : await compareWithLog(rebuilding, schema, rebuilt, options);
     // Digests that differ although no row does are kept ones of something that was changed apart from the log.
     const named = found.differences.length === 0 ? differences : found.differences;
     verification = { ...found, differences: named, byDigest: { ...compared, newEvents: found.events - before } };
@@ -91,21 +104,30 @@ async function verifyByDigest(owner: pg.Client, schema: string, options: Omit<Ve
 /** Goes on with the rebuilt read model of the last time, unless it is further than the present one: then that was restored since. */
 async function beginWithin(progress: ReadonlyMap<number, bigint>, options: RebuildOptions): Promise<Rebuild> {
   const rebuilding = await Rebuild.begin({ ...options, goesOn: true });
-  if ([...progress].every(([partition, next]) => rebuilding.endWithin(partition, next, next) === next)) return rebuilding;
+  if ([...progress].every(([partition, next]) => rebuilding.endWithin(partition, next, next) === next))
+    return rebuilding;
   await rebuilding.close();
   return Rebuild.begin(options);
 }
 
 async function compareWithLog(
-  rebuilding: Rebuild, schema: string, rebuilt: string, { url, snapshotMs }: Pick<VerifyOptions, 'url' | 'snapshotMs'>,
+  rebuilding: Rebuild,
+  schema: string,
+  rebuilt: string,
+  { url, snapshotMs }: Pick<VerifyOptions, 'url' | 'snapshotMs'>,
 ): Promise<Verification> {
   const compared = await compareReadModels(models, async (compare) => {
     // Most of what was written meanwhile, so that little is left to do while the snapshot is open.
     await rebuilding.bringTo(await progressOf(url, schema));
-    return Snapshot.with(url, schema, async (live) => {
-      await rebuilding.bringTo(await live.progress());
-      return Snapshot.with(url, rebuilt, (expected) => compare(expected, live), snapshotMs);
-    }, snapshotMs);
+    return Snapshot.with(
+      url,
+      schema,
+      async (live) => {
+        await rebuilding.bringTo(await live.progress());
+        return Snapshot.with(url, rebuilt, (expected) => compare(expected, live), snapshotMs);
+      },
+      snapshotMs,
+    );
   });
   return { events: rebuilding.events, ...compared };
 }
@@ -125,7 +147,8 @@ async function dropSchema(owner: pg.Client, schema: string): Promise<void> {
 /** Those that versions with another read model kept. */
 async function dropOthers(owner: pg.Client, rebuilt: string): Promise<void> {
   const { rows } = await owner.query<{ name: string }>(
-    `select nspname as name from pg_namespace where nspname ~ '^tablog_[0-9]+_verify$' and nspname <> $1`, [rebuilt],
+    `select nspname as name from pg_namespace where nspname ~ '^tablog_[0-9]+_verify$' and nspname <> $1`,
+    [rebuilt],
   );
   for (const { name } of rows) await dropSchema(owner, name);
 }

@@ -23,7 +23,9 @@ export async function checkPostgres(url: string): Promise<void> {
     if (number < versionMin) throw new ConfigError([`DATABASE_URL: it is Postgres ${version}; 15 or later is needed`]);
   } catch (error) {
     if (error instanceof ConfigError || isDatabaseAway(error)) throw error;
-    throw new ConfigError([`DATABASE_URL: Postgres cannot be used with it: ${explain(error as Error)}`], { cause: error });
+    throw new ConfigError([`DATABASE_URL: Postgres cannot be used with it: ${explain(error as Error)}`], {
+      cause: error,
+    });
   }
 }
 

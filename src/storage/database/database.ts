@@ -32,8 +32,12 @@ export interface DatabaseOptions {
  * a new table has no statistics that would tell the planner so.
  */
 const sessionSettings = [
-  'plan_cache_mode=force_generic_plan', 'jit=off', 'client_min_messages=warning', 'enable_seqscan=off',
-  'enable_hashjoin=off', 'enable_mergejoin=off',
+  'plan_cache_mode=force_generic_plan',
+  'jit=off',
+  'client_min_messages=warning',
+  'enable_seqscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
 ];
 
 /** How long a statement may take, in milliseconds, unless something else is said. A slower statement is taken to have lost its server, and its connection is destroyed. */
@@ -66,7 +70,8 @@ class GuardedPool extends pg.Pool {
   constructor(config: pg.PoolConfig, limit: QueryLimit) {
     super(config);
     const unlimited = this.query.bind(this) as (statement: unknown, ...rest: unknown[]) => Promise<pg.QueryResult>;
-    const query: typeof unlimited = (statement, ...rest) => unlimited(isLongWork() ? statement : limited(statement, limit), ...rest);
+    const query: typeof unlimited = (statement, ...rest) =>
+      unlimited(isLongWork() ? statement : limited(statement, limit), ...rest);
     this.query = query as typeof this.query;
   }
 
@@ -85,7 +90,7 @@ type QueryLimit = Required<Pick<pg.ClientConfig, 'query_timeout'>>;
 
 /** The statement with the limit, unless it has one of its own. */
 function limited(statement: unknown, limit: QueryLimit): unknown {
-  return typeof statement === 'string' ? { text: statement, ...limit } : { ...limit, ...statement as object };
+  return typeof statement === 'string' ? { text: statement, ...limit } : { ...limit, ...(statement as object) };
 }
 
 export class Database {
@@ -137,9 +142,12 @@ export class Database {
       }
     };
     const limit = { query_timeout: options.queryTimeout ?? queryTimeout };
-    const connect = (flush?: Flush): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...config, ...limit }, flush));
-    const fill = (): Promise<PipelinedClient> => checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
-    const check = (client: pg.ClientBase): Promise<void> => history.check({ query: (statement) => client.query({ ...statement, ...limit }) });
+    const connect = (flush?: Flush): Promise<PipelinedClient> =>
+      checked(PipelinedClient.connect({ ...config, ...limit }, flush));
+    const fill = (): Promise<PipelinedClient> =>
+      checked(PipelinedClient.connect({ ...configOf(options.url, [...settings, withoutFlush]), ...limit }));
+    const check = (client: pg.ClientBase): Promise<void> =>
+      history.check({ query: (statement) => client.query({ ...statement, ...limit }) });
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it.
     const pool = new GuardedPool({ ...config, max: options.poolMax ?? 8, onConnect: check }, limit);
     // A connection that breaks fails the query that runs on it; one that is idle is replaced.
@@ -161,7 +169,11 @@ export class Database {
 
   /** Listens to a channel: `hear` gets the payloads. The caller closes the listener. Rejects when Postgres is away. */
   listen(channel: string, hear: (payload: string) => void): Promise<Pick<Listener, 'close'>> {
-    return Listener.open({ ...configOf(this.#url, []), application_name: 'tablog listener', query_timeout: queryTimeout }, channel, hear);
+    return Listener.open(
+      { ...configOf(this.#url, []), application_name: 'tablog listener', query_timeout: queryTimeout },
+      channel,
+      hear,
+    );
   }
 
   /**

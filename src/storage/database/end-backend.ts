@@ -17,7 +17,10 @@ export const endBackend: Statement<{ ended: boolean }> = {
  * attempt, and might yet commit. Rejects as `use` does; and, with an error that `isDatabaseAway` recognizes, when Postgres does not answer
  * any more, so that it was no fault of the statement.
  */
-export async function withEndedBackend<T>(pool: PipelinedPool, use: (client: PipelinedClient) => Promise<T>): Promise<T> {
+export async function withEndedBackend<T>(
+  pool: PipelinedPool,
+  use: (client: PipelinedClient) => Promise<T>,
+): Promise<T> {
   // When it was lent: the connection, and so its backend, may have been made for this.
   let lent = null as { readonly client: PipelinedClient; readonly at: number } | null;
   try {
@@ -33,6 +36,9 @@ export async function withEndedBackend<T>(pool: PipelinedPool, use: (client: Pip
 
 /** `lentAt`: when the connection was lent, by `performance.now`. */
 async function endGivenUp(pool: PipelinedPool, backendId: number, lentAt: number): Promise<void> {
-  const ended = await pool.with((tx) => tx.query(endBackend, [backendId, (performance.now() - lentAt) / 1000])).catch(() => null);
-  if (ended === null || ended.rows[0]?.ended === false) throw new Error('Connection terminated, and Postgres does not say whether its backend has ended');
+  const ended = await pool
+    .with((tx) => tx.query(endBackend, [backendId, (performance.now() - lentAt) / 1000]))
+    .catch(() => null);
+  if (ended === null || ended.rows[0]?.ended === false)
+    throw new Error('Connection terminated, and Postgres does not say whether its backend has ended');
 }

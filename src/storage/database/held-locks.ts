@@ -22,7 +22,9 @@ export const unnamedUsers = `(select pid from ${readModelUsers} used where pid n
 
 /** Whether a process uses another read model than that of this schema, or may. */
 export async function isAnotherReadModelUsed(client: pg.ClientBase, schema: string): Promise<boolean> {
-  const { rows: [found] } = await client.query<{ used: boolean }>(
+  const {
+    rows: [found],
+  } = await client.query<{ used: boolean }>(
     // A key is shown without its sign.
     `select exists (select from ${holdersOf(advisoryLocks.usesReadModel)} named where key <> hashtext($1)::int8 & 4294967295) or exists (select from ${unnamedUsers} unnamed) as used`,
     [schema],

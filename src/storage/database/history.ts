@@ -80,7 +80,9 @@ export class HistoryGuard {
   }
 
   async #check(connection: Connection): Promise<Present> {
-    const { rows: [present] } = await connection.query(selectPresent);
+    const {
+      rows: [present],
+    } = await connection.query(selectPresent);
     const { history, started } = present!;
     if (history === null) throw new IsStandby();
     this.#known ??= history;

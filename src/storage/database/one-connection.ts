@@ -24,7 +24,9 @@ export class SecondConnection extends Error {
   override readonly name = 'SecondConnection';
 
   constructor() {
-    super('a task that holds a connection asked for a second one of the same pool, which can wait for ever: hand the connection on, or give it back first');
+    super(
+      'a task that holds a connection asked for a second one of the same pool, which can wait for ever: hand the connection on, or give it back first',
+    );
   }
 }
 

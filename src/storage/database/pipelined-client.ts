@@ -122,7 +122,8 @@ export class PipelinedClient {
 
   #cork(): void {
     if (this.#corked) return;
-    const { stream } = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection;
+    const { stream } = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } })
+      .connection;
     this.#corked = true;
     stream.cork();
     const uncork = (): void => {

@@ -11,7 +11,13 @@ const name = 'log_is_closed';
  * name and table, and `each`: behind the table.
  */
 export async function refuseWrites(
-  client: pg.ClientBase, { writes, table, each, by }: { readonly writes: string; readonly table: string; readonly each: string; readonly by: string },
+  client: pg.ClientBase,
+  {
+    writes,
+    table,
+    each,
+    by,
+  }: { readonly writes: string; readonly table: string; readonly each: string; readonly by: string },
 ): Promise<void> {
   await client.query(`create or replace trigger ${name} ${writes} on ${table} ${each} execute function ${by}()`);
   await client.query(`alter table ${table} enable trigger ${name}`);
@@ -23,6 +29,9 @@ export async function allowWrites(client: pg.ClientBase, table: string): Promise
 }
 
 export async function areWritesRefused(client: pg.ClientBase, table: string): Promise<boolean> {
-  const { rowCount } = await client.query(`select from pg_trigger where tgrelid = $1::regclass and tgname = $2 and tgenabled <> 'D'`, [table, name]);
+  const { rowCount } = await client.query(
+    `select from pg_trigger where tgrelid = $1::regclass and tgname = $2 and tgenabled <> 'D'`,
+    [table, name],
+  );
   return rowCount !== 0;
 }

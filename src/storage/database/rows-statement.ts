@@ -51,10 +51,19 @@ export class RowsStatement<T extends object, Row extends object = object> {
 
   /** Does the same in steps, for up to 100,000 rows or so: a column each. */
   *binding(rows: readonly T[]): Steps<BoundStatement<Row>> {
-    if (rows.length === 1) return bind(this.#one, this.#parameters.map(([name, type]) => oneValue(type, rows[0]![name])));
+    if (rows.length === 1)
+      return bind(
+        this.#one,
+        this.#parameters.map(([name, type]) => oneValue(type, rows[0]![name])),
+      );
     const values: unknown[] = [];
     for (const [name, type] of this.#parameters) {
-      values.push(manyValues(type, rows.map((row) => row[name])));
+      values.push(
+        manyValues(
+          type,
+          rows.map((row) => row[name]),
+        ),
+      );
       yield;
     }
     return bind(this.#many, values);
@@ -78,7 +87,7 @@ function manyParameters(types: readonly ParameterType[]): string {
 }
 
 function oneValue(type: ParameterType, value: unknown): unknown {
-  return type === 'lines' ? value ?? '' : value;
+  return type === 'lines' ? (value ?? '') : value;
 }
 
 function manyValues(type: ParameterType, values: readonly unknown[]): unknown {
@@ -90,6 +99,7 @@ function manyValues(type: ParameterType, values: readonly unknown[]): unknown {
 /** An array literal of values that need no escaping. The driver would escape each element as text. */
 function arrayText(values: readonly unknown[]): string {
   let text = '{';
-  for (const value of values) text += `${text.length > 1 ? ',' : ''}${value === null ? 'NULL' : String(value as bigint)}`;
+  for (const value of values)
+    text += `${text.length > 1 ? ',' : ''}${value === null ? 'NULL' : String(value as bigint)}`;
   return `${text}}`;
 }

@@ -3,7 +3,17 @@
  * derive from it. Rows have the names and types of the entity's properties.
  */
 import {
-  BigIntType, BlobType, BooleanType, IntegerType, SmallIntType, StringType, TextType, Type, UuidType, type EntitySchema, type InferEntity,
+  BigIntType,
+  BlobType,
+  BooleanType,
+  IntegerType,
+  SmallIntType,
+  StringType,
+  TextType,
+  Type,
+  UuidType,
+  type EntitySchema,
+  type InferEntity,
 } from '@mikro-orm/core';
 import { columnName, RowsStatement, type Parameters, type ParameterType } from './rows-statement.ts';
 
@@ -31,7 +41,10 @@ export class HexBytes extends Type<string, string> {
 
 /** A row of an entity's table. */
 export type RowOf<Entity> = {
-  readonly [Property in Extract<keyof InferEntity<Entity>, string>]-?: Exclude<InferEntity<Entity>[Property], undefined>;
+  readonly [Property in Extract<keyof InferEntity<Entity>, string>]-?: Exclude<
+    InferEntity<Entity>[Property],
+    undefined
+  >;
 };
 
 interface Column {
@@ -44,8 +57,16 @@ interface Column {
 }
 
 const parameterTypes: readonly (readonly [type: new () => Type<unknown, unknown>, parameter: ParameterType])[] = [
-  [BigIntType, 'int8'], [IntegerType, 'int4'], [SmallIntType, 'int2'], [BooleanType, 'bool'], [UuidType, 'uuid'], [TextType, 'text'],
-  [StringType, 'text'], [BlobType, 'bytea'], [LineText, 'lines'], [HexBytes, 'text'],
+  [BigIntType, 'int8'],
+  [IntegerType, 'int4'],
+  [SmallIntType, 'int2'],
+  [BooleanType, 'bool'],
+  [UuidType, 'uuid'],
+  [TextType, 'text'],
+  [StringType, 'text'],
+  [BlobType, 'bytea'],
+  [LineText, 'lines'],
+  [HexBytes, 'text'],
 ] as const;
 
 /** @typeParam Row a row of the columns in use */
@@ -64,7 +85,8 @@ export class StoredTable<Row extends object> {
     { without = [] }: { readonly without?: readonly Left[] } = {},
   ): StoredTable<Omit<RowOf<Entity>, Left>> {
     const columns = Object.entries(entity.meta.properties as Readonly<Record<string, Property>>)
-      .filter(([property]) => !(without as readonly string[]).includes(property)).map(([property, declared]) => columnOf(property, declared));
+      .filter(([property]) => !(without as readonly string[]).includes(property))
+      .map(([property, declared]) => columnOf(property, declared));
     return new StoredTable(entity.meta.tableName!, columns);
   }
 
@@ -75,28 +97,35 @@ export class StoredTable<Row extends object> {
 
   /** The select list, for the table under this alias: `tables.row_bytes_max as "rowBytesMax", ...`. */
   columns(of = this.#name): string {
-    return this.#columns.map(({ property, name, type }) => `${selected(type, `${of}.${name}`)} as "${property}"`).join(', ');
+    return this.#columns
+      .map(({ property, name, type }) => `${selected(type, `${of}.${name}`)} as "${property}"`)
+      .join(', ');
   }
 
   /** The select list of the columns that `verify` compares, under their names in Postgres: all except `without`. */
   compared({ without = [] }: { readonly without?: readonly (keyof Row)[] } = {}): string {
     const columns = this.#columns.filter(({ property }) => !without.includes(property as keyof Row));
-    return columns.map(({ name, type, parameter }) => {
-      const column = `${this.#name}.${name}`;
-      return parameter === 'bytea' || type === HexBytes ? `encode(${column}, 'hex') as ${name}` : column;
-    }).join(', ');
+    return columns
+      .map(({ name, type, parameter }) => {
+        const column = `${this.#name}.${name}`;
+        return parameter === 'bytea' || type === HexBytes ? `encode(${column}, 'hex') as ${name}` : column;
+      })
+      .join(', ');
   }
 
   /** Some columns as parameters of a statement. */
   parameters<Name extends keyof Row>(...properties: readonly Name[]): Parameters<Pick<Row, Name>> {
-    return this.#parametersOf(this.#columns.filter(({ property }) => properties.includes(property as Name))) as Parameters<Pick<Row, Name>>;
+    return this.#parametersOf(
+      this.#columns.filter(({ property }) => properties.includes(property as Name)),
+    ) as Parameters<Pick<Row, Name>>;
   }
 
   /** Inserts rows. `onConflict` is appended to the statement. */
   insert(name: string, onConflict = ''): RowsStatement<Row> {
     const columns = this.#columns;
     return new RowsStatement<Row>(name, this.#parametersOf(columns) as Parameters<Row>, (rows) =>
-      `insert into ${this.#name} (${namesOf(columns)}) select ${columns.map(given).join(', ')} from ${rows('given')} ${onConflict}`.trimEnd());
+      `insert into ${this.#name} (${namesOf(columns)}) select ${columns.map(given).join(', ')} from ${rows('given')} ${onConflict}`.trimEnd(),
+    );
   }
 
   /** Inserts rows; where the primary key exists, updates these columns, at least one. */
@@ -106,21 +135,30 @@ export class StoredTable<Row extends object> {
 
   /** The SET list of an upsert: takes these columns from the row that conflicted. */
   excluded(set: readonly (keyof Row)[]): string {
-    return this.#columnsOf(set).map(({ name }) => `${name} = excluded.${name}`).join(', ');
+    return this.#columnsOf(set)
+      .map(({ name }) => `${name} = excluded.${name}`)
+      .join(', ');
   }
 
   /** Updates these columns of existing rows. */
   update(name: string, set: readonly (keyof Row)[]): RowsStatement<Row> {
     const columns = this.#columnsOf(set);
-    return new RowsStatement<Row>(name, this.#parametersOf([...this.#key, ...columns]) as Parameters<Row>, (rows) =>
-      `update ${this.#name} set ${columns.map((column) => `${column.name} = ${given(column)}`).join(', ')} from ${rows('given')}
-        where ${this.#hasKey}`);
+    return new RowsStatement<Row>(
+      name,
+      this.#parametersOf([...this.#key, ...columns]) as Parameters<Row>,
+      (rows) =>
+        `update ${this.#name} set ${columns.map((column) => `${column.name} = ${given(column)}`).join(', ')} from ${rows('given')}
+        where ${this.#hasKey}`,
+    );
   }
 
   /** Deletes rows by their primary keys. */
   delete(name: string): RowsStatement<Row> {
-    return new RowsStatement<Row>(name, this.#parametersOf(this.#key) as Parameters<Row>, (rows) =>
-      `delete from ${this.#name} using ${rows('given')} where ${this.#hasKey}`);
+    return new RowsStatement<Row>(
+      name,
+      this.#parametersOf(this.#key) as Parameters<Row>,
+      (rows) => `delete from ${this.#name} using ${rows('given')} where ${this.#hasKey}`,
+    );
   }
 
   get #key(): readonly Column[] {

@@ -47,7 +47,9 @@ export async function openCluster(folder: string, log: (line: string) => void): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM') throw error;
-    throw new EmbeddedPostgresError(`The database in ${root} cannot be opened: its files belong to another user.`, { cause: error });
+    throw new EmbeddedPostgresError(`The database in ${root} cannot be opened: its files belong to another user.`, {
+      cause: error,
+    });
   }
 }
 

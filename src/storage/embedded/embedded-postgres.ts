@@ -53,7 +53,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const timeoutMs = options.startTimeoutMs ?? 120_000;
   let deadline = Date.now() + timeoutMs;
   const cluster = await openCluster(options.folder, options.log);
-  const settings = { ...serverSettings({ memory: memoryOfMachine(), disk: await sizeOfDisk(options.folder) }), ...options.settings };
+  const settings = {
+    ...serverSettings({ memory: memoryOfMachine(), disk: await sizeOfDisk(options.folder) }),
+    ...options.settings,
+  };
   const serverLog = await ServerLog.follow(cluster.serverLog, options.log);
   const recent: string[] = [];
   let child: ChildProcess | undefined;
@@ -151,7 +154,11 @@ class RunningPostgres implements EmbeddedPostgres {
 
   /** Whether no other process uses the server. Waits while it restarts its processes after a crash. */
   async #isUnused(): Promise<boolean> {
-    for (const deadline = Date.now() + STOP_PATIENCE_MS; Date.now() < deadline && (await isAlive(this.pid)); await sleep(100)) {
+    for (
+      const deadline = Date.now() + STOP_PATIENCE_MS;
+      Date.now() < deadline && (await isAlive(this.pid));
+      await sleep(100)
+    ) {
       await this.#renewLease();
       try {
         if (!this.#lease.lost) return await this.#lease.excludeOthers();

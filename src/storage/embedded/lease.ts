@@ -35,7 +35,8 @@ export class Lease {
     try {
       await client.connect();
       const { rows } = await client.query('SELECT current_setting($1, true) AS data', [DATA_SETTING]);
-      if (rows[0]?.data !== data) throw new EmbeddedPostgresError(`The server at ${maintenance.host} does not serve ${data}.`);
+      if (rows[0]?.data !== data)
+        throw new EmbeddedPostgresError(`The server at ${maintenance.host} does not serve ${data}.`);
       // Waits while another process stops the server; then the connection ends.
       await client.query('SELECT pg_advisory_lock_shared($1)', [advisoryLocks.useServer]);
       await createDatabase(client, new URL(url).pathname.slice(1));
@@ -81,7 +82,11 @@ export class Lease {
 
   /** Takes the lock that no other process has then. Resolves to false if one has a lease. */
   async #lock(): Promise<boolean> {
-    const { rows: [locked] } = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [advisoryLocks.useServer]);
+    const {
+      rows: [locked],
+    } = await this.#client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
+      advisoryLocks.useServer,
+    ]);
     return locked?.alone === true;
   }
 }

@@ -64,7 +64,10 @@ function programsOf(native: string): Programs {
 async function problemOfRunning(native: string, user: ServerUser | undefined): Promise<string | undefined> {
   const { initdb, postgres } = programsOf(native);
   const attempts = [initdb, postgres].map((program) => run(program, ['--version'], { ...user, cwd: '/' }));
-  return Promise.all(attempts).then(() => undefined, (error: Error) => error.message.trim());
+  return Promise.all(attempts).then(
+    () => undefined,
+    (error: Error) => error.message.trim(),
+  );
 }
 
 /**

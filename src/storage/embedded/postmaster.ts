@@ -77,7 +77,10 @@ export async function launchPostmaster(
  * is told to quit immediately; then the next start recovers from the write-ahead log. Rejects if even that has no effect.
  */
 export async function endPostmaster(pid: number, patienceMs: number): Promise<void> {
-  for (const [name, limitMs] of [['SIGINT', patienceMs], ['SIGQUIT', 15_000]] as const) {
+  for (const [name, limitMs] of [
+    ['SIGINT', patienceMs],
+    ['SIGQUIT', 15_000],
+  ] as const) {
     const end = Date.now() + limitMs;
     signal(pid, name);
     while (Date.now() < end) {

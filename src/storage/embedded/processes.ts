@@ -28,5 +28,8 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 /** Program and arguments of a process. Empty if it has none (any more), undefined if they are not visible. */
 export async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
-  return run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).then(({ stdout }) => stdout, () => undefined);
+  return run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout,
+    () => undefined,
+  );
 }

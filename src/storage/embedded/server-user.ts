@@ -26,13 +26,18 @@ export async function chooseServerUser(cluster: string): Promise<ServerUser | un
     // On macOS the ID of nobody is -2 but printed unsigned, while Node takes signed 32-bit IDs.
     if (ids !== undefined) return { uid: Number(ids[0].stdout) | 0, gid: Number(ids[1].stdout) | 0 };
   }
-  throw new EmbeddedPostgresError('Postgres cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as.');
+  throw new EmbeddedPostgresError(
+    'Postgres cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as.',
+  );
 }
 
 /** Whether the user can traverse all folders down to `folder`, and enter it. */
 export async function canReach(user: ServerUser | undefined, folder: string): Promise<boolean> {
   if (user === undefined) return true;
-  return run('/bin/sh', ['-c', 'test -x "$0"', folder], { ...user, cwd: '/' }).then(() => true, () => false);
+  return run('/bin/sh', ['-c', 'test -x "$0"', folder], { ...user, cwd: '/' }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Changes the owner of a folder and all its contents. */

@@ -39,7 +39,10 @@ export interface FileStore {
    * no bytes have arrived completely. Can be repeated with other names. Returns the size in bytes; if that exceeds `sizeMax` the
    * file may be missing: such an upload must be refused, and removing its file is no error.
    */
-  seal(upload: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>, name: string): Promise<{ readonly size: number } | null>;
+  seal(
+    upload: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>,
+    name: string,
+  ): Promise<{ readonly size: number } | null>;
   /**
    * The bytes of a sealed file, or of the range from `start` to `end`, both inclusive and within the file. Null if there is no such
    * file. The caller must read the stream to its end or destroy it.

@@ -11,7 +11,14 @@ import { ConfigError } from '../config-error.ts';
 import { makeFolder } from '../data-folder.ts';
 import type { SecretKeys } from '../security/secret-keys.ts';
 import { isFileName } from './file-name.ts';
-import { isUploadId, readBytes, StoreAway, type ExpectedUpload, type FileStore, type StoredObject } from './file-store.ts';
+import {
+  isUploadId,
+  readBytes,
+  StoreAway,
+  type ExpectedUpload,
+  type FileStore,
+  type StoredObject,
+} from './file-store.ts';
 import { signUploadUrl } from '../security/upload-signature.ts';
 
 /** An upload received more bytes than it may have. */
@@ -108,10 +115,11 @@ export class LocalFileStore implements FileStore {
     if (path !== null) await inStore(() => rm(path, { force: true }));
   }
 
-  async* list(before: number): AsyncIterable<StoredObject> {
+  async *list(before: number): AsyncIterable<StoredObject> {
     for (const shard of shards) {
       yield* this.#listFolder(join('files', shard), before, (text) => ({
-        kind: 'file', name: Buffer.from(text, 'hex').toString('base64url'),
+        kind: 'file',
+        name: Buffer.from(text, 'hex').toString('base64url'),
       }));
     }
     yield* this.#listFolder('arrived', before, (uploadId) => ({ kind: 'arrived', uploadId }));
@@ -136,7 +144,11 @@ export class LocalFileStore implements FileStore {
     // Each use closes what it opened.
   }
 
-  async* #listFolder(folder: string, before: number, objectOf: (text: string) => StoredObject): AsyncIterable<StoredObject> {
+  async *#listFolder(
+    folder: string,
+    before: number,
+    objectOf: (text: string) => StoredObject,
+  ): AsyncIterable<StoredObject> {
     const entries = await inStore(() => opendir(join(this.#folder, folder)));
     try {
       for (;;) {
@@ -196,13 +208,19 @@ export class LocalFileStore implements FileStore {
 
   /** `seal` needs hard links, which some file systems lack. */
   async #checkLinks(): Promise<void> {
-    const [first, second] = [randomUUID(), randomUUID()].map((name) => join(this.#folder, 'temporary', name)) as [string, string];
+    const [first, second] = [randomUUID(), randomUUID()].map((name) => join(this.#folder, 'temporary', name)) as [
+      string,
+      string,
+    ];
     try {
       await (await open(first, 'wx')).close();
       await link(first, second);
     } catch (error) {
-      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      throw new ConfigError(['FILES_DIR: its file system has no hard links; name a folder on another one'], { cause: error });
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? ''))
+        throw error;
+      throw new ConfigError(['FILES_DIR: its file system has no hard links; name a folder on another one'], {
+        cause: error,
+      });
     } finally {
       await Promise.all([first, second].map((path) => rm(path, { force: true })));
     }

@@ -31,15 +31,22 @@ export interface FileSettings extends S3Settings {
 export async function openFileStore(config: FileSettings, keys: SecretKeys): Promise<LocalFileStore | S3FileStore> {
   if (config.FILES_S3_BUCKET === undefined) {
     const folder = config.FILES_DIR ?? join(config.DATA_DIR, 'files');
-    return inDataFolder(folder, async () => {
-      await makeFolder(folder);
-      return LocalFileStore.open({ folder, keys, publicUrl: config.PUBLIC_URL ?? null });
-    }, config.FILES_DIR === undefined ? 'DATA_DIR' : 'FILES_DIR');
+    return inDataFolder(
+      folder,
+      async () => {
+        await makeFolder(folder);
+        return LocalFileStore.open({ folder, keys, publicUrl: config.PUBLIC_URL ?? null });
+      },
+      config.FILES_DIR === undefined ? 'DATA_DIR' : 'FILES_DIR',
+    );
   }
   // Loaded on demand: the SDK costs nothing without S3.
   const { S3FileStore } = await import('./s3-file-store.ts');
   return S3FileStore.open({
-    ...s3OptionsOf(config), bucket: config.FILES_S3_BUCKET, prefix: config.FILES_S3_PREFIX ?? '', publicEndpoint: config.FILES_S3_PUBLIC_ENDPOINT ?? null,
+    ...s3OptionsOf(config),
+    bucket: config.FILES_S3_BUCKET,
+    prefix: config.FILES_S3_PREFIX ?? '',
+    publicEndpoint: config.FILES_S3_PUBLIC_ENDPOINT ?? null,
   });
 }
 
@@ -48,8 +55,11 @@ export function s3OptionsOf(config: S3Settings): S3ClientOptions {
   const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
   const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;
   return {
-    endpoint: config.FILES_S3_ENDPOINT ?? null, region: config.FILES_S3_REGION,
+    endpoint: config.FILES_S3_ENDPOINT ?? null,
+    region: config.FILES_S3_REGION,
     credentials: accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey },
-    isPathStyle: config.FILES_S3_PATH_STYLE, requestsMax: config.CONNECTIONS_MAX, idleTimeout: config.REQUEST_IDLE_TIMEOUT_MS,
+    isPathStyle: config.FILES_S3_PATH_STYLE,
+    requestsMax: config.CONNECTIONS_MAX,
+    idleTimeout: config.REQUEST_IDLE_TIMEOUT_MS,
   };
 }

@@ -27,13 +27,21 @@ const attemptsMax = 3;
 export function s3ClientConfig(options: S3ClientOptions, endpoint: string | null): S3ClientConfig {
   const { region, credentials, isPathStyle, requestsMax, idleTimeout } = options;
   return {
-    region, forcePathStyle: isPathStyle, maxAttempts: attemptsMax,
-    ...(endpoint !== null && { endpoint }), ...(credentials !== null && { credentials }),
+    region,
+    forcePathStyle: isPathStyle,
+    maxAttempts: attemptsMax,
+    ...(endpoint !== null && { endpoint }),
+    ...(credentials !== null && { credentials }),
     // Not every S3 implementation supports the newer checksums, and a presigned URL would bind that of an empty body.
-    requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED',
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout, requestTimeout: answerTimeout, throwOnRequestTimeout: true, socketTimeout: idleTimeout,
-      httpAgent: { maxSockets: requestsMax }, httpsAgent: { maxSockets: requestsMax },
+      connectionTimeout,
+      requestTimeout: answerTimeout,
+      throwOnRequestTimeout: true,
+      socketTimeout: idleTimeout,
+      httpAgent: { maxSockets: requestsMax },
+      httpsAgent: { maxSockets: requestsMax },
     },
   };
 }

@@ -19,7 +19,12 @@ export function s3CodeOf(error: unknown): string | null {
  * Errors that may pass without a change of settings: expired credentials are renewed by their provider, a wrong clock is corrected,
  * and a client that was too slow is faster the next time.
  */
-const passingCodes: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefreshRequired', 'RequestTimeTooSkewed', 'RequestTimeout']);
+const passingCodes: ReadonlySet<string> = new Set([
+  'ExpiredToken',
+  'TokenRefreshRequired',
+  'RequestTimeTooSkewed',
+  'RequestTimeout',
+]);
 
 /** The SDK's code for an answer without a body, where the code would be. Answers to HEAD never have one. */
 const noCode = 'Unknown';

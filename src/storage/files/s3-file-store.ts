@@ -4,8 +4,14 @@
  */
 import type { Readable } from 'node:stream';
 import {
-  CopyObjectCommand, DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand,
-  S3Client, type GetObjectCommandOutput,
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { ConfigError } from '../config-error.ts';
@@ -60,31 +66,45 @@ export class S3FileStore implements FileStore {
   }
 
   async locate({ uploadId, contentType, expiresAt }: ExpectedUpload, _origin: string): Promise<string> {
-    const command = new PutObjectCommand({ Bucket: this.#bucket, Key: this.#keyOf({ kind: 'arrived', uploadId })!, ContentType: contentType });
+    const command = new PutObjectCommand({
+      Bucket: this.#bucket,
+      Key: this.#keyOf({ kind: 'arrived', uploadId })!,
+      ContentType: contentType,
+    });
     const expiresIn = Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000));
-    return inStore(() => getSignedUrl(this.#publicClient, command, { expiresIn, signableHeaders: new Set(['content-type', 'host']) }));
+    return inStore(() =>
+      getSignedUrl(this.#publicClient, command, { expiresIn, signableHeaders: new Set(['content-type', 'host']) }),
+    );
   }
 
   async seal(
-    { uploadId, contentType, sizeMax }: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>, name: string,
+    { uploadId, contentType, sizeMax }: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>,
+    name: string,
   ): Promise<{ readonly size: number } | null> {
     const arrived = this.#keyOf({ kind: 'arrived', uploadId });
     const file = this.#keyOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
     if (arrived === null) return null;
     for (let seals = 0; seals < sealsMax; seals += 1) {
-      const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: arrived })));
+      const found = await unlessMissing(() =>
+        this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: arrived })),
+      );
       if (found === null) return null;
       const size = found.ContentLength!;
       // S3 accepts any size: this saves copying gigabytes only to remove them.
       if (size > sizeMax) return { size };
       // REPLACE drops all metadata of the client's request but its Content-Type.
       const command = new CopyObjectCommand({
-        Bucket: this.#bucket, Key: file, CopySource: `${this.#bucket}/${arrived}`, CopySourceIfMatch: found.ETag,
-        MetadataDirective: 'REPLACE', ContentType: contentType,
+        Bucket: this.#bucket,
+        Key: file,
+        CopySource: `${this.#bucket}/${arrived}`,
+        CopySourceIfMatch: found.ETag,
+        MetadataDirective: 'REPLACE',
+        ContentType: contentType,
       });
       try {
-        if ((await unlessMissing(() => this.#client.send(command, { requestTimeout: copyTimeout }))) === null) return null;
+        if ((await unlessMissing(() => this.#client.send(command, { requestTimeout: copyTimeout }))) === null)
+          return null;
         return { size };
       } catch (error) {
         if (s3StatusOf(error) !== preconditionFailed) throw error;
@@ -98,18 +118,21 @@ export class S3FileStore implements FileStore {
     const key = this.#keyOf({ kind: 'file', name });
     if (key === null) return null;
     const command = new GetObjectCommand({
-      Bucket: this.#bucket, Key: key, ...(range && { Range: `bytes=${range.start}-${range.end}` }),
+      Bucket: this.#bucket,
+      Key: key,
+      ...(range && { Range: `bytes=${range.start}-${range.end}` }),
     });
     const found = await unlessMissing<GetObjectCommandOutput>(() => this.#client.send(command));
-    return found === null ? null : found.Body as Readable;
+    return found === null ? null : (found.Body as Readable);
   }
 
   async remove(object: StoredObject): Promise<void> {
     const key = this.#keyOf(object);
-    if (key !== null) await inStore(() => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
+    if (key !== null)
+      await inStore(() => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
   }
 
-  async* list(before: number): AsyncIterable<StoredObject> {
+  async *list(before: number): AsyncIterable<StoredObject> {
     yield* this.#listObjects('files/', before, (name) => ({ kind: 'file', name }));
     yield* this.#listObjects('arrived/', before, (uploadId) => ({ kind: 'arrived', uploadId }));
   }
@@ -132,7 +155,11 @@ export class S3FileStore implements FileStore {
     this.#publicClient.destroy();
   }
 
-  async* #listObjects(folder: string, before: number, objectOf: (text: string) => StoredObject): AsyncIterable<StoredObject> {
+  async *#listObjects(
+    folder: string,
+    before: number,
+    objectOf: (text: string) => StoredObject,
+  ): AsyncIterable<StoredObject> {
     let after: string | undefined;
     do {
       const { Contents: found = [], NextContinuationToken } = await this.#listKeys(folder, { after });
@@ -146,9 +173,16 @@ export class S3FileStore implements FileStore {
   }
 
   #listKeys(folder: string, { keysMax, after }: { readonly keysMax?: number; readonly after?: string | undefined }) {
-    return inStore(() => this.#client.send(new ListObjectsV2Command({
-      Bucket: this.#bucket, Prefix: this.#prefix + folder, MaxKeys: keysMax, ContinuationToken: after,
-    })));
+    return inStore(() =>
+      this.#client.send(
+        new ListObjectsV2Command({
+          Bucket: this.#bucket,
+          Prefix: this.#prefix + folder,
+          MaxKeys: keysMax,
+          ContinuationToken: after,
+        }),
+      ),
+    );
   }
 
   /** Null if this store does not create such keys. An aborted write to S3 leaves nothing behind. */

@@ -44,13 +44,18 @@ export function formatJobId(keys: SecretKeys, job: Job): string {
 /** Null if the text is no job ID, or has no valid signature. */
 export function parseJobId(keys: SecretKeys, id: string): Job | null {
   const bytes = Buffer.from(id, 'base64url');
-  if (bytes.length !== jobBytes + signatureBytes || bytes.toString('base64url') !== id || bytes[0] !== format) return null;
+  if (bytes.length !== jobBytes + signatureBytes || bytes.toString('base64url') !== id || bytes[0] !== format)
+    return null;
   const key = keys.find(bytes[1]!);
   if (key === null || !timingSafeEqual(sign(key.bytes, bytes), bytes.subarray(jobBytes))) return null;
   const rows = bytes.readUInt32BE(41);
   return {
-    teamId: uuidOfBytes(bytes.subarray(3, 19)), partition: bytes[2]!, commandId: uuidOfBytes(bytes.subarray(19, 35)),
-    notAfter: bytes.readUIntBE(35, 6), rows: rows === unknownRows ? null : rows, requestTag: bytes.readBigUInt64BE(45),
+    teamId: uuidOfBytes(bytes.subarray(3, 19)),
+    partition: bytes[2]!,
+    commandId: uuidOfBytes(bytes.subarray(19, 35)),
+    notAfter: bytes.readUIntBE(35, 6),
+    rows: rows === unknownRows ? null : rows,
+    requestTag: bytes.readBigUInt64BE(45),
   };
 }
 

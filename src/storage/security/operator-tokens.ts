@@ -25,12 +25,25 @@ export interface NewOperatorToken extends Pick<OperatorToken, 'id' | 'name' | 'e
   readonly hash: Buffer;
 }
 
-export async function addOperatorToken(pool: pg.Pool, { id, hash, name, expiresAt, endsIn }: NewOperatorToken): Promise<void> {
-  await pool.query(`insert into ${operatorTokens} (id, hash, name, expires_at, ends_in) values ($1, $2, $3, $4, $5)`, [id, hash, name, expiresAt, endsIn]);
+export async function addOperatorToken(
+  pool: pg.Pool,
+  { id, hash, name, expiresAt, endsIn }: NewOperatorToken,
+): Promise<void> {
+  await pool.query(`insert into ${operatorTokens} (id, hash, name, expires_at, ends_in) values ($1, $2, $3, $4, $5)`, [
+    id,
+    hash,
+    name,
+    expiresAt,
+    endsIn,
+  ]);
 }
 
 /** The tokens behind this ID, in the order of their IDs and so of their creation: a UUID of version 7 begins with the time. */
-export async function listOperatorTokens(pool: pg.Pool, after: string | null = null, limit: number | null = null): Promise<OperatorToken[]> {
+export async function listOperatorTokens(
+  pool: pg.Pool,
+  after: string | null = null,
+  limit: number | null = null,
+): Promise<OperatorToken[]> {
   const { rows } = await pool.query<OperatorToken>(
     `select id, name, expires_at::float8 as "expiresAt", revoked, used_at::float8 as "usedAt", ends_in as "endsIn",
         ('x' || left(translate(id::text, '-', ''), 12))::bit(48)::int8::float8 as "createdAt"
@@ -42,6 +55,10 @@ export async function listOperatorTokens(pool: pg.Pool, after: string | null = n
 
 /** Refuses the token from now on. Idempotent. Resolves to its name; null if there is no such token. */
 export async function revokeOperatorToken(pool: pg.Pool, id: string): Promise<string | null> {
-  const { rows: [token] } = await pool.query<{ name: string }>(`update ${operatorTokens} set revoked = true where id = $1 returning name`, [id]);
+  const {
+    rows: [token],
+  } = await pool.query<{ name: string }>(`update ${operatorTokens} set revoked = true where id = $1 returning name`, [
+    id,
+  ]);
   return token?.name ?? null;
 }

@@ -131,7 +131,9 @@ export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promis
  * signed for `settleTime` milliseconds.
  */
 export async function removeSecretKey(
-  pool: pg.Pool, id: number, settleTime = trustedFor,
+  pool: pg.Pool,
+  id: number,
+  settleTime = trustedFor,
 ): Promise<'removed' | 'current' | 'unknown' | 'tooEarly'> {
   return changeKeys(pool, async (client, present) => {
     const key = present.find((one) => one.id === id);
@@ -161,7 +163,10 @@ interface ReadKeys {
 }
 
 /** Calls `change` with the present keys, one process at a time. */
-async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>): Promise<T> {
+async function changeKeys<T>(
+  pool: pg.Pool,
+  change: (client: pg.PoolClient, present: readonly StoredKey[]) => Promise<T>,
+): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.changeKeys]);
     // Postgres may have cached, from before the lock, that the schema is missing. Opening a table invalidates that cache; an
@@ -170,13 +175,16 @@ async function changeKeys<T>(pool: pg.Pool, change: (client: pg.PoolClient, pres
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
     // Keys from before rotation existed have signed ever since.
-    await client.query(`alter table tablog_keys.keys add column if not exists signs_from timestamptz not null default '-infinity'`);
+    await client.query(
+      `alter table tablog_keys.keys add column if not exists signs_from timestamptz not null default '-infinity'`,
+    );
     return change(client, await readKeys(client));
   });
 }
 
 const selectKeys = {
-  text: 'select id, bytes, signs_from <= clock_timestamp() as signs from tablog_keys.keys order by id', query_timeout: readTimeout,
+  text: 'select id, bytes, signs_from <= clock_timestamp() as signs from tablog_keys.keys order by id',
+  query_timeout: readTimeout,
 };
 
 async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
@@ -186,7 +194,8 @@ async function readKeys(client: pg.Pool | pg.PoolClient): Promise<StoredKey[]> {
 
 async function hasSignedFor(client: pg.PoolClient, id: number, ms: number): Promise<boolean> {
   const { rowCount } = await client.query(
-    `select from tablog_keys.keys where id = $1 and signs_from <= clock_timestamp() - $2 * interval '1 ms'`, [id, ms],
+    `select from tablog_keys.keys where id = $1 and signs_from <= clock_timestamp() - $2 * interval '1 ms'`,
+    [id, ms],
   );
   return rowCount === 1;
 }

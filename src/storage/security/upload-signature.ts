@@ -13,7 +13,11 @@ const parameters = ['contentType', 'sizeMax', 'expiresAt', 'keyID'] as const;
 export function signUploadUrl({ current }: SecretKeys, upload: ExpectedUpload, base: string): string {
   const { uploadId, contentType, sizeMax, expiresAt } = upload;
   const values = { contentType, sizeMax: String(sizeMax), expiresAt: String(expiresAt), keyID: String(current.id) };
-  const signature = sign(current, uploadId, parameters.map((name) => values[name]));
+  const signature = sign(
+    current,
+    uploadId,
+    parameters.map((name) => values[name]),
+  );
   return `${base.replace(/\/+$/, '')}/uploads/${uploadId}?${new URLSearchParams({ ...values, signature })}`;
 }
 
@@ -21,7 +25,11 @@ export function signUploadUrl({ current }: SecretKeys, upload: ExpectedUpload, b
  * The upload of a URL made by `signUploadUrl`, from its path and decoded query. Null if the signature is invalid, or if anything
  * was changed, removed or added. The caller must check the expiry (`expiresAt`).
  */
-export function verifyUploadUrl(keys: SecretKeys, uploadId: string, query: Readonly<Record<string, unknown>>): ExpectedUpload | null {
+export function verifyUploadUrl(
+  keys: SecretKeys,
+  uploadId: string,
+  query: Readonly<Record<string, unknown>>,
+): ExpectedUpload | null {
   const { signature, ...rest } = query;
   const texts = parameters.map((name) => rest[name]);
   if (Object.keys(rest).length !== parameters.length || !texts.every((text) => typeof text === 'string')) return null;
@@ -38,5 +46,7 @@ export function verifyUploadUrl(keys: SecretKeys, uploadId: string, query: Reado
 /** HMAC-SHA-256 with a key derived for this purpose only (RFC 5869): a job's signature is never valid for a URL. */
 function sign(key: SecretKey, uploadId: string, values: readonly string[]): string {
   const own = new Uint8Array(hkdfSync('sha256', key.bytes, '', 'tablog upload URL', 32));
-  return createHmac('sha256', own).update(JSON.stringify([uploadId, ...values])).digest('base64url');
+  return createHmac('sha256', own)
+    .update(JSON.stringify([uploadId, ...values]))
+    .digest('base64url');
 }

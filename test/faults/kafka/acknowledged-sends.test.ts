@@ -31,14 +31,17 @@ afterEach(async () => {
 type Send = (event: EncodedEvent) => Promise<unknown>;
 
 /** The events that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged. */
-async function findLost(connect: (brokers: readonly string[]) => Promise<Send>): Promise<{ acknowledged: number; lost: string[] }> {
+async function findLost(
+  connect: (brokers: readonly string[]) => Promise<Send>,
+): Promise<{ acknowledged: number; lost: string[] }> {
   const port = await freePort();
   const proxy = await KafkaProxy.open(port);
   closers.push(() => proxy.close());
   const broker = await startBroker({ port, advertised: proxy.port });
   closers.push(() => broker.remove());
   const kafka = createKafka(
-    { brokers: [broker.address], topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
+    { brokers: [broker.address], topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined },
+    pino({ level: 'silent' }),
   );
   await withAdmin(kafka, (admin) => whenSettled(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] })));
 
@@ -55,7 +58,10 @@ async function findLost(connect: (brokers: readonly string[]) => Promise<Send>):
       const id = randomUUID();
       const envelope = { commandId: id, notAfter: null, requestDigest: null };
       const event = encodeEvent(envelope, { type: 'TeamSuspended', teamId: id });
-      await send(event).then(() => acknowledged.add(id), () => undefined);
+      await send(event).then(
+        () => acknowledged.add(id),
+        () => undefined,
+      );
       // What fails at once must not keep the clock from being looked at.
       await sleep(0);
     }
@@ -79,12 +85,18 @@ async function findLost(connect: (brokers: readonly string[]) => Promise<Send>):
 test('with the appender', async () => {
   const { acknowledged, lost } = await findLost(async (brokers) => {
     const kafka = createKafka(
-      { brokers, topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined }, pino({ level: 'silent' }),
+      { brokers, topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined },
+      pino({ level: 'silent' }),
     );
     const connection = await KafkaConnection.open(kafka, topic);
     closers.push(() => connection.close());
     const appender = new PartitionAppender({
-      partition: 0, connection, unknownWait: 10_000, prove: async () => undefined, onSending: () => undefined, onSent: () => undefined,
+      partition: 0,
+      connection,
+      unknownWait: 10_000,
+      prove: async () => undefined,
+      onSending: () => undefined,
+      onSent: () => undefined,
       signal: new AbortController().signal,
     });
     return (event) => appender.append(event);

@@ -31,43 +31,50 @@ async function setClock(ms: number): Promise<void> {
 /** What it answers to a write, and the problem with the clocks that it then reports, if any. */
 async function tryWrite(client: Client): Promise<{ readonly outcome: string; readonly clocks: string | undefined }> {
   const outcome = outcomeOf(await client.post('/tables', { name: 'while clocks differ', rows: [] }));
-  const { data } = await (await fetch(`${client.url}/readyz`)).json() as { data: { problems?: readonly string[] } };
+  const { data } = (await (await fetch(`${client.url}/readyz`)).json()) as { data: { problems?: readonly string[] } };
   return { outcome, clocks: data.problems?.find((problem) => problem.startsWith('The clock of the brokers')) };
 }
 
 /** How many records of a partition have a time that is more than half of `aheadMs` in the future. */
 async function recordsFromTheFuture(partition: number): Promise<number> {
-  const [of, since] = await withBrokers(broker.address, (admin) => Promise.all([
-    admin.fetchTopicOffsets(topic), admin.fetchTopicOffsetsByTimestamp(topic, Date.now() + aheadMs / 2),
-  ]));
+  const [of, since] = await withBrokers(broker.address, (admin) =>
+    Promise.all([admin.fetchTopicOffsets(topic), admin.fetchTopicOffsetsByTimestamp(topic, Date.now() + aheadMs / 2)]),
+  );
   const offsetIn = (offsets: readonly { readonly partition: number; readonly offset: string }[]): number => {
     return Number(offsets.find((one) => one.partition === partition)!.offset);
   };
   return offsetIn(of) - offsetIn(since);
 }
 
-test('writes stop while the clock is wrong, go on when it is right, and nothing is lost', async () => {
-  broker = await startBrokerProcess();
-  deployment = await KafkaDeployment.start({ broker });
-  const clients = await deployment.clients();
-  await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async () => {
-    await sleep(1500);
-    await setClock(aheadMs);
-    for (const client of clients) {
-      await sleepUntil(async () => {
-        const { outcome, clocks } = await tryWrite(client);
-        return outcome === '503 service_unavailable' && /^The clock of the brokers is (29|30)\d s ahead of that of this process/.test(clocks ?? '');
-      }, 'writes are refused because of the clock');
-    }
-    const partition = await busiestPartition(broker.address, topic);
-    expect(await recordsFromTheFuture(partition)).toBeGreaterThan(0);
-    await setClock(0);
-    for (const client of clients) {
-      await sleepUntil(async () => {
-        const { outcome, clocks } = await tryWrite(client);
-        return outcome === '201' && clocks === undefined;
-      }, 'writes are taken again');
-    }
-    expect(await recordsFromTheFuture(partition)).toBeGreaterThan(0);
-  });
-}, limitMs(420_000));
+test(
+  'writes stop while the clock is wrong, go on when it is right, and nothing is lost',
+  async () => {
+    broker = await startBrokerProcess();
+    deployment = await KafkaDeployment.start({ broker });
+    const clients = await deployment.clients();
+    await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async () => {
+      await sleep(1500);
+      await setClock(aheadMs);
+      for (const client of clients) {
+        await sleepUntil(async () => {
+          const { outcome, clocks } = await tryWrite(client);
+          return (
+            outcome === '503 service_unavailable' &&
+            /^The clock of the brokers is (29|30)\d s ahead of that of this process/.test(clocks ?? '')
+          );
+        }, 'writes are refused because of the clock');
+      }
+      const partition = await busiestPartition(broker.address, topic);
+      expect(await recordsFromTheFuture(partition)).toBeGreaterThan(0);
+      await setClock(0);
+      for (const client of clients) {
+        await sleepUntil(async () => {
+          const { outcome, clocks } = await tryWrite(client);
+          return outcome === '201' && clocks === undefined;
+        }, 'writes are taken again');
+      }
+      expect(await recordsFromTheFuture(partition)).toBeGreaterThan(0);
+    });
+  },
+  limitMs(420_000),
+);

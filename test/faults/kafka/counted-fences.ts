@@ -3,7 +3,9 @@ import pg from 'pg';
 import { readModelSchema } from '../../../projections/models.ts';
 
 /** Counts from now on. `count` resolves to how many there were so far. */
-export async function countFences(databaseUrl: string): Promise<{ readonly count: () => Promise<number>; readonly close: () => Promise<void> }> {
+export async function countFences(
+  databaseUrl: string,
+): Promise<{ readonly count: () => Promise<number>; readonly close: () => Promise<void> }> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`
@@ -17,7 +19,8 @@ export async function countFences(databaseUrl: string): Promise<{ readonly count
       for each row when (new.epoch <> old.epoch and new.epoch % 2 = 0) execute function public.count_fence();
   `);
   return {
-    count: async () => (await client.query<{ count: number }>('select count(*)::int from public.fences')).rows[0]!.count,
+    count: async () =>
+      (await client.query<{ count: number }>('select count(*)::int from public.fences')).rows[0]!.count,
     close: () => client.end(),
   };
 }

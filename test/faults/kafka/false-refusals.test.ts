@@ -14,7 +14,7 @@ beforeAll(async () => {
   const port = await freePort();
   proxy = await KafkaProxy.open(port);
   deployment = await KafkaDeployment.start({ roles: ['api', 'projector'], ports: { port, advertised: proxy.port } });
-  [client] = await deployment.clients() as [Client];
+  [client] = (await deployment.clients()) as [Client];
 });
 
 afterEach(() => {
@@ -37,18 +37,21 @@ const codes: [number, string][] = [
   [20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
 ];
 
-test.each(isFull ? codes : codes.filter(([, name]) => name.startsWith('NOT_LEADER')))('%d %s: the client is not told that nothing was changed, and its rows come once', async (code, name) => {
-  const { json } = await client.post('/tables', { name, rows: [{ n: 0 }] });
-  const path = `/tables/${json.data.tableID}/rows`;
-  const [projector] = deployment.of('projector');
-  // While nobody projects, the API has only the brokers' answers to go by.
-  projector!.server.process.kill('SIGSTOP');
-  const before = proxy.sends.falsified;
-  proxy.harm = () => ({ answer: code });
-  const answer = client.post(path, [{ n: 1 }, { n: 2 }]);
-  await sleepUntil(() => proxy.sends.falsified > before + 12, 'the error was answered for more than a second');
-  proxy.harm = () => ({});
-  projector!.server.process.kill('SIGCONT');
-  expect(outcomeOf(await answer)).toBe('201');
-  expect((await client.rows(json.data.tableID)).map(({ n }) => n)).toEqual([0, 1, 2]);
-});
+test.each(isFull ? codes : codes.filter(([, name]) => name.startsWith('NOT_LEADER')))(
+  '%d %s: the client is not told that nothing was changed, and its rows come once',
+  async (code, name) => {
+    const { json } = await client.post('/tables', { name, rows: [{ n: 0 }] });
+    const path = `/tables/${json.data.tableID}/rows`;
+    const [projector] = deployment.of('projector');
+    // While nobody projects, the API has only the brokers' answers to go by.
+    projector!.server.process.kill('SIGSTOP');
+    const before = proxy.sends.falsified;
+    proxy.harm = () => ({ answer: code });
+    const answer = client.post(path, [{ n: 1 }, { n: 2 }]);
+    await sleepUntil(() => proxy.sends.falsified > before + 12, 'the error was answered for more than a second');
+    proxy.harm = () => ({});
+    projector!.server.process.kill('SIGCONT');
+    expect(outcomeOf(await answer)).toBe('201');
+    expect((await client.rows(json.data.tableID)).map(({ n }) => n)).toEqual([0, 1, 2]);
+  },
+);

@@ -13,14 +13,20 @@ test('processes that started together fence a partition off once, and after brok
   const line = await CutLine.open(port);
   resources.defer(() => line.close());
   const apis = ['api', 'api', 'api', 'api'] as const;
-  const deployment = await KafkaDeployment.start({ roles: ['projector', ...apis], ports: { port, advertised: line.port } });
+  const deployment = await KafkaDeployment.start({
+    roles: ['projector', ...apis],
+    ports: { port, advertised: line.port },
+  });
   resources.defer(async () => {
     await deployment.stop();
   });
   const fences = await countFences(deployment.environment['DATABASE_URL']!);
   resources.defer(() => fences.close());
 
-  const teams = await ManyTeams.start(deployment.of('api').map(({ server }) => server.url), deployment.environment);
+  const teams = await ManyTeams.start(
+    deployment.of('api').map(({ server }) => server.url),
+    deployment.environment,
+  );
   resources.defer(() => teams.stop());
   const writeMore = async (): Promise<void> => {
     const enough = teams.acknowledged + 20 * partitionCount;

@@ -11,7 +11,10 @@ import { sleepUntil } from '../../support/server.ts';
 import { outputOf, runTablog } from '../../support/tablog.ts';
 import { useDeployment } from './use-deployment.ts';
 
-const deployment = useDeployment({ roles: ['api', 'api', 'projector'], environment: { MAINTENANCE_INTERVAL_MS: '500' } });
+const deployment = useDeployment({
+  roles: ['api', 'api', 'projector'],
+  environment: { MAINTENANCE_INTERVAL_MS: '500' },
+});
 
 interface Team {
   readonly id: string;
@@ -32,7 +35,10 @@ async function createTeam(others: readonly number[] = []): Promise<Team> {
     const teamId = await tablog('teams', 'create', 'test', '--another');
     const partition = partitionOf(teamId, partitionCount);
     if (others.includes(partition)) continue;
-    const client = new Client(deployment().of('api')[0]!.server.url, await tablog('tokens', 'create', '--team', teamId));
+    const client = new Client(
+      deployment().of('api')[0]!.server.url,
+      await tablog('tokens', 'create', '--team', teamId),
+    );
     await sleepUntil(async () => (await client.get('/tables')).status === 200, 'the token is known');
     const { json } = await client.post('/tables', { name: 'table', rows: [{ value: 'first' }] });
     return { id: teamId, client, partition, row: `/tables/${json.data.tableID}/rows/${json.data.rowIDs[0]}` };
@@ -46,7 +52,7 @@ async function patch({ client, row }: Team, value: string): Promise<string> {
 async function readiness(): Promise<{ status: string; problems?: string[] }> {
   const response = await fetch(`${deployment().of('api')[0]!.server.url}/readyz`);
   expect(response.status).toBe(200);
-  return (await response.json() as { data: { status: string } }).data;
+  return ((await response.json()) as { data: { status: string } }).data;
 }
 
 function admin(): kafkajs.Kafka {
@@ -69,7 +75,15 @@ test('an event that nobody can project halts its partition, and is never skipped
   expect((await readiness()).problems).toEqual([`Partition ${unlucky.partition} has halted.`]);
   expect(deployment().of('projector')[0]!.server.output()).toMatch(/"level":60.*a record of an unknown format/);
   const status = await runTablog(['log', 'status'], deployment().environment);
-  expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(new RegExp(`^Partition ${unlucky.partition} takes no writes: has halted at offset \\d+: a record of an unknown format\\.$`, 'm')) });
+  expect(status).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      new RegExp(
+        `^Partition ${unlucky.partition} takes no writes: has halted at offset \\d+: a record of an unknown format\\.$`,
+        'm',
+      ),
+    ),
+  });
 
   expect(await patch(unlucky, 'second')).toBe('503 service_unavailable');
   expect((await unlucky.client.get(unlucky.row)).json.data).toMatchObject({ value: 'first' });
@@ -92,7 +106,8 @@ describe('the topic is made anew under the service', () => {
     const { topics } = await client.fetchTopicMetadata({ topics: ['tablog.events'] });
     expect(topics[0]!.partitions).toHaveLength(partitionCount);
     await makeTopicAnew(client, {
-      topic: 'tablog.events', numPartitions: partitionCount,
+      topic: 'tablog.events',
+      numPartitions: partitionCount,
       settings: { 'retention.ms': '-1', 'message.timestamp.type': 'LogAppendTime' },
     });
     await client.disconnect();
@@ -103,7 +118,9 @@ describe('the topic is made anew under the service', () => {
     const client = new pg.Client({ connectionString: deployment().environment['DATABASE_URL'] });
     await client.connect();
     try {
-      const { rows } = await client.query<{ id: string | null }>(`select distinct log_id as id from ${readModelSchema}.progress`);
+      const { rows } = await client.query<{ id: string | null }>(
+        `select distinct log_id as id from ${readModelSchema}.progress`,
+      );
       return rows.map(({ id }) => id);
     } finally {
       await client.end();
@@ -114,10 +131,15 @@ describe('the topic is made anew under the service', () => {
     const team = await createTeam();
     await makeLogAnew();
     await sleepUntil(async () => (await patch(team, 'second')).startsWith('503'), 'writes are refused');
-    await sleepUntil(async () => (await readiness()).problems?.includes(`Partition ${team.partition} has halted.`) === true, 'the service says so');
+    await sleepUntil(
+      async () => (await readiness()).problems?.includes(`Partition ${team.partition} has halted.`) === true,
+      'the service says so',
+    );
     await sleepUntil(async () => {
       const { stdout } = await runTablog(['log', 'status'], deployment().environment);
-      return stdout.split('\n').some((line) => /made anew|the log is empty/.test(line) && line.includes('tablog replay'));
+      return stdout
+        .split('\n')
+        .some((line) => /made anew|the log is empty/.test(line) && line.includes('tablog replay'));
     }, 'operators are told why');
     expect(await patch(team, 'third')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
@@ -167,8 +189,11 @@ describe('a token is revoked', () => {
   async function createTokens(): Promise<{ revoked: Revoked; other: Client }> {
     const team = await createTeam();
     const { id, token } = JSON.parse(await tablog('tokens', 'create', '--team', team.id, '--json'));
-    const clients = deployment().of('api').map(({ server }) => new Client(server.url, token));
-    for (const client of clients) await sleepUntil(async () => (await client.get('/tables')).status === 200, 'the token is known');
+    const clients = deployment()
+      .of('api')
+      .map(({ server }) => new Client(server.url, token));
+    for (const client of clients)
+      await sleepUntil(async () => (await client.get('/tables')).status === 200, 'the token is known');
     return { revoked: { id, team, clients }, other: team.client };
   }
 
@@ -179,10 +204,15 @@ describe('a token is revoked', () => {
 
   /** Revokes it while the log cannot be told, which must take effect all the same. */
   async function revoke(revoked: Revoked): Promise<string> {
-    const { code, stderr } = await runTablog(['tokens', 'revoke', revoked.id, '--team', revoked.team.id], deployment().environment);
+    const { code, stderr } = await runTablog(
+      ['tokens', 'revoke', revoked.id, '--team', revoked.team.id],
+      deployment().environment,
+    );
     await sleepUntil(() => isRefused(revoked), 'all processes refuse it');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/The token "made [^"]+" is refused from now on: running services do so within two seconds\./);
+    expect(stderr).toMatch(
+      /The token "made [^"]+" is refused from now on: running services do so within two seconds\./,
+    );
     expect(stderr).toMatch(/The log could not be told of it \(.+\)\. The service does that as soon as it can\./);
     return stderr;
   }

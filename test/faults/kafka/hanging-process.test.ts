@@ -8,12 +8,17 @@ import { sleepUntil, type TestServer } from '../../support/server.ts';
 import { useDeployment } from './use-deployment.ts';
 
 const deployment = useDeployment({
-  roles: ['projector', 'api', 'api', 'api'], nodeArgs: ['--import', join(import.meta.dirname, '..', 'hangs.ts')],
+  roles: ['projector', 'api', 'api', 'api'],
+  nodeArgs: ['--import', join(import.meta.dirname, '..', 'hangs.ts')],
   environment: { DRAIN_TIMEOUT_MS: '500', STANDSTILL_MAX_MS: '15000' },
 });
 
-async function oldestAppend({ url }: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
-  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(({ name }) => name === 'tablog_log_oldest_append_seconds');
+async function oldestAppend({
+  url,
+}: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
+  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(
+    ({ name }) => name === 'tablog_log_oldest_append_seconds',
+  );
   const [oldest] = samples.toSorted((a, b) => b.value - a.value);
   return { partition: oldest?.labels['partition'], seconds: oldest?.value ?? 0 };
 }
@@ -25,7 +30,8 @@ async function exitCodeOf({ process: child }: TestServer): Promise<number | null
 
 /** From then on the sends of this process hang, and one does already. */
 async function hang(server: TestServer, token: string): Promise<void> {
-  const post = (): void => void new Client(server.url, token).post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
+  const post = (): void =>
+    void new Client(server.url, token).post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
   server.process.kill('SIGUSR2');
   post();
   await sleepUntil(async () => {
@@ -37,7 +43,9 @@ async function hang(server: TestServer, token: string): Promise<void> {
 }
 
 test('it is not ready, names the partition, and ends itself with exit code 1; SIGTERM ends it sooner; another process is answered', async () => {
-  const [alone, told, well] = deployment().of('api').map(({ server }) => server) as [TestServer, TestServer, TestServer];
+  const [alone, told, well] = deployment()
+    .of('api')
+    .map(({ server }) => server) as [TestServer, TestServer, TestServer];
   const [first] = await deployment().clients();
   const { token } = first!;
   await Promise.all([alone, told].map((server) => hang(server, token)));
@@ -48,10 +56,16 @@ test('it is not ready, names the partition, and ends itself with exit code 1; SI
   await sleepUntil(async () => {
     const response = await fetch(`${alone.url}/readyz`);
     if (response.status === 200) return false;
-    ({ error: { message } } = await response.json() as { error: { message: string } });
+    ({
+      error: { message },
+    } = (await response.json()) as { error: { message: string } });
     return true;
   }, 'it is not ready');
-  expect(message).toMatch(new RegExp(`^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for the brokers, the log ends at offset \\d+\\.$`));
+  expect(message).toMatch(
+    new RegExp(
+      `^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for the brokers, the log ends at offset \\d+\\.$`,
+    ),
+  );
   expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
   expect((await new Client(well.url, token).post('/tables', { name: 'goes on', rows: [] })).status).toBe(201);
   expect(await ended).toBe(1);

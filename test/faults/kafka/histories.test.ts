@@ -13,7 +13,7 @@ afterEach(async () => {
 /** Longer than the consumer group waits for a process that says nothing, in milliseconds. */
 const beyondSession = 14_000;
 
-test('one projector is killed, another is paused until its partitions are somebody else\'s, and wakes', async () => {
+test("one projector is killed, another is paused until its partitions are somebody else's, and wakes", async () => {
   deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector', 'projector', 'projector'] });
   const clients = await deployment.clients();
   await survive({ clients, verify: () => deployment.verify() }, async () => {

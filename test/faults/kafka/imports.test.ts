@@ -20,14 +20,22 @@ afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
 });
 
-test(`imports are whole or not there, in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  deployment = await KafkaDeployment.start();
-  const clients = await deployment.clients();
-  const problems = await findImportProblems(clients, (n) => randomFrom(seed + 1 + n), async () => {
-    await killAllRepeatedly(deployment, kills, randomFrom(seed));
-    await sleep(1000);
-  });
-  expect(problems).toEqual([]);
-  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, limitMs(300_000 + kills * 45_000));
+test(
+  `imports are whole or not there, in ${kills} kills`,
+  async () => {
+    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    deployment = await KafkaDeployment.start();
+    const clients = await deployment.clients();
+    const problems = await findImportProblems(
+      clients,
+      (n) => randomFrom(seed + 1 + n),
+      async () => {
+        await killAllRepeatedly(deployment, kills, randomFrom(seed));
+        await sleep(1000);
+      },
+    );
+    expect(problems).toEqual([]);
+    expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+  },
+  limitMs(300_000 + kills * 45_000),
+);

@@ -65,17 +65,30 @@ export class KafkaDeployment {
 
   /** Resolves when all of it is ready. */
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
-    const { roles = ['api', 'api', 'projector', 'projector'], ports, nodeArgs = [], groupsApart = false, hasStandby = false } = options;
+    const {
+      roles = ['api', 'api', 'projector', 'projector'],
+      ports,
+      nodeArgs = [],
+      groupsApart = false,
+      hasStandby = false,
+    } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
     // One after the other: where the broker does not start, no Postgres is left running.
     const broker = options.broker ?? (await startBroker(ports));
     const postgres = hasStandby
       ? await startWithStandby(join(folder, 'postgres'), { synchronous: false })
-      : { primary: await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }), standby: null };
+      : {
+          primary: await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined }),
+          standby: null,
+        };
     const line = await CutLine.open(portOf(postgres.primary));
     const environment = { ...options.environment, KAFKA_BROKERS: broker.address };
     const places: Place[] = [];
-    const deployment = new KafkaDeployment(broker, postgres, line, folder, places, { environment, nodeArgs, groupsApart });
+    const deployment = new KafkaDeployment(broker, postgres, line, folder, places, {
+      environment,
+      nodeArgs,
+      groupsApart,
+    });
     try {
       for (const role of roles) {
         const port = await freePort();
@@ -164,7 +177,10 @@ export class KafkaDeployment {
 
   #launch(ROLE: Role, port: number): Promise<TestServer> {
     return launchServer({
-      databaseUrl: this.#databaseUrl, folder: join(this.#folder, 'data'), port, nodeArgs: this.#nodeArgs,
+      databaseUrl: this.#databaseUrl,
+      folder: join(this.#folder, 'data'),
+      port,
+      nodeArgs: this.#nodeArgs,
       environment: { ...this.#environment, ROLE, ...(this.#groupsApart ? { KAFKA_GROUP: `group-${port}` } : {}) },
     });
   }

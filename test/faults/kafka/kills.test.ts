@@ -34,40 +34,52 @@ interface KilledVictim extends Victim {
 
 const victims = chooseVictims<KilledVictim>([
   {
-    name: 'api', weight: 4, kill: async (random) => {
+    name: 'api',
+    weight: 4,
+    kill: async (random) => {
       const api = oneOf(deployment.of('api'), random);
       await deployment.kill([api]);
       await deployment.restart([api]);
     },
   },
   {
-    name: 'projector', weight: 5, kill: async (random) => {
+    name: 'projector',
+    weight: 5,
+    kill: async (random) => {
       const projector = oneOf(deployment.of('projector'), random);
       await deployment.kill([projector]);
       await deployment.restart([projector]);
     },
   },
   {
-    name: 'projectors', weight: 2, kill: async () => {
+    name: 'projectors',
+    weight: 2,
+    kill: async () => {
       const projectors = deployment.of('projector');
       await deployment.kill(projectors);
       await deployment.restart(projectors);
     },
   },
   {
-    name: 'postgres', weight: 3, kill: async () => {
+    name: 'postgres',
+    weight: 3,
+    kill: async () => {
       await deployment.killPostgres();
       await deployment.restartPostgres();
     },
   },
   {
-    name: 'broker', weight: 3, kill: async () => {
+    name: 'broker',
+    weight: 3,
+    kill: async () => {
       await deployment.broker.kill();
       await deployment.broker.start();
     },
   },
   {
-    name: 'everything', weight: 2, kill: async () => {
+    name: 'everything',
+    weight: 2,
+    kill: async () => {
       await Promise.all([deployment.kill(deployment.places), deployment.killPostgres(), deployment.broker.kill()]);
       await Promise.all([deployment.restartPostgres(), deployment.broker.start()]);
       await deployment.restart(deployment.places);
@@ -75,22 +87,33 @@ const victims = chooseVictims<KilledVictim>([
   },
 ]);
 
-test(`nothing is lost in ${kills} kills`, async () => {
-  process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
-  deployment = await KafkaDeployment.start();
-  const clients = await deployment.clients();
-  const teams = await ManyTeams.start(clients.map(({ url }) => url), deployment.environment);
-  await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random, acknowledged) => {
-    for (let count = 0; count < kills; count += 1) {
-      // Mostly they are killed when all goes on again, now and then before.
-      if (random() < 0.8) await deployment.untilReady();
-      await sleep(random() * 1500);
-      const { name, kill } = pickVictim(victims, random);
-      process.stderr.write(`${count + 1}. ${name}\n`);
-      await kill(random);
-    }
-    await deployment.untilReady();
-    await sleepUntil(() => acknowledged() >= kills * scale.writesPerKill, `${scale.writesPerKill} writes per kill are acknowledged`, 300_000);
-    expect(await teams.findProblems()).toEqual([]);
-  });
-}, limitMs(300_000 + kills * 30_000));
+test(
+  `nothing is lost in ${kills} kills`,
+  async () => {
+    process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
+    deployment = await KafkaDeployment.start();
+    const clients = await deployment.clients();
+    const teams = await ManyTeams.start(
+      clients.map(({ url }) => url),
+      deployment.environment,
+    );
+    await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random, acknowledged) => {
+      for (let count = 0; count < kills; count += 1) {
+        // Mostly they are killed when all goes on again, now and then before.
+        if (random() < 0.8) await deployment.untilReady();
+        await sleep(random() * 1500);
+        const { name, kill } = pickVictim(victims, random);
+        process.stderr.write(`${count + 1}. ${name}\n`);
+        await kill(random);
+      }
+      await deployment.untilReady();
+      await sleepUntil(
+        () => acknowledged() >= kills * scale.writesPerKill,
+        `${scale.writesPerKill} writes per kill are acknowledged`,
+        300_000,
+      );
+      expect(await teams.findProblems()).toEqual([]);
+    });
+  },
+  limitMs(300_000 + kills * 30_000),
+);

@@ -25,7 +25,7 @@ async function tablog(...args: readonly string[]): Promise<TablogResult> {
 async function problems(client: Client): Promise<string[]> {
   // A process that starts does not listen yet.
   const response = await fetch(`${client.url}/readyz`).catch(() => null);
-  const { data } = await response?.json() as { data?: { problems?: string[] } } ?? {};
+  const { data } = ((await response?.json()) as { data?: { problems?: string[] } }) ?? {};
   return data?.problems ?? [];
 }
 
@@ -57,64 +57,89 @@ async function loseTail(loss: TailLoss): Promise<Lost> {
     }, 'writes are taken');
   }
   await lose();
-  await sleepUntil(async () => (await problems(client!)).some((problem) => problem.endsWith(' has halted.')), 'it halts');
+  await sleepUntil(
+    async () => (await problems(client!)).some((problem) => problem.endsWith(' has halted.')),
+    'it halts',
+  );
   expect(outcomeOf(await patch(90))).toBe('503 service_unavailable');
   expect((await client!.get(row)).json.data).toMatchObject({ n: 19 });
   return { client: client!, row, patch, versions };
 }
 
 const possible = tailLosses.filter(({ needsJars }) => hasJars || !needsJars);
-if (possible.length < tailLosses.length) process.stderr.write('Without Java and Maven, tails are lost in fewer ways here.\n');
+if (possible.length < tailLosses.length)
+  process.stderr.write('Without Java and Maven, tails are lost in fewer ways here.\n');
 
 for (const loss of possible) {
   describe(loss.name, () => {
-    test('the halt survives restarts, and ends when the log is restored and resumed', async () => {
-      const { client, row, patch, versions } = await loseTail(loss);
-      await deployment.kill(deployment.places);
-      await deployment.restart(deployment.places);
-      await sleepUntil(async () => (await problems(client)).some((problem) => problem.endsWith(' has halted.')), 'it is halted');
-      expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
-      const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
-      expect(sumOf(samples, 'tablog_partition_halted', { cause: 'records_lost' })).toBeGreaterThan(0);
-      const status = await tablog('log', 'status');
-      expect(status).toMatchObject({ code: 1, stderr: '' });
-      expect(status.stdout).toMatch(/^Partition \d+ takes no writes: the log ends at \d+, the read model is at \d+: /m);
-      expect(await tablog('log', 'resume')).toMatchObject({ code: 1, stderr: expect.stringMatching(/^partition \d+: the log ends at \d+, the read model is at \d+: /) });
+    test(
+      'the halt survives restarts, and ends when the log is restored and resumed',
+      async () => {
+        const { client, row, patch, versions } = await loseTail(loss);
+        await deployment.kill(deployment.places);
+        await deployment.restart(deployment.places);
+        await sleepUntil(
+          async () => (await problems(client)).some((problem) => problem.endsWith(' has halted.')),
+          'it is halted',
+        );
+        expect(outcomeOf(await patch(91))).toBe('503 service_unavailable');
+        const samples = parseMetrics(await (await fetch(`${client.url}/metrics`)).text());
+        expect(sumOf(samples, 'tablog_partition_halted', { cause: 'records_lost' })).toBeGreaterThan(0);
+        const status = await tablog('log', 'status');
+        expect(status).toMatchObject({ code: 1, stderr: '' });
+        expect(status.stdout).toMatch(
+          /^Partition \d+ takes no writes: the log ends at \d+, the read model is at \d+: /m,
+        );
+        expect(await tablog('log', 'resume')).toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(/^partition \d+: the log ends at \d+, the read model is at \d+: /),
+        });
 
-      await deployment.broker.kill();
-      await deployment.broker.restore('whole');
-      await deployment.broker.start();
-      // It is not for the service to say whether this is all that there was.
-      await sleepUntil(async () => !(await problems(client)).includes('Kafka cannot be reached.'), 'Kafka is reached');
-      expect(outcomeOf(await patch(92))).toBe('503 service_unavailable');
-      expect(await tablog('log', 'resume')).toMatchObject({ code: 0 });
-      await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again');
-      const { version, json } = await client.get(row);
-      expect(json.data).toMatchObject({ n: 93 });
-      expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);
-      expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
-      expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-    }, limitMs(480_000));
+        await deployment.broker.kill();
+        await deployment.broker.restore('whole');
+        await deployment.broker.start();
+        // It is not for the service to say whether this is all that there was.
+        await sleepUntil(
+          async () => !(await problems(client)).includes('Kafka cannot be reached.'),
+          'Kafka is reached',
+        );
+        expect(outcomeOf(await patch(92))).toBe('503 service_unavailable');
+        expect(await tablog('log', 'resume')).toMatchObject({ code: 0 });
+        await sleepUntil(async () => outcomeOf(await patch(93)) === '200', 'writes are taken again');
+        const { version, json } = await client.get(row);
+        expect(json.data).toMatchObject({ n: 93 });
+        expect(version!).toBeGreaterThan(versions.at(-1)! + 2n ** 31n);
+        expect(await tablog('log', 'status')).toMatchObject({ code: 0 });
+        expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+      },
+      limitMs(480_000),
+    );
 
-    test('what is lost for good is given up with a replay, and its versions never come again', async () => {
-      const { client, row, patch, versions } = await loseTail(loss);
-      await Promise.all(deployment.places.map(({ server }) => server.stop()));
-      const { code, stdout } = await tablog('replay');
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/^Partition \d+ of the log lacks events that had been projected: their changes are gone\./m);
-      await deployment.restart(deployment.places);
-      await deployment.untilReady();
-      expect((await client.get(row)).json.data).toMatchObject({ n: 0 });
-      for (const version of versions) {
-        expect(outcomeOf(await patch(94, { 'if-match': `"${version}"` }))).toBe('412 precondition_failed');
-      }
-      const seen = new Set(versions);
-      for (let n = 100; n < 125; n += 1) {
-        const { version } = await patch(n);
-        expect(version!).toBeGreaterThan(versions.at(-1)!);
-        expect(seen.has(version!)).toBe(false);
-      }
-      expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-    }, limitMs(480_000));
+    test(
+      'what is lost for good is given up with a replay, and its versions never come again',
+      async () => {
+        const { client, row, patch, versions } = await loseTail(loss);
+        await Promise.all(deployment.places.map(({ server }) => server.stop()));
+        const { code, stdout } = await tablog('replay');
+        expect(code).toBe(0);
+        expect(stdout).toMatch(
+          /^Partition \d+ of the log lacks events that had been projected: their changes are gone\./m,
+        );
+        await deployment.restart(deployment.places);
+        await deployment.untilReady();
+        expect((await client.get(row)).json.data).toMatchObject({ n: 0 });
+        for (const version of versions) {
+          expect(outcomeOf(await patch(94, { 'if-match': `"${version}"` }))).toBe('412 precondition_failed');
+        }
+        const seen = new Set(versions);
+        for (let n = 100; n < 125; n += 1) {
+          const { version } = await patch(n);
+          expect(version!).toBeGreaterThan(versions.at(-1)!);
+          expect(seen.has(version!)).toBe(false);
+        }
+        expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+      },
+      limitMs(480_000),
+    );
   });
 }

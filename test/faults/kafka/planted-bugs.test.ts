@@ -31,7 +31,10 @@ async function deploy(
   const proxy = await KafkaProxy.open(port);
   closers.push(() => proxy.close());
   const deployment = await KafkaDeployment.start({
-    ...options, roles, ports: { port, advertised: proxy.port }, environment: { PLANT: plant },
+    ...options,
+    roles,
+    ports: { port, advertised: proxy.port },
+    environment: { PLANT: plant },
     nodeArgs: ['--import', join(import.meta.dirname, 'plants.ts')],
   });
   closers.push(() => deployment.stop('SIGKILL'));
@@ -81,8 +84,11 @@ test('a silent offset reset', async () => {
   await makeTopicAnew(admin, { topic: 'tablog.events', numPartitions: partitionCount });
   await admin.disconnect();
   // In the place of the events that are gone it takes others for the next ones.
-  await sleepUntil(async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503, 'it answers', 30_000)
-    .catch(() => undefined);
+  await sleepUntil(
+    async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503,
+    'it answers',
+    30_000,
+  ).catch(() => undefined);
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
 });
 

@@ -23,12 +23,17 @@ export const plants = {
           /where partition = (\$\d+) and next = (\$\d+) and epoch = (\$\d+)/g,
           'where partition = $1 and ($2::int8 is null or $3::int8 is null or true)',
         )
-        .replaceAll(/(insert into outcomes [^)]*\)\s+select \* from .*? as given)(?!\s+on conflict)/gs, '$1 on conflict do nothing'),
+        .replaceAll(
+          /(insert into outcomes [^)]*\)\s+select \* from .*? as given)(?!\s+on conflict)/gs,
+          '$1 on conflict do nothing',
+        ),
     }));
   },
   /** A command that stands in the log twice is decided twice. */
   'no dedupe': () => {
-    rewriteStatements(({ name, text }) => (name === 'select_outcomes' ? { name, text: `${text} and false` } : { name, text }));
+    rewriteStatements(({ name, text }) =>
+      name === 'select_outcomes' ? { name, text: `${text} and false` } : { name, text },
+    );
   },
   /** Whoever waits takes a projection that is past its event for success. */
   'wait by offset only': () => {
@@ -49,9 +54,14 @@ export const plants = {
         if (!(error instanceof OffsetOutOfRange)) throw error;
         const from = offsets.get(error.partition)!;
         const found = await fetch.call(this, leader, new Map([[error.partition, 0n]]), options);
-        return new Map(Array.from(found, ([partition, { records, end }]) => {
-          return [partition, { end, records: records.map((record, at) => ({ ...record, offset: from + BigInt(at) })) }];
-        }));
+        return new Map(
+          Array.from(found, ([partition, { records, end }]) => {
+            return [
+              partition,
+              { end, records: records.map((record, at) => ({ ...record, offset: from + BigInt(at) })) },
+            ];
+          }),
+        );
       }
     };
   },

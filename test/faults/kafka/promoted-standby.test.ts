@@ -73,31 +73,41 @@ class ListedTables {
       if (answer?.status === 200) {
         const listed = new Set(answer.json.data.map(({ name }: { name: string }) => name));
         const missing = made.filter((name) => !listed.has(name));
-        if (missing.length > 0) this.problems.push(`${client.url} lists ${listed.size} tables, without ${missing.length} that were made before`);
+        if (missing.length > 0)
+          this.problems.push(
+            `${client.url} lists ${listed.size} tables, without ${missing.length} that were made before`,
+          );
       }
       await sleep(10);
     }
   }
 }
 
-test.each(Array.from({ length: scale.promotions }, (_, at) => at + 1))('nothing is lost when a standby without the last commits is promoted (round %i)', async () => {
-  supervisor = new Supervisor();
-  deployment = await KafkaDeployment.start({ hasStandby: true });
-  const clients = await deployment.clients();
-  supervisor.watch(deployment.places);
-  const tables = new ListedTables(clients);
-  await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random) => {
-    await sleep(500 + random() * 1500);
-    deployment.standby!.cutReplication();
-    const kept = await projectedEvents(deployment.standby!.url);
-    await sleepUntil(async () => (await projectedEvents(deployment.environment['DATABASE_URL']!)) > kept + 100, '100 events are lost');
-    await deployment.failOver();
-    await sleepUntil(() => supervisor.endings.length === deployment.places.length, 'the processes have ended');
-    await deployment.untilReady();
-    await sleep(500 + random() * 500);
-    await tables.end();
-  });
-  expect(tables.made).toBeGreaterThan(0);
-  expect(tables.problems).toEqual([]);
-  expect(supervisor.endings).toEqual([1, 1, 1, 1]);
-}, limitMs(400_000));
+test.each(Array.from({ length: scale.promotions }, (_, at) => at + 1))(
+  'nothing is lost when a standby without the last commits is promoted (round %i)',
+  async () => {
+    supervisor = new Supervisor();
+    deployment = await KafkaDeployment.start({ hasStandby: true });
+    const clients = await deployment.clients();
+    supervisor.watch(deployment.places);
+    const tables = new ListedTables(clients);
+    await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random) => {
+      await sleep(500 + random() * 1500);
+      deployment.standby!.cutReplication();
+      const kept = await projectedEvents(deployment.standby!.url);
+      await sleepUntil(
+        async () => (await projectedEvents(deployment.environment['DATABASE_URL']!)) > kept + 100,
+        '100 events are lost',
+      );
+      await deployment.failOver();
+      await sleepUntil(() => supervisor.endings.length === deployment.places.length, 'the processes have ended');
+      await deployment.untilReady();
+      await sleep(500 + random() * 500);
+      await tables.end();
+    });
+    expect(tables.made).toBeGreaterThan(0);
+    expect(tables.problems).toEqual([]);
+    expect(supervisor.endings).toEqual([1, 1, 1, 1]);
+  },
+  limitMs(400_000),
+);

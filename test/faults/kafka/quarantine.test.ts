@@ -8,7 +8,10 @@ import { runTablog } from '../../support/tablog.ts';
 import { plantFault, teamIn, Tenant } from '../quarantined-team.ts';
 import { useDeployment } from './use-deployment.ts';
 
-const deployment = useDeployment({ roles: ['api', 'api', 'projector'], environment: { MAINTENANCE_INTERVAL_MS: '500' } });
+const deployment = useDeployment({
+  roles: ['api', 'api', 'projector'],
+  environment: { MAINTENANCE_INTERVAL_MS: '500' },
+});
 
 const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, deployment().environment);
 
@@ -16,15 +19,24 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   const unluckyTeam = teamIn();
   const { partition, id: teamId } = unluckyTeam;
   const luckyTeam = teamIn(partition);
-  const records = [unluckyTeam, luckyTeam].flatMap((team) => team.records).map((bytes) => ({ partition, value: Buffer.from(bytes) }));
+  const records = [unluckyTeam, luckyTeam]
+    .flatMap((team) => team.records)
+    .map((bytes) => ({ partition, value: Buffer.from(bytes) }));
   await appendRecords(deployment().broker.address, 'tablog.events', records);
-  const urls = deployment().of('api').map(({ server }) => server.url);
+  const urls = deployment()
+    .of('api')
+    .map(({ server }) => server.url);
   const [unlucky, lucky] = [new Tenant(urls, unluckyTeam.token), new Tenant(urls, luckyTeam.token)];
   await unlucky.makeTable();
   await lucky.makeTable();
 
   const repair = await plantFault(deployment().environment['DATABASE_URL']!, 'tables', teamId);
-  const add = (): ReturnType<typeof unlucky.client.send> => unlucky.client.send(unlucky.rows, { method: 'POST', body: [{ value: 'held' }], headers: { 'idempotency-key': 'held' } });
+  const add = (): ReturnType<typeof unlucky.client.send> =>
+    unlucky.client.send(unlucky.rows, {
+      method: 'POST',
+      body: [{ value: 'held' }],
+      headers: { 'idempotency-key': 'held' },
+    });
   const unknown = await Promise.all([unlucky.patch('second'), add()]);
   expect(unknown.map(outcomeOf)).toEqual(['503 outcome_unknown', '503 outcome_unknown']);
   const jobs = unknown.map(({ headers }) => headers.get('job-id')!);
@@ -38,9 +50,12 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   };
   await expectHeld('second');
   const { stdout } = await tablog('quarantine', 'list', '--json');
-  expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ teamId, name: 'team', partition, reason: 'a planted fault' })]);
+  expect(JSON.parse(stdout)).toEqual([
+    expect.objectContaining({ teamId, name: 'team', partition, reason: 'a planted fault' }),
+  ]);
   expect(await tablog('log', 'status')).toMatchObject({
-    code: 0, stdout: expect.stringContaining(`Partition ${partition} holds the events of a team in quarantine`),
+    code: 0,
+    stdout: expect.stringContaining(`Partition ${partition} holds the events of a team in quarantine`),
   });
   const samples = parseMetrics(await (await fetch(`${urls[0]}/metrics`)).text());
   expect(sumOf(samples, 'tablog_quarantined_teams')).toBe(1);
@@ -56,12 +71,21 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   await expectHeld('third');
 
   // Before the fix, it stays where it is.
-  expect(await tablog('quarantine', 'release', teamId)).toMatchObject({ code: 1, stderr: expect.stringContaining('stays in quarantine') });
+  expect(await tablog('quarantine', 'release', teamId)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('stays in quarantine'),
+  });
   await expectHeld('fourth');
 
   await repair();
-  expect(await tablog('quarantine', 'release', teamId)).toMatchObject({ code: 0, stderr: expect.stringContaining('goes on') });
-  await sleepUntil(async () => (await unlucky.outcomes()).every((outcome) => outcome === '200'), 'all processes answer it again');
+  expect(await tablog('quarantine', 'release', teamId)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('goes on'),
+  });
+  await sleepUntil(
+    async () => (await unlucky.outcomes()).every((outcome) => outcome === '200'),
+    'all processes answer it again',
+  );
   expect(await Promise.all(jobs.map((job) => unlucky.jobState(job)))).toEqual(['succeeded', 'succeeded']);
   expect(await unlucky.value()).toBe('second');
   // A repetition of what was held has its outcome, and adds no second row.

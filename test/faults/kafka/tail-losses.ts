@@ -107,7 +107,11 @@ async function startWithUncleanElection(): Promise<LossyBrokers> {
       await stale!.node.launch();
       await sleepUntil(staleLeads, 'the broker that lagged behind leads', settledMs);
       await Promise.all(inSync.map(({ node }) => node.start()));
-      await sleepUntil(() => areInSync(cluster.address, topic, cluster.brokers.length), 'all brokers are in sync', settledMs);
+      await sleepUntil(
+        () => areInSync(cluster.address, topic, cluster.brokers.length),
+        'all brokers are in sync',
+        settledMs,
+      );
       // A process does not start on a topic that allows it.
       await allowUncleanElections(cluster.address, false);
     },
@@ -115,12 +119,16 @@ async function startWithUncleanElection(): Promise<LossyBrokers> {
 }
 
 async function allowUncleanElections(brokers: string, allowed: boolean): Promise<void> {
-  const alter = (): Promise<boolean> => withBrokers(brokers, async (admin) => {
-    const settings = { ...(await settingsOf(admin)), 'unclean.leader.election.enable': String(allowed) };
-    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
-    return true;
-  }).catch(() => false);
+  const alter = (): Promise<boolean> =>
+    withBrokers(brokers, async (admin) => {
+      const settings = { ...(await settingsOf(admin)), 'unclean.leader.election.enable': String(allowed) };
+      const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
+      });
+      return true;
+    }).catch(() => false);
   // Clients may be referred to a broker that has died, until its session is over.
   await sleepUntil(alter, 'the settings of the topic are altered', settledMs);
 }
@@ -128,7 +136,8 @@ async function allowUncleanElections(brokers: string, allowed: boolean): Promise
 /** The settings that were given to the topic itself: to alter one of them is to give all of them again. */
 async function settingsOf(admin: Admin): Promise<Readonly<Record<string, string>>> {
   const { resources } = await admin.describeConfigs({
-    includeSynonyms: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
   });
   const given = resources[0]!.configEntries.filter(({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG);
   return Object.fromEntries(given.map(({ configName, configValue }) => [configName, configValue]));

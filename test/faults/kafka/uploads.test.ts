@@ -19,14 +19,23 @@ afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
 });
 
-test(`files are whole or not there, in ${kills} kills`, async () => {
-  process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
-  deployment = await KafkaDeployment.start({ environment: { MAINTENANCE_INTERVAL_MS: '100' } });
-  const clients = await deployment.clients();
-  const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };
-  const problems = await findUploadProblems(clients, environment, (n) => randomFrom(seed + 1 + n), () => {
-    return killAllRepeatedly(deployment, kills, randomFrom(seed));
-  });
-  expect(problems).toEqual([]);
-  expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
-}, limitMs(300_000 + kills * 45_000));
+test(
+  `files are whole or not there, in ${kills} kills`,
+  async () => {
+    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    deployment = await KafkaDeployment.start({ environment: { MAINTENANCE_INTERVAL_MS: '100' } });
+    const clients = await deployment.clients();
+    const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };
+    const problems = await findUploadProblems(
+      clients,
+      environment,
+      (n) => randomFrom(seed + 1 + n),
+      () => {
+        return killAllRepeatedly(deployment, kills, randomFrom(seed));
+      },
+    );
+    expect(problems).toEqual([]);
+    expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
+  },
+  limitMs(300_000 + kills * 45_000),
+);

@@ -56,10 +56,11 @@ export class SqlFuzz {
     this.asked += 1;
     const before = this.#process;
     const answer = await this.#client.post('/query', { sql }).catch((error: unknown) => error as Error);
-    if (answer instanceof Error) this.#note(sql, `the answer does not have the shape of the interface: ${answer.message}`);
+    if (answer instanceof Error)
+      this.#note(sql, `the answer does not have the shape of the interface: ${answer.message}`);
     else this.#judge(sql, answer);
     const memory = await peakOf(before);
-    if (memory === null || await findQueryProcess(this.#options.service, 'sql') !== before) {
+    if (memory === null || (await findQueryProcess(this.#options.service, 'sql')) !== before) {
       this.#process = null;
       // It may end by itself, to give back what earlier SQL took.
       if (await this.#hasGivenBack(before)) return;
@@ -78,7 +79,11 @@ export class SqlFuzz {
 
   /** Whether the process said that it ends because it keeps too much memory. What it said last may still be on its way. */
   async #hasGivenBack(id: number): Promise<boolean> {
-    const said = (): boolean => this.#options.output().split('\n').some((line) => line.includes(`"pid":${id},`) && line.includes('keeps too much memory'));
+    const said = (): boolean =>
+      this.#options
+        .output()
+        .split('\n')
+        .some((line) => line.includes(`"pid":${id},`) && line.includes('keeps too much memory'));
     for (let looks = 0; looks < 10 && !said(); looks += 1) await pause(50);
     return said();
   }
@@ -100,7 +105,10 @@ export class SqlFuzz {
   }
 
   async #findProcess(): Promise<number> {
-    await sleepUntil(async () => outcomeOf(await this.#client!.post('/query', { sql: 'SELECT 1' })) === '200', 'a process answers SQL');
+    await sleepUntil(
+      async () => outcomeOf(await this.#client!.post('/query', { sql: 'SELECT 1' })) === '200',
+      'a process answers SQL',
+    );
     return (await findQueryProcess(this.#options.service, 'sql'))!;
   }
 }

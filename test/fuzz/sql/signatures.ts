@@ -24,9 +24,16 @@ interface FoundRow {
 const prefixes: ReadonlySet<string> = new Set(['+', '-', '~', '@']);
 
 /** The names that DuckDB gives no signature, because its parser or binder writes them in another way. */
-const written: ReadonlyMap<string, readonly string[]> = new Map(Object.entries({
-  nullif: ['ANY', 'ANY'], wavg: ['DOUBLE', 'DOUBLE'], weighted_avg: ['DOUBLE', 'DOUBLE'], fmod: ['DOUBLE', 'DOUBLE'], row: ['ANY', 'ANY'], error: ['VARCHAR'],
-}));
+const written: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    nullif: ['ANY', 'ANY'],
+    wavg: ['DOUBLE', 'DOUBLE'],
+    weighted_avg: ['DOUBLE', 'DOUBLE'],
+    fmod: ['DOUBLE', 'DOUBLE'],
+    row: ['ANY', 'ANY'],
+    error: ['VARCHAR'],
+  }),
+);
 
 /** Each signature of each allowed function and operator, grouped by name, in an order that stays the same. */
 export async function readSignatures(): Promise<ReadonlyMap<string, readonly Signature[]>> {
@@ -39,8 +46,13 @@ export async function readSignatures(): Promise<ReadonlyMap<string, readonly Sig
     const found = (reader.getRowObjectsJson() as unknown as readonly FoundRow[]).map((row): Signature => {
       const types = JSON.parse(row.parameters ?? '[]') as readonly (string | null)[];
       return {
-        name: row.name, kind: row.type === 'aggregate' ? 'aggregate' : 'scalar',
-        parameters: Array.from({ length: Math.max(types.length, Number(row.count ?? 0)) }, (_, at) => types[at] ?? 'ANY'), further: row.further,
+        name: row.name,
+        kind: row.type === 'aggregate' ? 'aggregate' : 'scalar',
+        parameters: Array.from(
+          { length: Math.max(types.length, Number(row.count ?? 0)) },
+          (_, at) => types[at] ?? 'ANY',
+        ),
+        further: row.further,
       };
     });
     return new Map([...functions, ...operators].map((name) => [name, signaturesOf(name, found)]));
@@ -51,7 +63,13 @@ export async function readSignatures(): Promise<ReadonlyMap<string, readonly Sig
 }
 
 function signaturesOf(name: string, found: readonly Signature[]): readonly Signature[] {
-  const own = found.filter((signature) => signature.name === name && (!operators.has(name) || signature.parameters.length === 2 || (signature.parameters.length === 1 && prefixes.has(name))));
+  const own = found.filter(
+    (signature) =>
+      signature.name === name &&
+      (!operators.has(name) ||
+        signature.parameters.length === 2 ||
+        (signature.parameters.length === 1 && prefixes.has(name))),
+  );
   if (own.length > 0) return own;
   const scalar = (parameters: readonly string[]): Signature => ({ name, kind: 'scalar', parameters, further: null });
   if (lambdaFunctions.has(name)) return [scalar(['T[]', 'LAMBDA'])];

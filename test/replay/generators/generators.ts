@@ -8,6 +8,9 @@ import { generateTeams } from './teams.ts';
 import { UploadsGenerator } from './uploads.ts';
 
 export const generators = {
-  teams: generateTeams, segments: generateSegments, tables: (team) => new TablesGenerator(team), stashes: generateStashes,
+  teams: generateTeams,
+  segments: generateSegments,
+  tables: (team) => new TablesGenerator(team),
+  stashes: generateStashes,
   uploads: (team) => new UploadsGenerator(team),
 } satisfies Readonly<Record<keyof typeof models, GeneratorOf>>;

@@ -16,15 +16,27 @@ export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSour
 }
 
 /** Puts a chunk with the given rows, or with random ones. */
-export async function putChunk({ random: r, sender, teamId, blocks, sendBody }: TeamMaterial, stashId: string, given?: SampleRows): Promise<void> {
+export async function putChunk(
+  { random: r, sender, teamId, blocks, sendBody }: TeamMaterial,
+  stashId: string,
+  given?: SampleRows,
+): Promise<void> {
   const { carried, body } = given ?? (await rowsOf(r, 1 + r.below(5), r.chance(0.7) ? 'plain' : r.pick(sampleNames)));
   const kind = r.pick(['none', 'block', 'block', 'body']);
-  const rows = kind === 'none'
-    ? { kind } as const
-    : kind === 'block' ? { kind, ...carried, segmentId: r.uuid() } as const : sendBody([r.pick(blocks), r.pick(blocks)]);
+  const rows =
+    kind === 'none'
+      ? ({ kind } as const)
+      : kind === 'block'
+        ? ({ kind, ...carried, segmentId: r.uuid() } as const)
+        : sendBody([r.pick(blocks), r.pick(blocks)]);
   const serial = r.chance(0.1) ? r.pick(['a', '-x', 'B_1']) : r.pick(['1', '2', '007', '7', '10', '9']);
   // Now and then the stash expires at once.
-  const limits = { ...roomy, ...(r.chance(0.1) && { lifeMs: 0 }), ...(r.chance(0.02) && { chunksMax: 0 }), ...(r.chance(0.2) && { stashesMax: r.below(5) }) };
+  const limits = {
+    ...roomy,
+    ...(r.chance(0.1) && { lifeMs: 0 }),
+    ...(r.chance(0.02) && { chunksMax: 0 }),
+    ...(r.chance(0.2) && { stashesMax: r.below(5) }),
+  };
   sender.send({ type: 'ChunkPutRequested', teamId, stashId, serial, limits, rows }, body);
 }
 
@@ -44,10 +56,13 @@ export const generateStashes: GeneratorOf = (team) => {
 
   return {
     steps: [
-      [10, async () => {
-        const stash = await changeStash();
-        if (stash !== null && r.chance(0.7)) addRows(tables.pick(), stash, undefined, r.pick(modes));
-      }],
+      [
+        10,
+        async () => {
+          const stash = await changeStash();
+          if (stash !== null && r.chance(0.7)) addRows(tables.pick(), stash, undefined, r.pick(modes));
+        },
+      ],
       [10, () => addRows(tables.any(), anyStash(team))],
     ],
     // Every log has a stash with rows that is deleted, an event that a stash has expired, and a stash that stays.
@@ -57,7 +72,17 @@ export const generateStashes: GeneratorOf = (team) => {
       sender.send({ type: 'StashDeleteRequested', teamId, stashId });
       sender.send({ type: 'StashExpired', teamId, stashId, created: 0n });
       const { carried, body } = await rowsOf(r, 3, 'plain');
-      sender.send({ type: 'ChunkPutRequested', teamId, stashId: 'kept', serial: '1', limits: roomy, rows: { kind: 'block', ...carried, segmentId: r.uuid() } }, body);
+      sender.send(
+        {
+          type: 'ChunkPutRequested',
+          teamId,
+          stashId: 'kept',
+          serial: '1',
+          limits: roomy,
+          rows: { kind: 'block', ...carried, segmentId: r.uuid() },
+        },
+        body,
+      );
     },
   };
 };

@@ -13,8 +13,13 @@ const limits = rowLimits(10_000_000);
 
 export class TablesGenerator implements Generator {
   readonly steps = [
-    [550, () => this.#patch()], [150, () => this.#delete()], [205, () => this.#addFew()], [5, () => this.#overwrite()],
-    [10, () => this.#createRefused()], [10, () => this.#patchTable()], [5, () => this.#deleteAnyTable()],
+    [550, () => this.#patch()],
+    [150, () => this.#delete()],
+    [205, () => this.#addFew()],
+    [5, () => this.#overwrite()],
+    [10, () => this.#createRefused()],
+    [10, () => this.#patchTable()],
+    [5, () => this.#deleteAnyTable()],
   ] as const;
   readonly #team: TeamMaterial;
   /** A table that is never deleted: each log has retained row IDs in a replaced generation, whatever the seed. */
@@ -49,11 +54,20 @@ export class TablesGenerator implements Generator {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.any();
     const kind = r.chance(0.1) ? 'nothing' : r.chance(0.5) ? 'plain' : r.pick(sampleNames);
-    const { carried: { profile }, body } = await patchOf(r, kind);
+    const {
+      carried: { profile },
+      body,
+    } = await patchOf(r, kind);
     sender.send(
       {
-        type: 'RowPatchRequested', teamId, tableId, row: tables.rowOf(tableId), ifMatch: tables.ifMatch(tableId),
-        onSchemaError: this.#mode(), limits: r.chance(0.01) ? { ...limits, rowBytesMax: 5 } : limits, profile,
+        type: 'RowPatchRequested',
+        teamId,
+        tableId,
+        row: tables.rowOf(tableId),
+        ifMatch: tables.ifMatch(tableId),
+        onSchemaError: this.#mode(),
+        limits: r.chance(0.01) ? { ...limits, rowBytesMax: 5 } : limits,
+        profile,
       },
       body,
     );
@@ -62,12 +76,20 @@ export class TablesGenerator implements Generator {
   #patchTable(): void {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.any();
-    const columns = r.chance(0.4) ? [] : Array.from({ length: 1 + r.below(2) }, () => ({
-      // Now and then an unknown column; two may be the same.
-      id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id, displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
-    }));
+    const columns = r.chance(0.4)
+      ? []
+      : Array.from({ length: 1 + r.below(2) }, () => ({
+          // Now and then an unknown column; two may be the same.
+          id: r.chance(0.1) ? 'nobody' : r.pick(givenColumns).id,
+          displayName: r.chance(0.3) ? null : `Shown ${r.below(3)}`,
+        }));
     sender.send({
-      type: 'TablePatchRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId), name: r.chance(0.5) ? null : `table ${r.below(100)}`, columns,
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: tables.ifMatch(tableId),
+      name: r.chance(0.5) ? null : `table ${r.below(100)}`,
+      columns,
     });
   }
 
@@ -91,7 +113,13 @@ export class TablesGenerator implements Generator {
   #delete(): void {
     const { teamId, tables, sender } = this.#team;
     const tableId = tables.any();
-    sender.send({ type: 'RowDeleteRequested', teamId, tableId, row: tables.rowOf(tableId), ifMatch: tables.ifMatch(tableId) });
+    sender.send({
+      type: 'RowDeleteRequested',
+      teamId,
+      tableId,
+      row: tables.rowOf(tableId),
+      ifMatch: tables.ifMatch(tableId),
+    });
   }
 
   async #addFew(): Promise<void> {
@@ -108,16 +136,29 @@ export class TablesGenerator implements Generator {
     const tableId = tables.any();
     const retained = tables.hasRows(tableId) ? Array.from({ length: r.below(30) }, () => tables.rowOf(tableId)) : [];
     const different = r.chance(0.9) ? [...new Map(retained.map((id) => [formatRowId(id), id])).values()] : retained;
-    const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) => (r.chance(0.7) ? different[row] ?? null : null));
+    const { carried, body } = await rowsOf(r, 1 + r.below(40), 'plain', (row) =>
+      r.chance(0.7) ? (different[row] ?? null) : null,
+    );
     const rows = r.pick<RowSource>([
       await this.#stashOf({ carried, body }),
-      { kind: 'none' }, { kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() },
+      { kind: 'none' },
+      { kind: 'few', ...carried },
+      { kind: 'block', ...carried, segmentId: r.uuid() },
       sendBody([r.pick(blocks), { carried, body }, r.pick(blocks)]),
     ]);
-    sender.send({
-      type: 'TableOverwriteRequested', teamId, tableId, ifMatch: tables.ifMatch(tableId), limits,
-      columns: r.chance(0.3) ? givenColumns : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']), rows,
-    }, body);
+    sender.send(
+      {
+        type: 'TableOverwriteRequested',
+        teamId,
+        tableId,
+        ifMatch: tables.ifMatch(tableId),
+        limits,
+        columns: r.chance(0.3) ? givenColumns : null,
+        onSchemaError: r.pick(['dropColumns', 'updateSchema']),
+        rows,
+      },
+      body,
+    );
   }
 
   /** Retains a row's ID through two overwrites, so that replaced generations have retained IDs too. */
@@ -128,10 +169,19 @@ export class TablesGenerator implements Generator {
     const retained = tables.rowOf(tableId);
     for (let time = 0; time < 2; time += 1) {
       const { carried, body } = await rowsOf(r, 3, 'plain', (row) => (row === 0 ? retained : null));
-      sender.send({
-        type: 'TableOverwriteRequested', teamId, tableId, ifMatch: null, limits, columns: null, onSchemaError: 'dropColumns',
-        rows: { kind: 'few', ...carried },
-      }, body);
+      sender.send(
+        {
+          type: 'TableOverwriteRequested',
+          teamId,
+          tableId,
+          ifMatch: null,
+          limits,
+          columns: null,
+          onSchemaError: 'dropColumns',
+          rows: { kind: 'few', ...carried },
+        },
+        body,
+      );
     }
   }
 
@@ -144,11 +194,20 @@ export class TablesGenerator implements Generator {
 
   async #createTable(): Promise<void> {
     const { random: r } = this.#team;
-    const { carried, body } = await rowsOf(r, 1 + r.below(40), r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']));
-    this.#create({
-      columns: r.chance(0.6) ? givenColumns : null, rows: { kind: 'few', ...carried },
-      appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null, onSchemaError: r.pick(['dropColumns', 'updateSchema']),
-    }, body);
+    const { carried, body } = await rowsOf(
+      r,
+      1 + r.below(40),
+      r.pick(['plain', 'sparse', 'newColumn', 'numberAsName']),
+    );
+    this.#create(
+      {
+        columns: r.chance(0.6) ? givenColumns : null,
+        rows: { kind: 'few', ...carried },
+        appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null,
+        onSchemaError: r.pick(['dropColumns', 'updateSchema']),
+      },
+      body,
+    );
   }
 
   async #createRefused(): Promise<void> {
@@ -163,14 +222,24 @@ export class TablesGenerator implements Generator {
   }
 
   #create(
-    given: Pick<Extract<EventData, { type: 'TableCreateRequested' }>, 'columns' | 'rows' | 'appsToLink' | 'onSchemaError'>,
+    given: Pick<
+      Extract<EventData, { type: 'TableCreateRequested' }>,
+      'columns' | 'rows' | 'appsToLink' | 'onSchemaError'
+    >,
     body: PackedBody,
   ): void {
     const { teamId, random: r, sender } = this.#team;
-    sender.send({
-      type: 'TableCreateRequested', teamId, tableId: r.uuid(), name: `table ${r.below(100)}`, ...given,
-      // Not of tables with apps: each log needs some.
-      limits: { ...limits, tablesMax: given.appsToLink === null && r.chance(0.2) ? r.below(5) : 10_000 },
-    }, body);
+    sender.send(
+      {
+        type: 'TableCreateRequested',
+        teamId,
+        tableId: r.uuid(),
+        name: `table ${r.below(100)}`,
+        ...given,
+        // Not of tables with apps: each log needs some.
+        limits: { ...limits, tablesMax: given.appsToLink === null && r.chance(0.2) ? r.below(5) : 10_000 },
+      },
+      body,
+    );
   }
 }

@@ -3,11 +3,25 @@ import type { PlanLimits } from '../../../src/language/events/quota.ts';
 import type { Random } from '../../support/random.ts';
 import type { GeneratorOf } from './generator.ts';
 
-const noPlan = { tablesMax: null, stashesMax: null, openBodiesMax: null, openUploadsMax: null, openUploadBytesMax: null, logBytesPerDayMax: null } as const;
+const noPlan = {
+  tablesMax: null,
+  stashesMax: null,
+  openBodiesMax: null,
+  openUploadsMax: null,
+  openUploadBytesMax: null,
+  logBytesPerDayMax: null,
+} as const;
 
 /** A plan that leaves no room, or little. */
 function noRoom(r: Random): Partial<PlanLimits> {
-  const limits = { tablesMax: 4, stashesMax: 2, openBodiesMax: 1, openUploadsMax: 2, openUploadBytesMax: 300, logBytesPerDayMax: 1 };
+  const limits = {
+    tablesMax: 4,
+    stashesMax: 2,
+    openBodiesMax: 1,
+    openUploadsMax: 2,
+    openUploadBytesMax: 300,
+    logBytesPerDayMax: 1,
+  };
   return Object.fromEntries(Object.entries(limits).filter(() => r.chance(0.5)));
 }
 
@@ -26,27 +40,44 @@ export const generateTeams: GeneratorOf = ({ teamId, random: r, sender }) => {
     const tokenId = r.uuid();
     const hash = (r.uuid() + r.uuid()).replaceAll('-', '');
     sender.send({
-      type: 'TokenCreated', teamId, tokenId, name: `token ${r.below(9)}`, hash, expiresAt: r.pick([null, 1_900_000_000_000]),
-      readOnly: r.chance(0.5), appId: r.pick([null, 'app-1']), ...(r.chance(0.5) && { endsIn: '9c41f0' }),
+      type: 'TokenCreated',
+      teamId,
+      tokenId,
+      name: `token ${r.below(9)}`,
+      hash,
+      expiresAt: r.pick([null, 1_900_000_000_000]),
+      readOnly: r.chance(0.5),
+      appId: r.pick([null, 'app-1']),
+      ...(r.chance(0.5) && { endsIn: '9c41f0' }),
     });
     tokens.push(tokenId);
   }
 
   function tellOfNobody(): void {
     const nobody = r.uuid();
-    sender.send(r.pick([
-      { type: 'TeamSuspended', teamId: nobody },
-      { type: 'TeamPlanSet', teamId: nobody, rowsMax: 3 },
-      { type: 'TokenRevoked', teamId: nobody, tokenId: r.uuid() },
-    ] as const));
+    sender.send(
+      r.pick([
+        { type: 'TeamSuspended', teamId: nobody },
+        { type: 'TeamPlanSet', teamId: nobody, rowsMax: 3 },
+        { type: 'TokenRevoked', teamId: nobody, tokenId: r.uuid() },
+      ] as const),
+    );
   }
 
   function refuse(): void {
-    sender.send({ type: 'RequestRefused', teamId, refusal: { type: 'table_not_found', message: 'there is no such table' } });
+    sender.send({
+      type: 'RequestRefused',
+      teamId,
+      refusal: { type: 'table_not_found', message: 'there is no such table' },
+    });
   }
 
   return {
-    steps: [[5, changeTokens], [5, tellOfNobody], [3, refuse]],
+    steps: [
+      [5, changeTokens],
+      [5, tellOfNobody],
+      [3, refuse],
+    ],
     begin: async () => {
       sender.send({ type: 'TeamCreated', teamId, name: `team ${teamId.slice(0, 4)}` });
       sender.send({ type: 'TeamCreated', teamId, name: 'the same once more' });

@@ -34,7 +34,10 @@ export class UploadsGenerator implements Generator {
     const file = this.#use();
     if (file === null || r.chance(0.4)) return;
     const { carried, body } = await packRows([pictureOf(r, file)]);
-    const rows = r.pick<RowSource>([{ kind: 'few', ...carried }, { kind: 'block', ...carried, segmentId: r.uuid() }]);
+    const rows = r.pick<RowSource>([
+      { kind: 'few', ...carried },
+      { kind: 'block', ...carried, segmentId: r.uuid() },
+    ]);
     addRows(tables.pick(), rows, body, 'updateSchema');
   }
 
@@ -60,11 +63,18 @@ export class UploadsGenerator implements Generator {
     const uploadId = r.uuid();
     this.#uploadIds.push(uploadId);
     this.#team.sender.send({
-      type: 'UploadCreateRequested', teamId: this.#team.teamId, uploadId, appId: 'app one', contentType: r.pick(['image/png', 'text/csv']),
+      type: 'UploadCreateRequested',
+      teamId: this.#team.teamId,
+      uploadId,
+      appId: 'app one',
+      contentType: r.pick(['image/png', 'text/csv']),
       fileName: r.pick(['a.png', 'ü 🙂/b']),
       // Now and then the upload expires at once; files that no row names mostly expire soon.
       limits: {
-        sizeMax: 100, lifeMs: r.chance(0.15) ? 0 : hour, unclaimedLifeMs: r.pick([0, 0, 30, hour]), openMax: r.chance(0.2) ? r.below(4) : 1000,
+        sizeMax: 100,
+        lifeMs: r.chance(0.15) ? 0 : hour,
+        unclaimedLifeMs: r.pick([0, 0, 30, hour]),
+        openMax: r.chance(0.2) ? r.below(4) : 1000,
         openBytesMax: r.chance(0.2) ? r.below(400) : 1e6,
       },
     });
@@ -78,7 +88,11 @@ export class UploadsGenerator implements Generator {
     const name = this.#files.shift() ?? r.uuid().replaceAll('-', '').slice(0, 22);
     const appId = r.chance(0.05) ? 'äpp 🙂' : 'app one';
     this.#team.sender.send({
-      type: 'UploadCompleteRequested', teamId: this.#team.teamId, uploadId, appId, file: { name, size: r.below(r.chance(0.7) ? 100 : 200) },
+      type: 'UploadCompleteRequested',
+      teamId: this.#team.teamId,
+      uploadId,
+      appId,
+      file: { name, size: r.below(r.chance(0.7) ? 100 : 200) },
     });
     return name;
   }

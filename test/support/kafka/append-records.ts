@@ -2,7 +2,9 @@ import kafkajs from 'kafkajs';
 
 /** Appends records to partitions of a topic, past the service. */
 export async function appendRecords(
-  brokers: string, topic: string, records: readonly { readonly partition: number; readonly value: string | Buffer }[],
+  brokers: string,
+  topic: string,
+  records: readonly { readonly partition: number; readonly value: string | Buffer }[],
 ): Promise<void> {
   const producer = new kafkajs.Kafka({ brokers: [brokers], logLevel: kafkajs.logLevel.NOTHING }).producer();
   await producer.connect();

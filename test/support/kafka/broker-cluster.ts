@@ -47,27 +47,37 @@ export async function startBrokerCluster({ controllerApart = false }: ClusterOpt
   const controllerIds = controllerApart ? [size + 1] : ids;
   const controllers = new Map<number, string>();
   for (const id of controllerIds) controllers.set(id, `127.0.0.1:${await freePort()}`);
-  const shared = { ...settings, 'controller.quorum.voters': Array.from(controllers, ([id, address]) => `${id}@${address}`).join(',') };
+  const shared = {
+    ...settings,
+    'controller.quorum.voters': Array.from(controllers, ([id, address]) => `${id}@${address}`).join(','),
+  };
   const brokers: ClusterBroker[] = [];
   for (const id of ids) {
     const [address, controller] = [`127.0.0.1:${await freePort()}`, controllers.get(id)];
     const node = await KafkaNode.create({
       settings: {
-        ...shared, 'node.id': String(id), 'process.roles': controller ? 'broker,controller' : 'broker',
-        listeners: `PLAINTEXT://${address}${controller ? `,CONTROLLER://${controller}` : ''}`,
+        ...shared,
+        'node.id': String(id),
+        'process.roles': controller ? 'broker,controller' : 'broker',
+        'listeners': `PLAINTEXT://${address}${controller ? `,CONTROLLER://${controller}` : ''}`,
         'advertised.listeners': `PLAINTEXT://${address}`,
       },
-      answersAt: address, javaOptions,
+      answersAt: address,
+      javaOptions,
     });
     brokers.push({ id, address, node });
   }
   const controller = controllerApart
     ? await KafkaNode.create({
-      settings: {
-        ...shared, 'node.id': String(size + 1), 'process.roles': 'controller', listeners: `CONTROLLER://${controllers.get(size + 1)}`,
-      },
-      answersAt: null, javaOptions,
-    })
+        settings: {
+          ...shared,
+          'node.id': String(size + 1),
+          'process.roles': 'controller',
+          'listeners': `CONTROLLER://${controllers.get(size + 1)}`,
+        },
+        answersAt: null,
+        javaOptions,
+      })
     : null;
   const nodes = [...brokers.map(({ node }) => node), ...(controller ? [controller] : [])];
   const cluster = brokerOf(nodes, brokers.map(({ address }) => address).join(','));

@@ -18,7 +18,10 @@ export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
   const port = ports.port ?? (await freePort());
   const address = `127.0.0.1:${ports.advertised ?? port}`;
-  const settings = Object.entries(brokerSettings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value]);
+  const settings = Object.entries(brokerSettings).map(([name, value]) => [
+    `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+    value,
+  ]);
   const container = await new GenericContainer(kafkaImage)
     .withExposedPorts({ container: 9092, host: port })
     .withEnvironment({
@@ -38,7 +41,8 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
   const handle = engine.getById(container.getId());
   const backups = new Map<string, Buffer>();
   return {
-    address, where: `the container image ${kafkaImage}`,
+    address,
+    where: `the container image ${kafkaImage}`,
     kill: async () => {
       await handle.kill();
     },

@@ -41,7 +41,12 @@ export class KafkaNode {
     await fetchJars();
     const node = new KafkaNode(await mkdtemp(join(tmpdir(), 'tablog-test-kafka-')), options);
     const settings = { ...brokerSettings, ...options.settings, 'log.dirs': node.dataFolder };
-    await writeFile(node.#settingsFile, Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join(''));
+    await writeFile(
+      node.#settingsFile,
+      Object.entries(settings)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
     await runTool('kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', node.#settingsFile);
     return node;
   }
@@ -58,7 +63,11 @@ export class KafkaNode {
   /** Resolves when it runs; it may not answer yet. */
   async launch(): Promise<ChildProcess> {
     if (this.clockAheadMs !== 0) await compileClock();
-    const child = spawn('java', [...this.#options.javaOptions, ...javaArgs(this.clockAheadMs), 'kafka.Kafka', this.#settingsFile], { stdio: 'ignore' });
+    const child = spawn(
+      'java',
+      [...this.#options.javaOptions, ...javaArgs(this.clockAheadMs), 'kafka.Kafka', this.#settingsFile],
+      { stdio: 'ignore' },
+    );
     this.#child = child;
     await once(child, 'spawn');
     return child;
@@ -122,10 +131,11 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
   const node = await KafkaNode.create({
     settings: {
       'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'listeners': `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
       'advertised.listeners': `PLAINTEXT://${address}`,
     },
-    answersAt: address, javaOptions,
+    answersAt: address,
+    javaOptions,
   });
   const broker = brokerOf([node], address);
   try {
@@ -143,7 +153,8 @@ export function brokerOf(nodes: readonly KafkaNode[], address: string): Broker {
     await Promise.all(nodes.map(work));
   };
   return {
-    address, where: `${nodes.length === 1 ? 'a process' : `${nodes.length} processes`}, from the jars of Apache Kafka 4.3.1`,
+    address,
+    where: `${nodes.length === 1 ? 'a process' : `${nodes.length} processes`}, from the jars of Apache Kafka 4.3.1`,
     kill: () => each((node) => node.kill()),
     start: () => each((node) => node.start()),
     backUp: (name) => each((node) => node.backUp(name)),

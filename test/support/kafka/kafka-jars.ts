@@ -11,11 +11,17 @@ const jars = join(cache, 'kafka-4.3.1');
 const clock = join(cache, 'kafka-clock');
 
 async function works(command: string, args: readonly string[]): Promise<boolean> {
-  return run(command, args).then(() => true, () => false);
+  return run(command, args).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function exists(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false);
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Whether Java 17 or later is installed, and either Maven or the fetched jars. */
@@ -43,14 +49,24 @@ export function javaArgs(clockAheadMs = 0): readonly string[] {
 
 /** Fetches the jars unless they exist. Safe to call concurrently. */
 export async function fetchJars(): Promise<void> {
-  await makeFolder(jars, (folder) => run('mvn', [
-    '-q', '-B', '-f', join(here, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`, '-DincludeScope=runtime',
-  ]));
+  await makeFolder(jars, (folder) =>
+    run('mvn', [
+      '-q',
+      '-B',
+      '-f',
+      join(here, 'pom.xml'),
+      'dependency:copy-dependencies',
+      `-DoutputDirectory=${folder}`,
+      '-DincludeScope=runtime',
+    ]),
+  );
 }
 
 /** Compiles the clock that can be wrong, unless that was done before. Safe to call concurrently. */
 export async function compileClock(): Promise<void> {
-  await makeFolder(clock, (folder) => run('javac', ['-cp', join(jars, '*'), '-d', folder, join(here, 'SystemTime.java')]));
+  await makeFolder(clock, (folder) =>
+    run('javac', ['-cp', join(jars, '*'), '-d', folder, join(here, 'SystemTime.java')]),
+  );
 }
 
 /** Fills a new folder and then gives it its name, so that it is never seen half filled. */

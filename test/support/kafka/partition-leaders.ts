@@ -7,7 +7,11 @@ const requestTimeout = 2000;
 /** Lends an admin connection to brokers, given as in KAFKA_BROKERS. */
 export async function withBrokers<T>(brokers: string, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = new kafkajs.Kafka({
-    brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING, requestTimeout, connectionTimeout: requestTimeout, retry: { retries: 1 },
+    brokers: brokers.split(','),
+    logLevel: kafkajs.logLevel.NOTHING,
+    requestTimeout,
+    connectionTimeout: requestTimeout,
+    retry: { retries: 1 },
   }).admin();
   try {
     await admin.connect();
@@ -20,7 +24,10 @@ export async function withBrokers<T>(brokers: string, work: (admin: Admin) => Pr
 
 /** The partitions of a topic as these brokers know them, or none if they cannot be asked now. */
 export async function partitionsOf(brokers: string, topic: string): Promise<readonly PartitionMetadata[]> {
-  return withBrokers(brokers, async (admin) => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]!.partitions).catch(() => []);
+  return withBrokers(
+    brokers,
+    async (admin) => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]!.partitions,
+  ).catch(() => []);
 }
 
 /** Whether each partition has this many brokers in sync. */

@@ -20,7 +20,8 @@ export interface SharedKafka {
 export async function findKafka(): Promise<'given' | 'container' | 'process' | null> {
   if (process.env['KAFKA_BROKERS']) return 'given';
   if (await hasEngine()) return 'container';
-  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true') throw new Error('there is no Docker engine for the tests');
+  if (process.env['TABLOG_TEST_REQUIRES_CONTAINERS'] === 'true')
+    throw new Error('there is no Docker engine for the tests');
   return (await canRunBroker()) ? 'process' : null;
 }
 

@@ -15,7 +15,11 @@ export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): P
   return {
     environment: { KAFKA_BROKERS: brokers, KAFKA_TOPIC: topic, KAFKA_GROUP: topic },
     drop: async () => {
-      const admin = new kafkajs.Kafka({ brokers: brokers.split(','), requestTimeout: limitMs(90_000), logLevel: kafkajs.logLevel.NOTHING }).admin();
+      const admin = new kafkajs.Kafka({
+        brokers: brokers.split(','),
+        requestTimeout: limitMs(90_000),
+        logLevel: kafkajs.logLevel.NOTHING,
+      }).admin();
       await admin.connect();
       try {
         await admin.deleteTopics({ topics: [topic], timeout: limitMs(60_000) });

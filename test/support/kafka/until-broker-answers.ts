@@ -9,7 +9,11 @@ const tryMs = 10_000;
 /** Waits until a broker answers requests, and all partitions of all topics have leaders. Rejects when it does not within three minutes. */
 export async function untilBrokerAnswers(address: string): Promise<void> {
   const kafka = new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } });
-  await sleepUntil(() => Promise.race([answers(kafka), sleep(tryMs, false)]), `the broker at ${address} answers`, withinMs);
+  await sleepUntil(
+    () => Promise.race([answers(kafka), sleep(tryMs, false)]),
+    `the broker at ${address} answers`,
+    withinMs,
+  );
 }
 
 async function answers(kafka: kafkajs.Kafka): Promise<boolean> {

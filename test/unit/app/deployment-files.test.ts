@@ -9,24 +9,32 @@ const root = join(import.meta.dirname, '../../..');
 const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8');
 
 interface ComposeFile {
-  readonly services: Readonly<Record<string, {
-    readonly image: string;
-    readonly build?: { readonly args: { readonly NODE_IMAGE: string } };
-    readonly environment: Readonly<Record<string, string | number>>;
-    readonly ports?: readonly string[];
-  }>>;
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly image: string;
+        readonly build?: { readonly args: { readonly NODE_IMAGE: string } };
+        readonly environment: Readonly<Record<string, string | number>>;
+        readonly ports?: readonly string[];
+      }
+    >
+  >;
 }
 
 /** The value of a variable of Docker Compose that is not set. */
 const presetOf = (text: string): string => /^\$\{\w+:-(.*)\}$/.exec(text)?.[1] ?? text;
 
-const compose = async (): Promise<ComposeFile> => parse(await read('docker-compose.yml'), { merge: true }) as ComposeFile;
+const compose = async (): Promise<ComposeFile> =>
+  parse(await read('docker-compose.yml'), { merge: true }) as ComposeFile;
 
 const pinned = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
 
 describe('images', () => {
   test('are pinned by digest, with the tag that says what they are', async () => {
-    const images = Object.values((await compose()).services).map(({ image }) => presetOf(image)).filter((image) => image !== 'tablog');
+    const images = Object.values((await compose()).services)
+      .map(({ image }) => presetOf(image))
+      .filter((image) => image !== 'tablog');
     expect(new Set(images).size).toBe(3);
     for (const image of images) expect(image).toMatch(pinned);
   });
@@ -34,7 +42,9 @@ describe('images', () => {
   test('that the service is built on have the Node of the packages', async () => {
     const [, image] = /^ARG NODE_IMAGE=(.*)$/m.exec(await read('Dockerfile'))!;
     expect(image).toMatch(pinned);
-    const { devDependencies, dependencies } = JSON.parse(await read('package.json')) as Readonly<Record<string, Readonly<Record<string, string>>>>;
+    const { devDependencies, dependencies } = JSON.parse(await read('package.json')) as Readonly<
+      Record<string, Readonly<Record<string, string>>>
+    >;
     expect(image).toContain(`node:${dependencies!['node'] ?? devDependencies!['node']}-`);
     expect(presetOf((await compose()).services['api-1']!.build!.args.NODE_IMAGE)).toBe(image);
   });

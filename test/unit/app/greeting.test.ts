@@ -7,11 +7,21 @@ import { expect, test } from '@jest/globals';
 import { describeGreeting } from '../../../src/app/greeting.ts';
 
 const run = promisify(execFile);
-const options = { host: '127.0.0.1', port: 8080, tokenFile: '/data/token', newToken: null, inTerminal: true, teamWithoutToken: null };
+const options = {
+  host: '127.0.0.1',
+  port: 8080,
+  tokenFile: '/data/token',
+  newToken: null,
+  inTerminal: true,
+  teamWithoutToken: null,
+};
 
 /** What the shell makes of the indented lines: the arguments of `curl`, one a line. `npm` writes its arguments. */
 async function copyIntoShell(greeting: string): Promise<string[]> {
-  const lines = greeting.split('\n').filter((line) => line.startsWith('  ')).join('\n');
+  const lines = greeting
+    .split('\n')
+    .filter((line) => line.startsWith('  '))
+    .join('\n');
   const commands = `curl() { printf '%s\\n' "$@"; }\nnpm() { echo "$*"; }\n${lines}`;
   const { stdout } = await run('/bin/sh', ['-c', commands]);
   return stdout.trimEnd().split('\n');
@@ -19,14 +29,16 @@ async function copyIntoShell(greeting: string): Promise<string[]> {
 
 test('says where the service is, and what to try', () => {
   expect(describeGreeting(options)).toBe(
-    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or ask from the command line:\n\n'
-    + '  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n'
-    + '  curl -H "Authorization: Bearer $(cat /data/token)" http://127.0.0.1:8080/tables\n\n',
+    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or ask from the command line:\n\n' +
+      '  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n' +
+      '  curl -H "Authorization: Bearer $(cat /data/token)" http://127.0.0.1:8080/tables\n\n',
   );
 });
 
 test('the first start in a terminal has a link to the console that can be opened', () => {
-  expect(describeGreeting({ ...options, newToken: 'tablog_abc' })).toContain('\n  http://127.0.0.1:8080/#token=tablog_abc\n');
+  expect(describeGreeting({ ...options, newToken: 'tablog_abc' })).toContain(
+    '\n  http://127.0.0.1:8080/#token=tablog_abc\n',
+  );
 });
 
 test('the first start elsewhere names the file that holds the token', () => {
@@ -36,17 +48,25 @@ test('the first start elsewhere names the file that holds the token', () => {
   expect(greeting).toContain('\nThe token is in /data/token, which only the user of this process may read.\n');
 });
 
-test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])('the line works for a folder named %j', async (name) => {
-  const outer = await mkdtemp(join(tmpdir(), 'tablog-greeting-'));
-  try {
-    await mkdir(join(outer, name));
-    await writeFile(join(outer, name, 'token'), 'secret\n');
-    const greeting = describeGreeting({ ...options, tokenFile: join(outer, name, 'token') });
-    expect(await copyIntoShell(greeting)).toEqual(['http://127.0.0.1:8080/#token=secret', '-H', 'Authorization: Bearer secret', 'http://127.0.0.1:8080/tables']);
-  } finally {
-    await rm(outer, { recursive: true });
-  }
-});
+test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])(
+  'the line works for a folder named %j',
+  async (name) => {
+    const outer = await mkdtemp(join(tmpdir(), 'tablog-greeting-'));
+    try {
+      await mkdir(join(outer, name));
+      await writeFile(join(outer, name, 'token'), 'secret\n');
+      const greeting = describeGreeting({ ...options, tokenFile: join(outer, name, 'token') });
+      expect(await copyIntoShell(greeting)).toEqual([
+        'http://127.0.0.1:8080/#token=secret',
+        '-H',
+        'Authorization: Bearer secret',
+        'http://127.0.0.1:8080/tables',
+      ]);
+    } finally {
+      await rm(outer, { recursive: true });
+    }
+  },
+);
 
 test('a path from the folder of the process is shown from the root: the shell may stand elsewhere', () => {
   expect(describeGreeting({ ...options, tokenFile: 'data/token' })).toContain(`$(cat ${process.cwd()}/data/token)`);
@@ -56,12 +76,19 @@ test('without a token in the file it says so, and how to make one', async () => 
   const greeting = describeGreeting({ ...options, teamWithoutToken: '0190' });
   expect(greeting).toContain('There are teams, but /data/token holds no token of theirs.');
   const made = 'run --silent tablog -- tokens create --team 0190';
-  expect(await copyIntoShell(greeting)).toEqual(['-H', `Authorization: Bearer ${made}`, 'http://127.0.0.1:8080/tables']);
+  expect(await copyIntoShell(greeting)).toEqual([
+    '-H',
+    `Authorization: Bearer ${made}`,
+    'http://127.0.0.1:8080/tables',
+  ]);
 });
 
 test.each([
-  ['0.0.0.0', 'http://127.0.0.1:8080'], ['::', 'http://[::1]:8080'], ['::1', 'http://[::1]:8080'],
-  ['localhost', 'http://localhost:8080'], ['10.0.0.7', 'http://10.0.0.7:8080'],
+  ['0.0.0.0', 'http://127.0.0.1:8080'],
+  ['::', 'http://[::1]:8080'],
+  ['::1', 'http://[::1]:8080'],
+  ['localhost', 'http://localhost:8080'],
+  ['10.0.0.7', 'http://10.0.0.7:8080'],
 ])('listening on %s it is reached at %s', async (host, url) => {
   const greeting = describeGreeting({ ...options, host, teamWithoutToken: '0190' });
   expect(greeting).toContain(`Tablog is ready at ${url}. `);

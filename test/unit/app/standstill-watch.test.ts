@@ -22,14 +22,22 @@ function open(endMs: number): void {
         return standstills;
       },
     },
-    askPostgres: ask, endMs, onHangs: (reason) => reasons.push(reason), logger: { warn: () => undefined, info: () => undefined },
+    askPostgres: ask,
+    endMs,
+    onHangs: (reason) => reasons.push(reason),
+    logger: { warn: () => undefined, info: () => undefined },
   });
 }
 
 afterEach(() => watch.close());
 
 const hour = 3_600_000;
-const standing = (partition: number, undecidedMs: number, silentMs: number): Standstill => ({ partition, what: '2 appends wait', undecidedMs, silentMs });
+const standing = (partition: number, undecidedMs: number, silentMs: number): Standstill => ({
+  partition,
+  what: '2 appends wait',
+  undecidedMs,
+  silentMs,
+});
 
 async function lookAgain(times = 5): Promise<void> {
   const until = looks + times;
@@ -40,7 +48,9 @@ test('what hangs is named, and ends the process once', async () => {
   open(400);
   standstills = [standing(2, 120, 0), standing(7, hour, hour)];
   await sleepUntil(() => reasons.length > 0, 'it ends');
-  expect(reasons).toEqual(['Partition 7 has stood still for 3600 s: 2 appends wait. This process hangs, and ends so that it is started anew.']);
+  expect(reasons).toEqual([
+    'Partition 7 has stood still for 3600 s: 2 appends wait. This process hangs, and ends so that it is started anew.',
+  ]);
   expect(watch.problem).toBe('Partition 7 has stood still for 3600 s: 2 appends wait.');
   await lookAgain();
   expect(reasons).toHaveLength(1);

@@ -22,7 +22,10 @@ const read = (flags: object = {}, environment: object = {}): ReturnType<typeof r
 
 /** What is wrong, with the file as FILE. */
 async function problemsOf(flags: object = {}, environment: object = {}): Promise<string[]> {
-  const problems = await read(flags, environment).then(() => '', (error: Error) => error.message);
+  const problems = await read(flags, environment).then(
+    () => '',
+    (error: Error) => error.message,
+  );
   return problems.replaceAll(file, 'FILE').split('\n');
 }
 
@@ -36,12 +39,18 @@ describe('where settings come from', () => {
     [{ url: `${url}/flag`, token: 'flag' }, { TABLOG_URL: `${url}/environment`, TABLOG_TOKEN: 'environment' }, 'flag'],
   ])('flags %j, environment %j: from the %s', async (flags, environment, source) => {
     await write({ url: `${url}/file`, token: 'file' });
-    expect(await read(flags, environment)).toEqual({ settings: { url: `${url}/${source}`, token: source }, warning: null });
+    expect(await read(flags, environment)).toEqual({
+      settings: { url: `${url}/${source}`, token: source },
+      warning: null,
+    });
   });
 
   test('each of its own source', async () => {
     await write({ token: 'file' });
-    expect((await read({ url: 'http://127.0.0.1:8080//' })).settings).toEqual({ url: 'http://127.0.0.1:8080', token: 'file' });
+    expect((await read({ url: 'http://127.0.0.1:8080//' })).settings).toEqual({
+      url: 'http://127.0.0.1:8080',
+      token: 'file',
+    });
   });
 
   test.each([
@@ -76,7 +85,9 @@ describe('what is wrong is told at once, without what may be a secret', () => {
 
 describe('a file with a token that others can read is warned about', () => {
   test.each([
-    [0o600, { url, token: 't' }, false], [0o640, { url, token: 't' }, true], [0o604, { url, token: 't' }, true],
+    [0o600, { url, token: 't' }, false],
+    [0o640, { url, token: 't' }, true],
+    [0o604, { url, token: 't' }, true],
     [0o644, { url }, false],
   ])('%o, %j: %j', async (mode, content, isWarned) => {
     await write(content);

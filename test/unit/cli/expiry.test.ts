@@ -16,6 +16,20 @@ describe('when a token expires', () => {
   ])('%s', (text, expected) => expect(new Date(parseExpiry(text)(now)).toISOString()).toBe(expected));
 
   test.each([
-    '', 'soon', '0d', '-1d', '1.5h', '1 d', '30', 'd', '1w', '1D', '9999999d', '2027-02-30', '2027-03-01T12:30:00', '01.03.2027', '1d2h',
+    '',
+    'soon',
+    '0d',
+    '-1d',
+    '1.5h',
+    '1 d',
+    '30',
+    'd',
+    '1w',
+    '1D',
+    '9999999d',
+    '2027-02-30',
+    '2027-03-01T12:30:00',
+    '01.03.2027',
+    '1d2h',
   ])('is not %j', (text) => expect(() => parseExpiry(text)).toThrow('It must be a duration like'));
 });

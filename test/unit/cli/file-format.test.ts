@@ -4,9 +4,19 @@ import { formatOf, parseFormat } from '../../../src/cli/file-format.ts';
 
 describe('the name of a file says its format', () => {
   test.each([
-    ['a.csv', 'csv', null], ['a.CSV', 'csv', null], ['dir.json/a.tsv', 'tsv', null], ['a.tab', 'tsv', null],
-    ['a.json.gz', 'json', 'gzip'], ['a.b.ndjson.zst', 'ndjson', 'zstd'], ['a.jsonl', 'ndjson', null],
-    ['a.txt', null, null], ['a', null, null], ['csv', null, null], ['a.gz', null, 'gzip'], ['a.csv.bak', null, null], ['constructor.gz', null, 'gzip'],
+    ['a.csv', 'csv', null],
+    ['a.CSV', 'csv', null],
+    ['dir.json/a.tsv', 'tsv', null],
+    ['a.tab', 'tsv', null],
+    ['a.json.gz', 'json', 'gzip'],
+    ['a.b.ndjson.zst', 'ndjson', 'zstd'],
+    ['a.jsonl', 'ndjson', null],
+    ['a.txt', null, null],
+    ['a', null, null],
+    ['csv', null, null],
+    ['a.gz', null, 'gzip'],
+    ['a.csv.bak', null, null],
+    ['constructor.gz', null, 'gzip'],
   ])('%s', (name, format, compression) => {
     expect(formatOfName(name)).toEqual({ format, compression });
   });
@@ -14,14 +24,17 @@ describe('the name of a file says its format', () => {
 
 describe('--format', () => {
   test.each([
-    ['csv', { format: 'csv', compression: null }], ['ndjson.gz', { format: 'ndjson', compression: 'gzip' }],
+    ['csv', { format: 'csv', compression: null }],
+    ['ndjson.gz', { format: 'ndjson', compression: 'gzip' }],
     ['TSV.zst', { format: 'tsv', compression: 'zstd' }],
   ])('%s', (text, format) => {
     expect(parseFormat(text)).toEqual(format);
   });
 
   test.each(['', 'xml', 'gz', 'csv.bz2', 'a/csv', 'constructor'])('%j is none', (text) => {
-    expect(() => parseFormat(text)).toThrow('It must be csv, tsv, json, ndjson, or xlsx, with .gz or .zst behind it if it is compressed so.');
+    expect(() => parseFormat(text)).toThrow(
+      'It must be csv, tsv, json, ndjson, or xlsx, with .gz or .zst behind it if it is compressed so.',
+    );
   });
 
   test('it counts before the name, which still says how the file is compressed', () => {

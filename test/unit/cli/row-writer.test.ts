@@ -17,8 +17,16 @@ interface Options {
 const columnsOf = (...ids: readonly string[]): WrittenColumn[] => ids.map((id) => ({ id, isJson: id === 'json' }));
 
 /** What is written of these pages. */
-function written(format: TextFormat, pages: readonly string[], { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {}): string {
-  const writer = writerFor(format, withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns, plainCsv);
+function written(
+  format: TextFormat,
+  pages: readonly string[],
+  { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {},
+): string {
+  const writer = writerFor(
+    format,
+    withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns,
+    plainCsv,
+  );
   const rows = new PageRows();
   const before = writer.begin();
   const texts = pages.map((page) => {
@@ -33,16 +41,57 @@ const page = (...rows: readonly string[]): string => `{"data":[${rows.join(',')}
 describe('CSV and TSV', () => {
   test.each<readonly [string, TextFormat, readonly string[], Options, string]>([
     ['no rows', 'csv', [page()], {}, 'a,b\n'],
-    ['columns in their order, whatever the order in a row', 'csv', [page('{"$rowID":"x","b":1,"a":2}', '{"$rowID":"y","b":3}')], {}, 'a,b\n2,1\n,3\n'],
-    ['numbers with their digits', 'csv', [page('{"a":4.20,"b":123456789012345678901}')], {}, 'a,b\n4.20,123456789012345678901\n'],
-    ['texts that need quotes', 'csv', [page(String.raw`{"a":"x,y\n\"z\"","b":" é"}`)], {}, 'a,b\n"x,y\n""z""", é\n'.replace(' é', '" é"')],
+    [
+      'columns in their order, whatever the order in a row',
+      'csv',
+      [page('{"$rowID":"x","b":1,"a":2}', '{"$rowID":"y","b":3}')],
+      {},
+      'a,b\n2,1\n,3\n',
+    ],
+    [
+      'numbers with their digits',
+      'csv',
+      [page('{"a":4.20,"b":123456789012345678901}')],
+      {},
+      'a,b\n4.20,123456789012345678901\n',
+    ],
+    [
+      'texts that need quotes',
+      'csv',
+      [page(String.raw`{"a":"x,y\n\"z\"","b":" é"}`)],
+      {},
+      'a,b\n"x,y\n""z""", é\n'.replace(' é', '" é"'),
+    ],
     ['a carriage return', 'csv', [page(String.raw`{"a":"x\ry","b":"x\ty"}`)], {}, 'a,b\n"x\ry",x\ty\n'],
     ['TSV', 'tsv', [page(String.raw`{"a":"x,y","b":"x\ty"}`)], {}, 'a\tb\nx,y\t"x\ty"\n'],
-    ['arrays, true and JSON', 'csv', [page('{"a":["x",1.50],"b":true,"json":"x"}', '{"json":{"y":[ ]}}')], { columns: columnsOf('a', 'b', 'json') },
-      'a,b,json\n"[""x"",1.50]",true,"""x"""\n,,"{""y"":[ ]}"\n'],
-    ['row IDs', 'csv', [page('{"$rowID":"x","a":1}'), page('{"$rowID":"y","b":2}')], { withRowIds: true }, '$rowID,a,b\nx,1,\ny,,2\n'],
-    ['a row of one empty cell, which must not be a blank line', 'csv', [page('{"a":1}', '{}')], { columns: columnsOf('a') }, 'a\n1\n""\n'],
-    ['names of columns that need quotes', 'csv', [page()], { columns: columnsOf('a,b', '__proto__') }, '"a,b",__proto__\n'],
+    [
+      'arrays, true and JSON',
+      'csv',
+      [page('{"a":["x",1.50],"b":true,"json":"x"}', '{"json":{"y":[ ]}}')],
+      { columns: columnsOf('a', 'b', 'json') },
+      'a,b,json\n"[""x"",1.50]",true,"""x"""\n,,"{""y"":[ ]}"\n',
+    ],
+    [
+      'row IDs',
+      'csv',
+      [page('{"$rowID":"x","a":1}'), page('{"$rowID":"y","b":2}')],
+      { withRowIds: true },
+      '$rowID,a,b\nx,1,\ny,,2\n',
+    ],
+    [
+      'a row of one empty cell, which must not be a blank line',
+      'csv',
+      [page('{"a":1}', '{}')],
+      { columns: columnsOf('a') },
+      'a\n1\n""\n',
+    ],
+    [
+      'names of columns that need quotes',
+      'csv',
+      [page()],
+      { columns: columnsOf('a,b', '__proto__') },
+      '"a,b",__proto__\n',
+    ],
   ])('%s', (_what, format, pages, options, text) => {
     expect(written(format, pages, options)).toBe(text);
   });
@@ -57,11 +106,20 @@ describe('CSV and TSV', () => {
   });
 
   test('random texts come back from a reader of CSV', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(cellText, cellText), { maxLength: 8 }), fc.constantFrom('csv', 'tsv'), (rows, format) => {
-      const text = written(format, [page(...rows.map(([a, b]) => JSON.stringify({ a, b })))]);
-      const read = Papa.parse<string[]>(text.slice(0, -1), { delimiter: format === 'csv' ? ',' : '\t', newline: '\n' });
-      expect(read.data).toEqual([['a', 'b'], ...rows]);
-    }));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(cellText, cellText), { maxLength: 8 }),
+        fc.constantFrom('csv', 'tsv'),
+        (rows, format) => {
+          const text = written(format, [page(...rows.map(([a, b]) => JSON.stringify({ a, b })))]);
+          const read = Papa.parse<string[]>(text.slice(0, -1), {
+            delimiter: format === 'csv' ? ',' : '\t',
+            newline: '\n',
+          });
+          expect(read.data).toEqual([['a', 'b'], ...rows]);
+        },
+      ),
+    );
   });
 });
 
@@ -71,8 +129,20 @@ describe('JSON and NDJSON', () => {
   test.each<readonly [string, TextFormat, readonly string[], Options, string]>([
     ['no rows', 'json', [page()], {}, '[]\n'],
     ['no lines', 'ndjson', [page()], {}, ''],
-    ['an array', 'json', [page(...rows), page(...rows)], {}, '[\n{"a":4.20,"b":[1.0, "y"]},\n{},\n{"a":4.20,"b":[1.0, "y"]},\n{}\n]\n'],
-    ['lines', 'ndjson', [page(...rows), page(rows[0]!)], {}, '{"a":4.20,"b":[1.0, "y"]}\n{}\n{"a":4.20,"b":[1.0, "y"]}\n'],
+    [
+      'an array',
+      'json',
+      [page(...rows), page(...rows)],
+      {},
+      '[\n{"a":4.20,"b":[1.0, "y"]},\n{},\n{"a":4.20,"b":[1.0, "y"]},\n{}\n]\n',
+    ],
+    [
+      'lines',
+      'ndjson',
+      [page(...rows), page(rows[0]!)],
+      {},
+      '{"a":4.20,"b":[1.0, "y"]}\n{}\n{"a":4.20,"b":[1.0, "y"]}\n',
+    ],
     ['row IDs', 'ndjson', [page(...rows)], { withRowIds: true }, `${rows.join('\n')}\n`],
     ['row IDs that do not come first', 'ndjson', [page('{"a":1,"$rowID":"x","b":2}')], {}, '{"a":1,"b":2}\n'],
     ['each row in one line', 'ndjson', [page('{"$rowID":"x","a":{\n"y":\r\n1}}')], {}, '{"a":{ "y": 1}}\n'],
@@ -84,7 +154,9 @@ describe('JSON and NDJSON', () => {
 
 describe('pages', () => {
   test.each([
-    ['{"data":[]}', null], ['{"data":[{"a":"\\"continuation\\":\\"x\\""}],"continuation":"y\\u002d"}', 'y-'], ['{"continuation":"z","data":[]}', 'z'],
+    ['{"data":[]}', null],
+    ['{"data":[{"a":"\\"continuation\\":\\"x\\""}],"continuation":"y\\u002d"}', 'y-'],
+    ['{"continuation":"z","data":[]}', 'z'],
   ])('the continuation of %s', (text, continuation) => {
     expect(new PageRows().read(Buffer.from(text), () => {})).toBe(continuation);
   });

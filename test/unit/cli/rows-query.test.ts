@@ -5,7 +5,11 @@ import { bodyOf, groupColumns, parseAggregates, parseFilter, parseNames } from '
 import { aggregateFunctions, readRowsQuery } from '../../../src/api/query/language/rows-query.ts';
 
 test.each([
-  ['a', ['a']], ['-amount,name', ['-amount', 'name']], ['["a,b","c"]', ['a,b', 'c']], ['[]', []], ['a b', ['a b']],
+  ['a', ['a']],
+  ['-amount,name', ['-amount', 'name']],
+  ['["a,b","c"]', ['a,b', 'c']],
+  ['[]', []],
+  ['a b', ['a b']],
 ])('names: %s', (text, names) => {
   expect(parseNames(text)).toEqual(names);
 });
@@ -31,7 +35,12 @@ test('a filter is JSON', () => {
 describe('the body', () => {
   test('has what was asked for, and nothing else', () => {
     const flags = { filter: { and: [] }, sort: ['-a'], fields: ['a'], count: true };
-    expect(JSON.parse(JSON.stringify(bodyOf(flags)))).toEqual({ filter: { and: [] }, sort: ['-a'], fields: ['a'], count: 'exact' });
+    expect(JSON.parse(JSON.stringify(bodyOf(flags)))).toEqual({
+      filter: { and: [] },
+      sort: ['-a'],
+      fields: ['a'],
+      count: 'exact',
+    });
     expect(JSON.stringify(bodyOf({}))).toBe('{}');
   });
 

@@ -45,8 +45,18 @@ describe('what is not whole is refused, and never taken for less', () => {
     ['zstd cut short', zstdCompressSync(long).subarray(0, -9), 'zstd', 'the zstd data ends too soon'],
     ['what is no gzip', Buffer.from(long), 'gzip', 'this is not gzip data as it should be: incorrect header check'],
     ['what is no zstd', Buffer.from(long), 'zstd', 'this is not zstd data as it should be: '],
-    ['two frames of zstd', Buffer.concat([zstdCompressSync('a'), zstdCompressSync('b')]), 'zstd', 'something follows the zstd data'],
-    ['something behind gzip', Buffer.concat([gzipSync('a'), Buffer.from('garbage')]), 'gzip', 'this is not gzip data as it should be'],
+    [
+      'two frames of zstd',
+      Buffer.concat([zstdCompressSync('a'), zstdCompressSync('b')]),
+      'zstd',
+      'something follows the zstd data',
+    ],
+    [
+      'something behind gzip',
+      Buffer.concat([gzipSync('a'), Buffer.from('garbage')]),
+      'gzip',
+      'this is not gzip data as it should be',
+    ],
   ])('%s', async (_what, content, compression, message) => {
     await expect(read(content, compression)).rejects.toThrow(message);
   });

@@ -6,10 +6,23 @@ const table = (name: string, columns: Readonly<Record<string, ColumnType>>): Typ
 };
 
 test('rows are interfaces whose columns may be empty', () => {
-  expect(describeRowTypes([table('my cars', {
-    name: 'string', horsepower: 'number', electric: 'boolean', photo: 'imageURI', built: 'date', more: 'json', tags: { kind: 'array', items: { kind: 'string' } },
-    axes: { kind: 'array', items: { kind: 'number' } }, 'top speed': 'number', 'a"b': 'string', '1st': 'string',
-  })])).toBe(`/** A row of the table "my cars" (an ID). */
+  expect(
+    describeRowTypes([
+      table('my cars', {
+        'name': 'string',
+        'horsepower': 'number',
+        'electric': 'boolean',
+        'photo': 'imageURI',
+        'built': 'date',
+        'more': 'json',
+        'tags': { kind: 'array', items: { kind: 'string' } },
+        'axes': { kind: 'array', items: { kind: 'number' } },
+        'top speed': 'number',
+        'a"b': 'string',
+        '1st': 'string',
+      }),
+    ]),
+  ).toBe(`/** A row of the table "my cars" (an ID). */
 export interface MyCars {
   name?: string;
   horsepower?: number;
@@ -27,7 +40,16 @@ export interface MyCars {
 });
 
 test.each([
-  [['cars', 'cars', 'Cars'], ['Cars', 'Cars2', 'Cars3']], [['2024 sales'], ['Table2024Sales']], [['🙂', ''], ['Table', 'Table2']], [['Größe: m²'], ['GrößeM2']],
+  [
+    ['cars', 'cars', 'Cars'],
+    ['Cars', 'Cars2', 'Cars3'],
+  ],
+  [['2024 sales'], ['Table2024Sales']],
+  [
+    ['🙂', ''],
+    ['Table', 'Table2'],
+  ],
+  [['Größe: m²'], ['GrößeM2']],
   [['*/ evil(); /*'], ['Evil']],
 ])('the tables %j have the types %j', (names, types) => {
   const text = describeRowTypes(names.map((name) => table(name, {})));

@@ -28,8 +28,9 @@ function result(ask: () => unknown): unknown {
   }
 }
 
-const notAType = 'must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of string, uri, imageURI, '
-  + 'audioURI, markdown, phoneNumber, emailAddress, emoji, date, time, dateTime, duration, number, boolean, json';
+const notAType =
+  'must be a type, {kind: type} or {kind: "array", items: {kind: type}}, where type is one of string, uri, imageURI, ' +
+  'audioURI, markdown, phoneNumber, emailAddress, emoji, date, time, dateTime, duration, number, boolean, json';
 const notText = 'must be well-formed Unicode without U+0000';
 
 describe('a column type', () => {
@@ -43,12 +44,27 @@ describe('a column type', () => {
   });
 
   test.each([
-    ['url', 'uri'], [{ kind: 'url' }, 'uri'], [{ kind: 'array', items: { kind: 'url' } }, 'array<uri>'],
+    ['url', 'uri'],
+    [{ kind: 'url' }, 'uri'],
+    [{ kind: 'array', items: { kind: 'url' } }, 'array<uri>'],
   ])('%j is %s', (type, taken) => expect(read(type)).toBe(taken));
 
   test.each([
-    'text', 'URL', 'String', 'array', 'array<string>', '', null, 1, [], ['string'], {}, { kind: 'text' }, { kind: 'array' },
-    { kind: 'array', items: 'string' }, { kind: 'array', items: { kind: 'array', items: { kind: 'string' } } },
+    'text',
+    'URL',
+    'String',
+    'array',
+    'array<string>',
+    '',
+    null,
+    1,
+    [],
+    ['string'],
+    {},
+    { kind: 'text' },
+    { kind: 'array' },
+    { kind: 'array', items: 'string' },
+    { kind: 'array', items: { kind: 'array', items: { kind: 'string' } } },
     undefined,
   ])('%j is none', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
 
@@ -100,16 +116,27 @@ describe('a stash reference', () => {
 
 describe('query parameters', () => {
   test.each<[value: unknown, expected: unknown]>([
-    ['x', ['x']], ['x,y', ['x', 'y']], [['x', 'y,z'], ['x', 'y', 'z']],
-    ['', '[0]: must not be empty'], ['x,,y', '[1]: must not be empty'], [['x', '\0'], `[1]: ${notText}`],
+    ['x', ['x']],
+    ['x,y', ['x', 'y']],
+    [
+      ['x', 'y,z'],
+      ['x', 'y', 'z'],
+    ],
+    ['', '[0]: must not be empty'],
+    ['x,,y', '[1]: must not be empty'],
+    [['x', '\0'], `[1]: ${notText}`],
     [Array(1001).fill('x').join(), 'the body: Too big: expected array to have <=1000 items'],
   ])('apps %j', (value, expected) => {
     expect(result(() => parse(appIdsQuery, value, invalid))).toEqual(expected);
   });
 
   test.each<[value: unknown, expected: unknown]>([
-    [undefined, 'abort'], ['abort', 'abort'], ['dropColumns', 'dropColumns'], ['updateSchema', 'updateSchema'],
-    ['ABORT', expect.stringContaining('Invalid option')], ['', expect.stringContaining('Invalid option')],
+    [undefined, 'abort'],
+    ['abort', 'abort'],
+    ['dropColumns', 'dropColumns'],
+    ['updateSchema', 'updateSchema'],
+    ['ABORT', expect.stringContaining('Invalid option')],
+    ['', expect.stringContaining('Invalid option')],
     [['abort', 'abort'], expect.stringContaining('Invalid option')],
   ])('onSchemaError %j', (value, expected) => {
     expect(result(() => parse(onSchemaError, value, invalid))).toEqual(expected);
@@ -124,13 +151,33 @@ const few: RowSource = { kind: 'few', profile: emptyProfile };
 const limits = rowLimits(9);
 
 describe('creating a table', () => {
-  const asked = (query: object, members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
-    result(() => createTable({
-      teamId: 'team', appId, tableId: 'table', query: parse(createTableQuery, query, invalid), members, rows, limits,
-    }));
+  const asked = (
+    query: object,
+    members: Record<string, unknown> | null,
+    rows: RowSource | null,
+    appId: string | null = null,
+  ): unknown =>
+    result(() =>
+      createTable({
+        teamId: 'team',
+        appId,
+        tableId: 'table',
+        query: parse(createTableQuery, query, invalid),
+        members,
+        rows,
+        limits,
+      }),
+    );
   const made = {
-    type: 'TableCreateRequested', teamId: 'team', tableId: 'table', name: 'A', columns: null, onSchemaError: 'abort',
-    appsToLink: null, limits, rows: few,
+    type: 'TableCreateRequested',
+    teamId: 'team',
+    tableId: 'table',
+    name: 'A',
+    columns: null,
+    onSchemaError: 'abort',
+    appsToLink: null,
+    limits,
+    rows: few,
   };
   const column = { id: 'a', type: 'string' };
 
@@ -154,7 +201,12 @@ describe('creating a table', () => {
     [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
     [{}, { name: 1 }, few, 'name: Invalid input: expected string, received number'],
     [{}, { name: 'A', rows: {} }, null, 'rows: must be an array: send one row as [{...}]'],
-    [{ name: 'A' }, { colour: 'red' }, null, 'the body: it may not have "colour". Rows come in an array: send one row as [{...}]'],
+    [
+      { name: 'A' },
+      { colour: 'red' },
+      null,
+      'the body: it may not have "colour". Rows come in an array: send one row as [{...}]',
+    ],
     [{}, { name: 'A', rows: null }, null, 'rows: must be an array of rows, or {"$stashID": ...}'],
     [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
     [{}, { name: 'A', $stashID: 's' }, null, 'the body: Unrecognized key: "$stashID"'],
@@ -164,17 +216,39 @@ describe('creating a table', () => {
   ])('%j %j %j', (query, members, rows, expected) => expect(asked(query, members, rows)).toEqual(expected));
 
   test('of a stash of the app of the token', () => {
-    expect(asked({ name: 'A' }, { rows: { $stashID: 's' } }, null, 'a b/c')).toEqual({ ...made, rows: { kind: 'stash', stashId: 'a b/c/s' } });
+    expect(asked({ name: 'A' }, { rows: { $stashID: 's' } }, null, 'a b/c')).toEqual({
+      ...made,
+      rows: { kind: 'stash', stashId: 'a b/c/s' },
+    });
   });
 });
 
 describe('adding rows', () => {
-  const asked = (members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
-    result(() => addRows({
-      teamId: 'team', appId, tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
-    }));
+  const asked = (
+    members: Record<string, unknown> | null,
+    rows: RowSource | null,
+    appId: string | null = null,
+  ): unknown =>
+    result(() =>
+      addRows({
+        teamId: 'team',
+        appId,
+        tableId: 'table',
+        ifMatch: 7n,
+        query: { onSchemaError: 'abort' },
+        members,
+        rows,
+        limits,
+      }),
+    );
   const added = {
-    type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort', limits, rows: few,
+    type: 'RowsAddRequested',
+    teamId: 'team',
+    tableId: 'table',
+    ifMatch: 7n,
+    onSchemaError: 'abort',
+    limits,
+    rows: few,
   };
   const wrongRows = 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}';
 
@@ -201,12 +275,31 @@ describe('adding rows', () => {
 });
 
 describe('overwriting a table', () => {
-  const asked = (members: Record<string, unknown> | null, rows: RowSource | null, appId: string | null = null): unknown =>
-    result(() => overwriteTable({
-      teamId: 'team', appId, tableId: 'table', ifMatch: 7n, query: { onSchemaError: 'abort' }, members, rows, limits,
-    }));
+  const asked = (
+    members: Record<string, unknown> | null,
+    rows: RowSource | null,
+    appId: string | null = null,
+  ): unknown =>
+    result(() =>
+      overwriteTable({
+        teamId: 'team',
+        appId,
+        tableId: 'table',
+        ifMatch: 7n,
+        query: { onSchemaError: 'abort' },
+        members,
+        rows,
+        limits,
+      }),
+    );
   const overwritten = {
-    type: 'TableOverwriteRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, columns: null, onSchemaError: 'abort', limits,
+    type: 'TableOverwriteRequested',
+    teamId: 'team',
+    tableId: 'table',
+    ifMatch: 7n,
+    columns: null,
+    onSchemaError: 'abort',
+    limits,
     rows: few,
   };
   const stash = { kind: 'stash', stashId: 's' };
@@ -236,7 +329,11 @@ describe('one row', () => {
   const row = { version: 7n, ordinal: 1, index: 2 };
   const target = { teamId: 'team', tableId: 'table', row, ifMatch: null };
   const patched = {
-    type: 'RowPatchRequested', ...target, onSchemaError: 'dropColumns', limits, profile: emptyProfile,
+    type: 'RowPatchRequested',
+    ...target,
+    onSchemaError: 'dropColumns',
+    limits,
+    profile: emptyProfile,
   };
   const wrong = '$rowID: it must be the ID of the row that is patched, or absent';
 
@@ -248,7 +345,9 @@ describe('one row', () => {
     ['with something else for an ID', { givenRowId: 7 }, wrong],
   ])('is patched %s', (_name, carried, expected) => {
     const query = { onSchemaError: 'dropColumns' } as const;
-    expect(result(() => patchRow({ ...target, rowId: formatRowId(row), query, profile: emptyProfile, limits, ...carried }))).toEqual(expected);
+    expect(
+      result(() => patchRow({ ...target, rowId: formatRowId(row), query, profile: emptyProfile, limits, ...carried })),
+    ).toEqual(expected);
   });
 
   test('is deleted', () => expect(deleteRow(target)).toEqual({ type: 'RowDeleteRequested', ...target }));
@@ -261,5 +360,10 @@ test('a block is a fact', () => {
 });
 
 test('limits are stamped: that of the setting, and those of the rules', () => {
-  expect(rowLimits(9)).toEqual({ rowsPerTableMax: 9, columnsMax: 1000, rowBytesMax: 512 * 1024, stashColumnsMax: 1000 });
+  expect(rowLimits(9)).toEqual({
+    rowsPerTableMax: 9,
+    columnsMax: 1000,
+    rowBytesMax: 512 * 1024,
+    stashColumnsMax: 1000,
+  });
 });

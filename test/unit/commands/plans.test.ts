@@ -13,10 +13,21 @@ describe('what the command line asks of plans becomes a fact', () => {
     [setPlan(teamId, { rowsMax: 0 }), { type: 'TeamPlanSet', teamId, rowsMax: 0 }],
     [setPlan(teamId, { rowsMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: null }],
     [setPlan(teamId, { uploadBytesMax: 0 }), { type: 'TeamPlanSet', teamId, uploadBytesMax: 0 }],
-    [setPlan(teamId, { rowsMax: 1, uploadBytesMax: null }), { type: 'TeamPlanSet', teamId, rowsMax: 1, uploadBytesMax: null }],
+    [
+      setPlan(teamId, { rowsMax: 1, uploadBytesMax: null }),
+      { type: 'TeamPlanSet', teamId, rowsMax: 1, uploadBytesMax: null },
+    ],
     [
       setPlan(teamId, { tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: null }),
-      { type: 'TeamPlanSet', teamId, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: null },
+      {
+        type: 'TeamPlanSet',
+        teamId,
+        tablesMax: 1,
+        stashesMax: 2,
+        openBodiesMax: 3,
+        openUploadsMax: 4,
+        openUploadBytesMax: null,
+      },
     ],
     [setPlan(teamId, { rowsMax: 2 ** 53 - 1 }), { type: 'TeamPlanSet', teamId, rowsMax: 2 ** 53 - 1 }],
   ])('%j', (event, expected) => expect(event).toStrictEqual(expected));
@@ -24,7 +35,10 @@ describe('what the command line asks of plans becomes a fact', () => {
 
 describe.each(Object.keys(noPlanLimits))('a plan whose %s', (name) => {
   test.each([
-    ['is less than nothing', -1], ['is half a thing', 1.5], ['is no number', Number.NaN], ['has no end', Number.POSITIVE_INFINITY],
+    ['is less than nothing', -1],
+    ['is half a thing', 1.5],
+    ['is no number', Number.NaN],
+    ['has no end', Number.POSITIVE_INFINITY],
     ['is more than a number counts', 2 ** 53],
   ])('%s is refused', (_name, limit) => {
     expect(() => setPlan(teamId, { [name]: limit })).toThrow(InvalidRequest);

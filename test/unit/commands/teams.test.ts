@@ -11,13 +11,28 @@ describe('what the command line asks becomes a fact', () => {
     [
       createToken('team', 'token', 'CI', hash),
       {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
+        type: 'TokenCreated',
+        teamId: 'team',
+        tokenId: 'token',
+        name: 'CI',
+        hash: '00ff',
+        expiresAt: null,
+        readOnly: false,
+        appId: null,
       },
     ],
     [
       createToken('team', 'token', 'CI', hash, { expiresAt: 5, readOnly: true, appId: 'app 1', endsIn: '9c41f0' }),
       {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: 5, readOnly: true, appId: 'app 1', endsIn: '9c41f0',
+        type: 'TokenCreated',
+        teamId: 'team',
+        tokenId: 'token',
+        name: 'CI',
+        hash: '00ff',
+        expiresAt: 5,
+        readOnly: true,
+        appId: 'app 1',
+        endsIn: '9c41f0',
       },
     ],
     [revokeToken('team', 'token'), { type: 'TokenRevoked', teamId: 'team', tokenId: 'token' }],
@@ -36,7 +51,10 @@ describe('what makes no sense is refused', () => {
     ['a token that expires at no time', () => createToken('team', 'token', 'CI', hash, { expiresAt: Number.NaN })],
     ['a token that expires before there was time', () => createToken('team', 'token', 'CI', hash, { expiresAt: -1 })],
     ['a token of an app without a name', () => createToken('team', 'token', 'CI', hash, { appId: '' })],
-    ['a token of an app with a name too long', () => createToken('team', 'token', 'CI', hash, { appId: 'x'.repeat(257) })],
+    [
+      'a token of an app with a name too long',
+      () => createToken('team', 'token', 'CI', hash, { appId: 'x'.repeat(257) }),
+    ],
     ['a token of an app whose name cannot be stored', () => createToken('team', 'token', 'CI', hash, { appId: 'a\0' })],
   ])('%s', (_name, ask) => expect(ask).toThrow(InvalidRequest));
 });

@@ -4,7 +4,10 @@ import type { Table } from '../../../clients/typescript/src/index.ts';
 import { RowsReader, type View } from '../../../console/src/grid/rows-reader.ts';
 
 /** A table of numbered rows, whose pages hold what is asked, but `pageMax` rows at most. */
-function numbered(rows: () => number, { pageMax = 10_000, generation = (): number => 1 } = {}): { readonly table: Table; readonly asked: string[] } {
+function numbered(
+  rows: () => number,
+  { pageMax = 10_000, generation = (): number => 1 } = {},
+): { readonly table: Table; readonly asked: string[] } {
   const asked: string[] = [];
   const table = {
     rows: ({ limit, count }: { limit: number; count?: string }) => ({
@@ -13,8 +16,10 @@ function numbered(rows: () => number, { pageMax = 10_000, generation = (): numbe
         const from = Number(continuation?.split('/')[1] ?? 0);
         const to = Math.min(rows(), from + Math.min(limit, pageMax));
         return {
-          data: Array.from({ length: Math.max(0, to - from) }, (_, index) => ({ $rowID: String(from + index) })), version: '"1"',
-          ...(to < rows() && { continuation: `${generation()}/${to}` }), ...(count !== undefined && { count: rows() }),
+          data: Array.from({ length: Math.max(0, to - from) }, (_, index) => ({ $rowID: String(from + index) })),
+          version: '"1"',
+          ...(to < rows() && { continuation: `${generation()}/${to}` }),
+          ...(count !== undefined && { count: rows() }),
         };
       },
     }),
@@ -31,7 +36,10 @@ test('the way to a far place goes by large pages, and back to it by one', async 
   const { table, asked } = numbered(() => 25_000);
   const reader = new RowsReader(table, {});
   const steps: number[] = [];
-  expect((await reader.read(22_500, 500, (step) => steps.push(step))).map(({ $rowID }) => $rowID).slice(0, 2)).toEqual(['22500', '22501']);
+  expect((await reader.read(22_500, 500, (step) => steps.push(step))).map(({ $rowID }) => $rowID).slice(0, 2)).toEqual([
+    '22500',
+    '22501',
+  ]);
   expect(steps).toEqual([10_000, 20_000]);
   expect(asked).toEqual(['begin+10000', '1/10000+10000', '1/20000+2500', '1/22500+500']);
   asked.length = 0;
@@ -43,14 +51,21 @@ test('the way to a far place goes by large pages, and back to it by one', async 
 test('pages may be shorter than was asked; calls at once take turns', async () => {
   const { table } = numbered(() => 1000, { pageMax: 30 });
   const reader = new RowsReader(table, {});
-  expect(await Promise.all([read(reader, 500, 100), read(reader, 0, 100), read(reader, 990, 100), read(reader, 2000, 5)])).toEqual(['500..599', '0..99', '990..999', 'none']);
+  expect(
+    await Promise.all([read(reader, 500, 100), read(reader, 0, 100), read(reader, 990, 100), read(reader, 2000, 5)]),
+  ).toEqual(['500..599', '0..99', '990..999', 'none']);
 });
 
 test('the number of rows of a query is asked for once', async () => {
   const view: View = { sort: ['n'] };
   const { table } = numbered(() => 40);
   const reader = new RowsReader(table, view);
-  expect([reader.isQuery, reader.count, reader.isOf({ sort: ['n'] }), reader.isOf({})]).toEqual([true, null, true, false]);
+  expect([reader.isQuery, reader.count, reader.isOf({ sort: ['n'] }), reader.isOf({})]).toEqual([
+    true,
+    null,
+    true,
+    false,
+  ]);
   await read(reader, 0, 10);
   expect(reader.count).toBe(40);
 });

@@ -5,7 +5,12 @@ import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 
 /** The chunks of a file whose bytes come in these pieces. */
-export function cutPieces(format: TextFormat, pieces: readonly (Uint8Array | string)[], limits?: ChunkLimits, options: Omit<CutterOptions, 'limits'> = {}): Chunk[] {
+export function cutPieces(
+  format: TextFormat,
+  pieces: readonly (Uint8Array | string)[],
+  limits?: ChunkLimits,
+  options: Omit<CutterOptions, 'limits'> = {},
+): Chunk[] {
   const cutter = cutterFor(format, { limits, ...options });
   const chunks = pieces.flatMap((piece) => [...cutter.push(typeof piece === 'string' ? Buffer.from(piece) : piece)]);
   return [...chunks, ...cutter.end()];

@@ -31,7 +31,10 @@ describe('CSV is cut into chunks with its header', () => {
 
   test('lines are remembered for each row only where rows take more than one', () => {
     const chunks = cutPieces('csv', ['a\n1\n2\n"x\ny"\n3\n'], two);
-    expect(chunks.map(({ lines }) => lines)).toEqual([{ first: 2, each: null }, { first: 4, each: new Uint32Array([4, 6]) }]);
+    expect(chunks.map(({ lines }) => lines)).toEqual([
+      { first: 2, each: null },
+      { first: 4, each: new Uint32Array([4, 6]) },
+    ]);
   });
 });
 
@@ -42,7 +45,11 @@ describe('delimiters that are recognised go with the chunks, which are as the fi
     ['tabs', 'a\tb\n1\t2', '\t'],
     ['commas', 'a,b\n1;2;3,4\n', null],
     ['the most of them', 'a,b;c;d\n1;2;3\n', ';'],
-    ['those that the rows have too, though the header has as many others', 'Preis, netto;Menge, Stk\r\n1,50;"5"\r\n2,75;6\r\n', ';'],
+    [
+      'those that the rows have too, though the header has as many others',
+      'Preis, netto;Menge, Stk\r\n1,50;"5"\r\n2,75;6\r\n',
+      ';',
+    ],
     ['those of most rows', 'a,b;c,d\n1;2\n3;4\n5\n', ';'],
     ['those of the header where all rows are short', 'a;b;c,d\n1\n', ';'],
     ['those with which no quote is misplaced', 'a;b,c\n"x,y";1\n"z,u";2\n', ';'],
@@ -70,17 +77,73 @@ describe('delimiters that are recognised go with the chunks, which are as the fi
 describe('forms that were said, and those that are read without being asked', () => {
   test.each<readonly [string, string, DelimitedForm, readonly string[], readonly number[], DelimitedForm]>([
     ['a delimiter', 'a;b,c\n1;2,3\n', { delimiter: ',' }, ['a;b,c\n1;2,3\n'], [2], { delimiter: ',' }],
-    ['a cell that is empty and alone', 'x\n""\n"a"\n', { delimiter: ';' }, ['x\n""\n"a"\n'], [2, 3], { delimiter: ';' }],
-    ['a first line that names the delimiter', '\ufeffsep=;\r\na;b\r\n1;2\r\n', {}, ['a;b\r\n1;2\r\n'], [3], { delimiter: ';' }],
-    ['a header that would name the delimiter', '\nsep=;\na\nb\nc\n', {}, ['\nsep=;\na\nb\n', '\nsep=;\nc\n'], [3, 4, 5], { delimiter: ';' }],
-    ['a header that begins with a byte order mark', 'sep=;\n\ufeffa\n1\n', {}, ['\n\ufeffa\n1\n'], [3], { delimiter: ';' }],
-    ['lines before the header', 'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', { skipLines: 3 }, ['year,mean\n1959,315.98\n'], [5], {}],
-    ['no header', 'x,y\n1\n2,3\n', { header: 'absent' }, ['"column_1","column_2"\nx,y\n1\n', '"column_1","column_2"\n2,3\n'], [1, 2, 3], { header: 'present' }],
+    [
+      'a cell that is empty and alone',
+      'x\n""\n"a"\n',
+      { delimiter: ';' },
+      ['x\n""\n"a"\n'],
+      [2, 3],
+      { delimiter: ';' },
+    ],
+    [
+      'a first line that names the delimiter',
+      '\ufeffsep=;\r\na;b\r\n1;2\r\n',
+      {},
+      ['a;b\r\n1;2\r\n'],
+      [3],
+      { delimiter: ';' },
+    ],
+    [
+      'a header that would name the delimiter',
+      '\nsep=;\na\nb\nc\n',
+      {},
+      ['\nsep=;\na\nb\n', '\nsep=;\nc\n'],
+      [3, 4, 5],
+      { delimiter: ';' },
+    ],
+    [
+      'a header that begins with a byte order mark',
+      'sep=;\n\ufeffa\n1\n',
+      {},
+      ['\n\ufeffa\n1\n'],
+      [3],
+      { delimiter: ';' },
+    ],
+    [
+      'lines before the header',
+      'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n',
+      { skipLines: 3 },
+      ['year,mean\n1959,315.98\n'],
+      [5],
+      {},
+    ],
+    [
+      'no header',
+      'x,y\n1\n2,3\n',
+      { header: 'absent' },
+      ['"column_1","column_2"\nx,y\n1\n', '"column_1","column_2"\n2,3\n'],
+      [1, 2, 3],
+      { header: 'present' },
+    ],
     ['comments', '#x"\na\n#\n1\n"#"\n#,', { comment: '#' }, ['a\n1\n"#"\n'], [4, 5], { comment: '#' }],
     ['line breaks in other quotes', "a\n'x\n'''\n1\"\n", { quote: "'" }, ["a\n'x\n'''\n1\"\n"], [2, 4], { quote: "'" }],
-    ['line breaks behind escapes', 'a\n"x\\"\n"\n2\n', { escape: '\\' }, ['a\n"x\\"\n"\n2\n'], [2, 4], { escape: '\\' }],
+    [
+      'line breaks behind escapes',
+      'a\n"x\\"\n"\n2\n',
+      { escape: '\\' },
+      ['a\n"x\\"\n"\n2\n'],
+      [2, 4],
+      { escape: '\\' },
+    ],
     ['no quotes', 'a\n"x\n"\n', { quote: 'none' }, ['a\n"x\n"\n'], [2, 3], { quote: 'none' }],
-    ['quotes in cells', 'a,b\n6",x "y"\n "p\nq" ,\n', { lenient: true }, ['a,b\n6",x "y"\n "p\nq" ,\n'], [2, 3], { lenient: true }],
+    [
+      'quotes in cells',
+      'a,b\n6",x "y"\n "p\nq" ,\n',
+      { lenient: true },
+      ['a,b\n6",x "y"\n "p\nq" ,\n'],
+      [2, 3],
+      { lenient: true },
+    ],
     ['carriage returns', 'a\r1\r\r"2\r"\r3', {}, ['a\r1\r"2\r"\r', 'a\r3'], [2, 4, 6], {}],
     ['Ctrl-Z', 'a\n1\n2\n\u001a', {}, ['a\n1\n2\n\u001a'], [2, 3], {}],
     ['Ctrl-Z below a header', 'a\n\u001a\u001a', {}, ['a\n\u001a\u001a'], [], {}],
@@ -93,12 +156,17 @@ describe('forms that were said, and those that are read without being asked', ()
   });
 
   test('marks that cannot be beside each other are refused', () => {
-    expect(mistakeOf(() => cutPieces('csv', ['a\n'], undefined, { form: { quote: ',' } }))).toEqual([null, 'quote: must not be the delimiter too']);
+    expect(mistakeOf(() => cutPieces('csv', ['a\n'], undefined, { form: { quote: ',' } }))).toEqual([
+      null,
+      'quote: must not be the delimiter too',
+    ]);
   });
 
   test('what the names in the header mean goes with the chunks', () => {
     const cutter = cutterFor('csv', { columnsOf: (names) => ({ [names[1]!]: 'b' }) });
-    expect([...cutter.push(Buffer.from('a, "Full name"\n1,2\n')), ...cutter.end()].map(bodyOf)).toEqual(['a, "Full name"\n1,2\n']);
+    expect([...cutter.push(Buffer.from('a, "Full name"\n1,2\n')), ...cutter.end()].map(bodyOf)).toEqual([
+      'a, "Full name"\n1,2\n',
+    ]);
     expect(cutter.form).toEqual({ columns: { 'Full name': 'b' } });
   });
 });
@@ -115,9 +183,11 @@ describe('what cannot be cut is refused with its line', () => {
     ['an open quote', 'a\n1\n"x\ny\n', [3, String.raw`cell 1: "\"x\ny\n" begins with a quote that is never closed`]],
     ['a long row', `a\n1\n${long}\n2\n`, [3, 'a row must not be longer than 524288 bytes']],
     ['a long row without an end', `a\n${long}xxx`, [2, 'a row must not be longer than 524288 bytes']],
-    ['an open quote before much', `a\n1\n"${long}xxx`, [
-      3, 'a row must not be longer than 524288 bytes; cell 1 has a quote that is not closed within them',
-    ]],
+    [
+      'an open quote before much',
+      `a\n1\n"${long}xxx`,
+      [3, 'a row must not be longer than 524288 bytes; cell 1 has a quote that is not closed within them'],
+    ],
     ['bytes that are no UTF-8', Buffer.from('a\n1\n"x\n\xff"\n', 'latin1'), [4, 'the text is not UTF-8']],
   ])('%s', (_what, content, mistake) => {
     expect(mistakeOf(() => cutPieces('csv', [content]))).toEqual(mistake);

@@ -10,7 +10,12 @@ describe('a JSON array is cut into arrays', () => {
     ['rows', '[{"a":1},{"a":2},{"a":3}]', ['[{"a":1},{"a":2}]', '[{"a":3}]'], [1, 1, 1]],
     ['rows in lines', '[\n  {"a":1},\n  {"a":\n2},\n\n{"a":3}\n]\n', ['[{"a":1},{"a":\n2}]', '[{"a":3}]'], [2, 3, 6]],
     ['no rows', ' [ ] ', ['[]'], []],
-    ['tokens as they are', '[{"a":4.20,"b":1E+2,"c":[0.10],"d":"\\u0041"}]', ['[{"a":4.20,"b":1E+2,"c":[0.10],"d":"\\u0041"}]'], [1]],
+    [
+      'tokens as they are',
+      '[{"a":4.20,"b":1E+2,"c":[0.10],"d":"\\u0041"}]',
+      ['[{"a":4.20,"b":1E+2,"c":[0.10],"d":"\\u0041"}]'],
+      [1],
+    ],
     ['a byte order mark', '\ufeff[{}]', ['[{}]'], [1]],
   ])('%s', (_what, text, bodies, lines) => {
     const chunks = cutPieces('json', [text], two);
@@ -38,7 +43,12 @@ describe('NDJSON is recognised by its content, whatever its name says', () => {
   test.each([
     ['lines', '{"a":1}\n{"a":2}\n', ['[{"a":1},{"a":2}]'], [1, 2]],
     ['objects of several lines', '\n{"a":\n1}\n\n{"a":2}', ['[{"a":\n1},{"a":2}]'], [2, 5]],
-    ['with arrays of objects in it', '{"data":[{"a":1}]}\n{"data":[{"a":2}]}', ['[{"data":[{"a":1}]},{"data":[{"a":2}]}]'], [1, 2]],
+    [
+      'with arrays of objects in it',
+      '{"data":[{"a":1}]}\n{"data":[{"a":2}]}',
+      ['[{"data":[{"a":1}]},{"data":[{"a":2}]}]'],
+      [1, 2],
+    ],
     ['with braces in texts', '{"a":"}{"}\n{"a":"\\"}"}', ['[{"a":"}{"},{"a":"\\"}"}]'], [1, 2]],
   ])('%s', (_what, text, bodies, lines) => {
     for (const pieces of [[text], Array.from(text, (character) => character)]) {
@@ -60,14 +70,35 @@ describe('NDJSON is recognised by its content, whatever its name says', () => {
 describe('rows are found in an object', () => {
   test.each([
     ['of one member', '{"data":[{"a":1},{"a":2}]}', ['[{"a":1},{"a":2}]'], [1, 1], 'data'],
-    ['over several lines', '{\n "next": null, "total": 2,\n "data": [\n{"a":1},\n\n{"a":2}\n],\n"more":{"data":[{"b":1}]}}\n', ['[{"a":1},{"a":2}]'], [4, 6], 'data'],
-    ['beside other arrays', '{"tags":["x"],"none":[],"rows":[{"a":1}],"n":[1,{"b":2}],"last":1}', ['[{"a":1}]'], [1], 'rows'],
+    [
+      'over several lines',
+      '{\n "next": null, "total": 2,\n "data": [\n{"a":1},\n\n{"a":2}\n],\n"more":{"data":[{"b":1}]}}\n',
+      ['[{"a":1},{"a":2}]'],
+      [4, 6],
+      'data',
+    ],
+    [
+      'beside other arrays',
+      '{"tags":["x"],"none":[],"rows":[{"a":1}],"n":[1,{"b":2}],"last":1}',
+      ['[{"a":1}]'],
+      [1],
+      'rows',
+    ],
     ['by a key with escapes', '{"d\\u0061ta":[{"a":4.20}]}', ['[{"a":4.20}]'], [1], 'data'],
     ['by a key that a note cannot show', '{"данные; x":[{"a":1}]}', ['[{"a":1}]'], [1], 'a member'],
     ['in several chunks', '{"data":[{"a":1},{"a":2},{"a":3}]}', ['[{"a":1},{"a":2}]', '[{"a":3}]'], [1, 1, 1], 'data'],
-    ['that is longer than a row may be', `{"about":"${'x'.repeat(600_000)}","data":[{"a":"${'y'.repeat(200_000)}"},{"a":2}]}`, [`[{"a":"${'y'.repeat(200_000)}"}]`, '[{"a":2}]'], [1, 1], 'data'],
+    [
+      'that is longer than a row may be',
+      `{"about":"${'x'.repeat(600_000)}","data":[{"a":"${'y'.repeat(200_000)}"},{"a":2}]}`,
+      [`[{"a":"${'y'.repeat(200_000)}"}]`, '[{"a":2}]'],
+      [1, 1],
+      'data',
+    ],
   ])('%s', (_what, text, bodies, lines, key) => {
-    for (const pieces of [[text], text.length > 1000 ? text.match(/.{1,70000}/g)! : Array.from(text, (character) => character)]) {
+    for (const pieces of [
+      [text],
+      text.length > 1000 ? text.match(/.{1,70000}/g)! : Array.from(text, (character) => character),
+    ]) {
       const cutter = cutterFor('json', { limits: two });
       const chunks = pieces.flatMap((piece) => [...cutter.push(Buffer.from(piece))]);
       chunks.push(...cutter.end());
@@ -86,7 +117,10 @@ describe('rows are found in an object', () => {
 });
 
 test('chunks are bounded by their bytes too', () => {
-  const chunks = cutPieces('ndjson', [`{"a":1}\n{"a":"${'x'.repeat(50)}"}\n{"a":2}\n{"a":3}`], { rows: 100, bytes: 20 });
+  const chunks = cutPieces('ndjson', [`{"a":1}\n{"a":"${'x'.repeat(50)}"}\n{"a":2}\n{"a":3}`], {
+    rows: 100,
+    bytes: 20,
+  });
   expect(chunks.map(({ rows }) => rows)).toEqual([1, 1, 2]);
 });
 

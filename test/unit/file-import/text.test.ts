@@ -3,7 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import { refuseWorkbookName, toUtf8 } from '../../../clients/file-import/text.ts';
 
 /** The text of a file, whose bytes come in pieces of this many. */
-async function textOf(content: Uint8Array, encoding: string, file = 'file.csv', pieceBytes = Infinity): Promise<string> {
+async function textOf(
+  content: Uint8Array,
+  encoding: string,
+  file = 'file.csv',
+  pieceBytes = Infinity,
+): Promise<string> {
   async function* pieces(): AsyncGenerator<Buffer> {
     for (let at = 0; at < content.length; at += pieceBytes) yield Buffer.from(content.subarray(at, at + pieceBytes));
   }
@@ -39,8 +44,14 @@ describe('what is no text is refused with what to do', () => {
     }
   });
 
-  test.each([['half a character', Buffer.from('abc')], ['half a pair', bytes('00d8 4100')]])('%s of UTF-16', async (_what, content) => {
-    await expect(textOf(content, 'utf-16le')).rejects.toMatchObject({ reason: 'the text is not utf-16le', encoding: 'utf-16le' });
+  test.each([
+    ['half a character', Buffer.from('abc')],
+    ['half a pair', bytes('00d8 4100')],
+  ])('%s of UTF-16', async (_what, content) => {
+    await expect(textOf(content, 'utf-16le')).rejects.toMatchObject({
+      reason: 'the text is not utf-16le',
+      encoding: 'utf-16le',
+    });
   });
 
   test.each(['book.xlsb', 'BOOK.XLS', 'a/b.xls'])('%s is refused by its name', (file) => {

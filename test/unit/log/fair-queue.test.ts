@@ -8,7 +8,11 @@ interface Item {
   readonly number: number;
 }
 
-const newQueue = (): FairQueue<Item> => new FairQueue(({ owner }) => owner, ({ cost }) => cost);
+const newQueue = (): FairQueue<Item> =>
+  new FairQueue(
+    ({ owner }) => owner,
+    ({ cost }) => cost,
+  );
 
 function pushMany(queue: FairQueue<Item>, owner: string, count: number, cost = 1): void {
   for (let number = 0; number < count; number += 1) queue.push({ owner, cost, number });
@@ -53,23 +57,27 @@ test('all that waits can be taken back', () => {
 });
 
 test('nothing is lost or doubled, and each owner keeps its order', () => {
-  const items = fc.array(fc.record({ owner: fc.constantFrom('a', 'b', 'c'), cost: fc.integer({ min: 1, max: 20 }), takes: fc.nat(2) }));
-  fc.assert(fc.property(items, (steps) => {
-    const queue = newQueue();
-    const taken: Item[] = [];
-    steps.forEach(({ owner, cost, takes }, number) => {
-      queue.push({ owner, cost, number });
-      for (let take = 0; take < takes && queue.length > 0; take += 1) {
-        const next = queue.peek()!;
-        expect(queue.shift()).toBe(next);
-        taken.push(next);
+  const items = fc.array(
+    fc.record({ owner: fc.constantFrom('a', 'b', 'c'), cost: fc.integer({ min: 1, max: 20 }), takes: fc.nat(2) }),
+  );
+  fc.assert(
+    fc.property(items, (steps) => {
+      const queue = newQueue();
+      const taken: Item[] = [];
+      steps.forEach(({ owner, cost, takes }, number) => {
+        queue.push({ owner, cost, number });
+        for (let take = 0; take < takes && queue.length > 0; take += 1) {
+          const next = queue.peek()!;
+          expect(queue.shift()).toBe(next);
+          taken.push(next);
+        }
+      });
+      while (queue.length > 0) taken.push(queue.shift()!);
+      expect(taken.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(steps.map((_, number) => number));
+      for (const owner of ['a', 'b', 'c']) {
+        const numbers = taken.filter((item) => item.owner === owner).map(({ number }) => number);
+        expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
       }
-    });
-    while (queue.length > 0) taken.push(queue.shift()!);
-    expect(taken.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(steps.map((_, number) => number));
-    for (const owner of ['a', 'b', 'c']) {
-      const numbers = taken.filter((item) => item.owner === owner).map(({ number }) => number);
-      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-    }
-  }));
+    }),
+  );
 });

@@ -65,7 +65,9 @@ class FakeCluster {
         this.asked.push(Number(nodeId));
         const leaders = this.knows[Number(nodeId)]!;
         this.onAnswer();
-        return { topicMetadata: [{ partitionMetadata: leaders.map((leader, partitionId) => ({ partitionId, leader })) }] };
+        return {
+          topicMetadata: [{ partitionMetadata: leaders.map((leader, partitionId) => ({ partitionId, leader })) }],
+        };
       },
       produce: async () => {
         this.#began.resolve();
@@ -77,7 +79,11 @@ class FakeCluster {
   }
 }
 
-async function connect(): Promise<{ readonly cluster: FakeCluster; readonly connection: KafkaConnection; readonly doubts: () => number[] }> {
+async function connect(): Promise<{
+  readonly cluster: FakeCluster;
+  readonly connection: KafkaConnection;
+  readonly doubts: () => number[];
+}> {
   const cluster = new FakeCluster();
   const connection = await KafkaConnection.over(cluster as unknown as KafkajsCluster, 'log');
   const doubts = (): number[] => [0, 1].map((partition) => connection.doubtsAbout(partition));
@@ -87,34 +93,62 @@ async function connect(): Promise<{ readonly cluster: FakeCluster; readonly conn
 }
 
 describe('there are new doubts', () => {
-  const cases: readonly (readonly [string, (cluster: FakeCluster, connection: KafkaConnection) => unknown, readonly boolean[]])[] = [
+  const cases: readonly (readonly [
+    string,
+    (cluster: FakeCluster, connection: KafkaConnection) => unknown,
+    readonly boolean[],
+  ])[] = [
     ['about none, while all is well', (_, connection) => connection.send(0, []), [false, false]],
-    ['about one partition, when a broker refused a send to it', async (cluster, connection) => {
-      cluster.error = Object.assign(new Error('no'), { type: 'NOT_ENOUGH_REPLICAS' });
-      await expect(connection.send(0, [])).rejects.toThrow('no');
-    }, [true, false]],
-    ['about one partition, when another broker leads it', async (cluster) => {
-      cluster.knows[1]![1] = 3;
-      await cluster.refreshMetadata();
-    }, [false, true]],
-    ['about all, when a send was not answered', async (cluster, connection) => {
-      cluster.error = new Error('no answer');
-      await expect(connection.send(0, [])).rejects.toThrow('no answer');
-    }, [true, true]],
-    ['about all, when a connection broke', (cluster) => {
-      cluster.isConnected = false;
-    }, [true, true]],
-    ['about all, when a connection broke before somebody was asked who leads', async (cluster, connection) => {
-      cluster.isConnected = false;
-      await connection.findLeaderAnew(0);
-    }, [true, true]],
-    ['about all, when a connection broke, although a broker only refused a send', async (cluster, connection) => {
-      cluster.error = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
-      const sent = connection.send(0, []);
-      await cluster.sending;
-      cluster.isConnected = false;
-      await expect(sent).rejects.toThrow('no');
-    }, [true, true]],
+    [
+      'about one partition, when a broker refused a send to it',
+      async (cluster, connection) => {
+        cluster.error = Object.assign(new Error('no'), { type: 'NOT_ENOUGH_REPLICAS' });
+        await expect(connection.send(0, [])).rejects.toThrow('no');
+      },
+      [true, false],
+    ],
+    [
+      'about one partition, when another broker leads it',
+      async (cluster) => {
+        cluster.knows[1]![1] = 3;
+        await cluster.refreshMetadata();
+      },
+      [false, true],
+    ],
+    [
+      'about all, when a send was not answered',
+      async (cluster, connection) => {
+        cluster.error = new Error('no answer');
+        await expect(connection.send(0, [])).rejects.toThrow('no answer');
+      },
+      [true, true],
+    ],
+    [
+      'about all, when a connection broke',
+      (cluster) => {
+        cluster.isConnected = false;
+      },
+      [true, true],
+    ],
+    [
+      'about all, when a connection broke before somebody was asked who leads',
+      async (cluster, connection) => {
+        cluster.isConnected = false;
+        await connection.findLeaderAnew(0);
+      },
+      [true, true],
+    ],
+    [
+      'about all, when a connection broke, although a broker only refused a send',
+      async (cluster, connection) => {
+        cluster.error = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
+        const sent = connection.send(0, []);
+        await cluster.sending;
+        cluster.isConnected = false;
+        await expect(sent).rejects.toThrow('no');
+      },
+      [true, true],
+    ],
   ];
   test.each(cases)('%s', async (_name, happens, expected) => {
     const { cluster, connection, doubts } = await connect();
@@ -172,7 +206,8 @@ describe('a leader is found', () => {
   test('while a broker hangs', async () => {
     const { cluster, connection } = await connect();
     const { findBroker } = cluster;
-    cluster.findBroker = (node) => (node.nodeId === '2' ? new Promise(() => undefined) : findBroker.call(cluster, node));
+    cluster.findBroker = (node) =>
+      node.nodeId === '2' ? new Promise(() => undefined) : findBroker.call(cluster, node);
     expect(await connection.findLeaderAnew(0)).toBe('1');
   });
 

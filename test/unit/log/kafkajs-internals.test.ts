@@ -31,15 +31,21 @@ const brokerPoolPath = 'kafkajs/src/cluster/brokerPool';
 /** A pool of two brokers, which counts how often each is disconnected. */
 class BrokerPool {
   readonly disconnected: string[] = [];
-  brokers: Record<string, { disconnect(): Promise<void> }> = Object.fromEntries(['1', '2'].map((id) => [id, {
-    disconnect: async () => {
-      this.disconnected.push(id);
-      throw new Error('the connection is broken already');
-    },
-  }]));
+  brokers: Record<string, { disconnect(): Promise<void> }> = Object.fromEntries(
+    ['1', '2'].map((id) => [
+      id,
+      {
+        disconnect: async () => {
+          this.disconnected.push(id);
+          throw new Error('the connection is broken already');
+        },
+      },
+    ]),
+  );
   seedBroker = this.brokers['1'];
   removeBroker({ port }: { port: number }): void {
-    if (this.seedBroker === this.brokers[port]) this.seedBroker = Object.values(this.brokers).find((broker) => broker !== this.brokers[port]);
+    if (this.seedBroker === this.brokers[port])
+      this.seedBroker = Object.values(this.brokers).find((broker) => broker !== this.brokers[port]);
     delete this.brokers[port];
   }
 }
@@ -47,8 +53,10 @@ class BrokerPool {
 /** The installed kafkajs, in which the queue, the connection and the pool are fakes, and so is what `changes` holds. */
 function loading(changes: Readonly<Record<string, unknown>> = {}): LoadModule {
   const modules: Readonly<Record<string, unknown>> = {
-    [requestQueue]: class extends RequestQueue {}, [connectionPath]: class extends Connection {},
-    [brokerPoolPath]: class extends BrokerPool {}, ...changes,
+    [requestQueue]: class extends RequestQueue {},
+    [connectionPath]: class extends Connection {},
+    [brokerPoolPath]: class extends BrokerPool {},
+    ...changes,
   };
   return (path) => {
     if (modules[path] instanceof Error) throw modules[path];
@@ -70,7 +78,9 @@ function problemOf(load: LoadModule): string {
 describe('the kafkajs that is installed', () => {
   test('has what is used, and takes the patch', () => {
     const load = createRequire(import.meta.url);
-    const [queue, connection, pool] = [requestQueue, connectionPath, brokerPoolPath].map((path) => load(path).prototype);
+    const [queue, connection, pool] = [requestQueue, connectionPath, brokerPoolPath].map(
+      (path) => load(path).prototype,
+    );
     const { scheduleCheckPendingRequests } = queue;
     const { connect } = connection;
     const { removeBroker } = pool;
@@ -137,17 +147,53 @@ describe('another kafkajs is refused in one line', () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ['of another version', { 'kafkajs/package.json': { version: '2.3.0' } }, '2.3.0 is installed. Run `npm ci`.'],
-    ['that hides its version', { 'kafkajs/package.json': new Error('not exported') }, 'an unknown version is installed. Run `npm ci`.'],
-    ['that hides its modules', { 'kafkajs/src/broker': new Error('not exported') },
-      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
-    ['whose module exports something else', { 'kafkajs/src/broker': {} },
-      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
-    ['without what is patched', { [requestQueue]: class { readonly pending = []; } },
-      `2.2.4 is installed and lacks ${requestQueue}#scheduleCheckPendingRequests. Run \`npm ci\`.`],
-    ['whose queue has no list of what is pending', { [requestQueue]: class { scheduleCheckPendingRequests(): void { throw new Error('unused'); } } },
-      `2.2.4 is installed and lacks ${requestQueue}#pending. Run \`npm ci\`.`],
-    ['of another version, without a method', { 'kafkajs/package.json': { version: '3.0.0' }, 'kafkajs/src/broker': class { fetch(): void { throw new Error('unused'); } } },
-      '3.0.0 is installed and lacks kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.'],
+    [
+      'that hides its version',
+      { 'kafkajs/package.json': new Error('not exported') },
+      'an unknown version is installed. Run `npm ci`.',
+    ],
+    [
+      'that hides its modules',
+      { 'kafkajs/src/broker': new Error('not exported') },
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.',
+    ],
+    [
+      'whose module exports something else',
+      { 'kafkajs/src/broker': {} },
+      '2.2.4 is installed and lacks kafkajs/src/broker#fetch, kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.',
+    ],
+    [
+      'without what is patched',
+      {
+        [requestQueue]: class {
+          readonly pending = [];
+        },
+      },
+      `2.2.4 is installed and lacks ${requestQueue}#scheduleCheckPendingRequests. Run \`npm ci\`.`,
+    ],
+    [
+      'whose queue has no list of what is pending',
+      {
+        [requestQueue]: class {
+          scheduleCheckPendingRequests(): void {
+            throw new Error('unused');
+          }
+        },
+      },
+      `2.2.4 is installed and lacks ${requestQueue}#pending. Run \`npm ci\`.`,
+    ],
+    [
+      'of another version, without a method',
+      {
+        'kafkajs/package.json': { version: '3.0.0' },
+        'kafkajs/src/broker': class {
+          fetch(): void {
+            throw new Error('unused');
+          }
+        },
+      },
+      '3.0.0 is installed and lacks kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.',
+    ],
   ])('one %s', (_name, changes, problem) => {
     expect(problemOf(loading(changes))).toBe(`${needed} ${problem}`);
   });

@@ -23,14 +23,20 @@ beforeEach(() => {
   short = [];
   ends = new LogEnds({
     connection: {
-      bounds: async () => new Map([[0, { start: 0n, end: 10n, leader }], [1, { start: 0n, end, leader }]]),
+      bounds: async () =>
+        new Map([
+          [0, { start: 0n, end: 10n, leader }],
+          [1, { start: 0n, end, leader }],
+        ]),
       findLeaderAnew: async (partition) => {
         asked.push(partition);
         if (!agree) throw new Error('the brokers do not agree');
         return '1';
       },
     },
-    ends: [10n, 10n], nextOf: () => 10n, logger: pino({ level: 'silent' }),
+    ends: [10n, 10n],
+    nextOf: () => 10n,
+    logger: pino({ level: 'silent' }),
     onShort: (partition, to, next) => short.push(`${partition}: ${to} of ${next}`),
   });
   ends.start();
@@ -67,7 +73,10 @@ test('one that was restored, and is too short again, is told of again', async ()
   await pass(1);
   end = 8n;
   await pass(2);
-  expect([asked, short]).toEqual([[1, 1], ['1: 7 of 10', '1: 8 of 10']]);
+  expect([asked, short]).toEqual([
+    [1, 1],
+    ['1: 7 of 10', '1: 8 of 10'],
+  ]);
 });
 
 test('it is not told of while the brokers do not agree on who leads it, and Kafka is not away', async () => {

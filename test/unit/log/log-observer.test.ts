@@ -11,7 +11,9 @@ function observe(): { readonly observer: LogObserver; readonly heard: string[] }
 }
 
 test.each([
-  [new NotAppended('x'), 'not_appended'], [new AppendUnknown('x'), 'outcome_unknown'], [new ProjectionBug('x'), 'bug'],
+  [new NotAppended('x'), 'not_appended'],
+  [new AppendUnknown('x'), 'outcome_unknown'],
+  [new ProjectionBug('x'), 'bug'],
 ])('%s is told of, and learns where it was', (error, failure) => {
   const { observer, heard } = observe();
   expect(fail(observer, error, { partition: 3, offset: 7n })).toBe(error);

@@ -10,7 +10,13 @@ const applied: Outcome = { status: 'applied', result: {} };
 /** What a request has been told so far. */
 async function told({ outcome }: Wait): Promise<string> {
   const nothing = new Promise<string>((resolve) => setImmediate(() => resolve('nothing')));
-  return Promise.race([outcome.then(({ status }) => status, (error: Error) => error.name), nothing]);
+  return Promise.race([
+    outcome.then(
+      ({ status }) => status,
+      (error: Error) => error.name,
+    ),
+    nothing,
+  ]);
 }
 
 function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): Wait {
@@ -25,15 +31,35 @@ describe('a request hears', () => {
     ['nothing of another command', (waiters) => waiters.settle(0, 'other', applied), 'nothing'],
     ['nothing of its command in another partition', (waiters) => waiters.settle(1, 'mine', applied), 'nothing'],
     ['nothing of a projection that is not past it', (waiters) => waiters.advance(0, 0n, 7n), 'nothing'],
-    ['that it came too late, when its record was projected without an outcome', (waiters) => waiters.advance(0, 5n, 8n), 'NotAppended'],
+    [
+      'that it came too late, when its record was projected without an outcome',
+      (waiters) => waiters.advance(0, 5n, 8n),
+      'NotAppended',
+    ],
     ['nothing of records that follow one that others projected', (waiters) => waiters.advance(0, 8n, 9n), 'nothing'],
-    ['that it came too late, when it was asked for', (waiters) => waiters.advanceFor(0, ['mine'], 8n, noTeamsHeld), 'NotAppended'],
+    [
+      'that it came too late, when it was asked for',
+      (waiters) => waiters.advanceFor(0, ['mine'], 8n, noTeamsHeld),
+      'NotAppended',
+    ],
     ['nothing when others were asked for', (waiters) => waiters.advanceFor(0, ['other'], 8n, noTeamsHeld), 'nothing'],
     ['that nobody knows, when its event is held', (waiters) => waiters.hold(0, 'mine'), 'AppendUnknown'],
     ['nothing of another event that is held', (waiters) => waiters.hold(0, 'other'), 'nothing'],
-    ['that nobody knows, when its team is held and it was asked for', (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"team":1}')), 'AppendUnknown'],
-    ['that it came too late, when another team is held', (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"other":1}')), 'NotAppended'],
-    ['nothing while its team is held before its record', (waiters) => waiters.advanceFor(0, ['mine'], 7n, parseHeldTeams('{"team":1}')), 'nothing'],
+    [
+      'that nobody knows, when its team is held and it was asked for',
+      (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"team":1}')),
+      'AppendUnknown',
+    ],
+    [
+      'that it came too late, when another team is held',
+      (waiters) => waiters.advanceFor(0, ['mine'], 8n, parseHeldTeams('{"other":1}')),
+      'NotAppended',
+    ],
+    [
+      'nothing while its team is held before its record',
+      (waiters) => waiters.advanceFor(0, ['mine'], 7n, parseHeldTeams('{"team":1}')),
+      'nothing',
+    ],
     ['that nobody knows, when nothing moves', (waiters) => waiters.giveUp(0), 'AppendUnknown'],
     ['nothing while there is time', (waiters) => waiters.giveUp(60_000), 'nothing'],
     ['that nobody knows, when its partition halts', (waiters) => waiters.abandon(0), 'AppendUnknown'],

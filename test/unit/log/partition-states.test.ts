@@ -7,7 +7,16 @@ test('a partition is not behind because events come while its state is read', as
   // Events are appended and projected at once, as with the log in Postgres. The last one of partition 1 is not projected.
   let events = 5;
   const rowOf = (next: number): object => ({
-    next: String(next), time: '0', base: '0', epoch: '0', logId: 'log', lastHash: null, halted: null, contradicted: false, caughtUp: true, held: '{}',
+    next: String(next),
+    time: '0',
+    base: '0',
+    epoch: '0',
+    logId: 'log',
+    lastHash: null,
+    halted: null,
+    contradicted: false,
+    caughtUp: true,
+    held: '{}',
   });
   const log = { partitions: 2, bounds: async () => ({ start: 0n, end: BigInt(events) }) } as unknown as RecordLog;
   const pool = {
@@ -18,5 +27,8 @@ test('a partition is not behind because events come while its state is read', as
     },
   } as unknown as pg.Pool;
   const states = await readPartitionStates(log, { pool });
-  expect(states.map(({ next, bounds, behind }) => [next, bounds.end, behind])).toEqual([[5n, 6n, 0n], [5n, 6n, 1n]]);
+  expect(states.map(({ next, bounds, behind }) => [next, bounds.end, behind])).toEqual([
+    [5n, 6n, 0n],
+    [5n, 6n, 1n],
+  ]);
 });

@@ -5,10 +5,13 @@ import { SharedRuns } from '../../../src/log/shared-runs.ts';
 /** Runs that end when the test says so. */
 function controlled(): { readonly runs: SharedRuns<number>; readonly ends: ((error?: Error) => void)[] } {
   const ends: ((error?: Error) => void)[] = [];
-  const runs = new SharedRuns(() => new Promise<number>((resolve, reject) => {
-    const number = ends.length + 1;
-    ends.push((error) => (error === undefined ? resolve(number) : reject(error)));
-  }));
+  const runs = new SharedRuns(
+    () =>
+      new Promise<number>((resolve, reject) => {
+        const number = ends.length + 1;
+        ends.push((error) => (error === undefined ? resolve(number) : reject(error)));
+      }),
+  );
   return { runs, ends };
 }
 

@@ -20,7 +20,11 @@ test.each<[string, string, string[]]>([
   ['an awaited call', 'await store(a);', ['await store(a); -> ;']],
   ['a guard', 'if (a) return b;', ['if (a) return b; -> ;', 'a -> !(a)']],
   ['a guard that throws', 'if (a) { throw new Error(b); }', ['if (a) { throw new Error(b); } -> ;', 'a -> !(a)']],
-  ['a guard whose equality is negated anyway', 'if (a === b) continue;', ['if (a === b) continue; -> ;', 'a === b -> a !== b']],
+  [
+    'a guard whose equality is negated anyway',
+    'if (a === b) continue;',
+    ['if (a === b) continue; -> ;', 'a === b -> a !== b'],
+  ],
   ['a condition with an alternative', 'if (a) b = c; else return d;', ['a -> !(a)']],
   ['a choice', 'x = a ? b : c;', ['a -> !(a)']],
 ])('it changes %s', (_what, source, expected) => {
@@ -28,9 +32,13 @@ test.each<[string, string, string[]]>([
 });
 
 test.each([
-  ['types', `type A = 'a' | 1; interface B { readonly c: true }`], ['imports', `import { a } from 'b'; export { c } from 'd';`],
-  ['joined texts', 'x = `a${b}` + c;'], ['texts for people', `x = 'It is too long.';`], ['names', `x = { 'a-b': c, 1: d };`],
-  ['thrown errors', `throw new HttpError('not_found', 1);`], ['the constructor of what a class extends', 'class A extends B { constructor() { super(); } }'],
+  ['types', `type A = 'a' | 1; interface B { readonly c: true }`],
+  ['imports', `import { a } from 'b'; export { c } from 'd';`],
+  ['joined texts', 'x = `a${b}` + c;'],
+  ['texts for people', `x = 'It is too long.';`],
+  ['names', `x = { 'a-b': c, 1: d };`],
+  ['thrown errors', `throw new HttpError('not_found', 1);`],
+  ['the constructor of what a class extends', 'class A extends B { constructor() { super(); } }'],
   ['declarations', 'const a = make();'],
 ])('it leaves %s alone', (_what, source) => {
   expect(changes(source)).toEqual([]);

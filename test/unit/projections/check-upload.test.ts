@@ -73,38 +73,66 @@ describe('a file', () => {
     ['that no row names is kept for a time', [completed], [over - 1, 'unclaimed'], 'ok'],
     ['is removed at the end of it, and gives its bytes back', [completed], [over, 'unclaimed'], removed(done, over)],
     ['is removed later', [completed], [over + 1e9, 'unclaimed'], removed(done, over + 1e9)],
-    ['is removed while its team is suspended', [completed, [done, 'suspended']], [over, 'unclaimed'], removed(done, over)],
+    [
+      'is removed while its team is suspended',
+      [completed, [done, 'suspended']],
+      [over, 'unclaimed'],
+      removed(done, over),
+    ],
     ['is removed once, and gives its bytes back once', [completed, [over, 'unclaimed']], [over + 1, 'unclaimed'], 'ok'],
     ['is not removed by the end of its upload', [completed, [done, 'claimed']], [end, 'claimed'], 'ok'],
     ['that a row names has no time', [completed], [over - 1, 'claimed'], isClaimed],
     ['that a row names stays, though nobody said so in time', [completed], [over + 1e9, 'claimed'], isClaimed],
     ['that a row names is no other for another look', [completed, [done, 'claimed']], [over, 'claimed'], 'ok'],
-    ['that no row names any more has its whole time', [completed, [done, 'claimed']], [over + 7, 'unclaimed'], `ok | ${since(over + 7)}`],
+    [
+      'that no row names any more has its whole time',
+      [completed, [done, 'claimed']],
+      [over + 7, 'unclaimed'],
+      `ok | ${since(over + 7)}`,
+    ],
     ['has it to its end', [completed, [done, 'claimed'], [over, 'unclaimed']], [over + life - 1, 'unclaimed'], 'ok'],
-    ['is removed when that is over', [completed, [done, 'claimed'], [over, 'unclaimed']], [over + life, 'unclaimed'], removed(over, over + life)],
+    [
+      'is removed when that is over',
+      [completed, [done, 'claimed'], [over, 'unclaimed']],
+      [over + life, 'unclaimed'],
+      removed(over, over + life),
+    ],
     ['is named again', [completed, [done, 'claimed'], [over, 'unclaimed']], [over + life, 'claimed'], isClaimed],
-    ['that was removed does not come back when a row names it', [completed, [over, 'unclaimed']], [over + 1, 'claimed'], 'ok'],
+    [
+      'that was removed does not come back when a row names it',
+      [completed, [over, 'unclaimed']],
+      [over + 1, 'claimed'],
+      'ok',
+    ],
   ])('%s', check);
 
   test('that was refused has no bytes to give back', () => {
     const state = given({ uploadBytes: 7, uploadBytesMax: 8 });
-    for (const request of [createUpload(), completeUpload(), checkUpload()]) when(state, request, { ...here, time: begin + 1 });
+    for (const request of [createUpload(), completeUpload(), checkUpload()])
+      when(state, request, { ...here, time: begin + 1 });
     expect(state.uploads.upload('upload')).toMatchObject({ file: { name: 'file-1', size: 4 }, removedAt: begin + 1 });
     expect(run(state, [end + life, 'unclaimed'])).toBe('ok');
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
   });
 
   test('is completed no more once it was removed', () => {
-    expect(run(after(completed, [over, 'unclaimed']), [over, 'completed'])).toBe('upload_not_found: there is no such upload');
+    expect(run(after(completed, [over, 'unclaimed']), [over, 'completed'])).toBe(
+      'upload_not_found: there is no such upload',
+    );
   });
 
   test('whose rows were not looked at is a bug, never an answer', () => {
-    expect(() => when(after(completed), checkUpload())).toThrow('the claims on the file of upload upload were not loaded');
+    expect(() => when(after(completed), checkUpload())).toThrow(
+      'the claims on the file of upload upload were not loaded',
+    );
   });
 });
 
 describe('a look', () => {
-  test.each([['at an unknown upload', { uploadId: 'unknown' }], ["by another team's", { teamId: 'another' }]])('%s says nothing', (_name, of) => {
+  test.each([
+    ['at an unknown upload', { uploadId: 'unknown' }],
+    ["by another team's", { teamId: 'another' }],
+  ])('%s says nothing', (_name, of) => {
     const state = after([begin, 'completed']);
     state.uploads.putClaim('upload', false);
     expect(shown(when(state, checkUpload(of), { ...here, time: end + life }))).toBe('ok');

@@ -20,8 +20,18 @@ describe('an upload', () => {
     ['needs no table', { owner: 'nobody' }, createUpload(), made],
     ['is not created by a team that is suspended', { suspended: true }, createUpload(), suspended],
     // What a file comes to is known when it has arrived (spec 4.9).
-    ['is created where the plan has no byte left', { uploadBytes: 9, uploadBytesMax: 9 }, createUpload(), `${created} | team 0 9 bytes 1 open`],
-    ['is created where the plan allows less than there is', { uploadBytes: 9, uploadBytesMax: 0 }, createUpload(), `${created} | team 0 9 bytes 1 open`],
+    [
+      'is created where the plan has no byte left',
+      { uploadBytes: 9, uploadBytesMax: 9 },
+      createUpload(),
+      `${created} | team 0 9 bytes 1 open`,
+    ],
+    [
+      'is created where the plan allows less than there is',
+      { uploadBytes: 9, uploadBytesMax: 0 },
+      createUpload(),
+      `${created} | team 0 9 bytes 1 open`,
+    ],
     ['is created where the plan allows no rows', { rowsMax: 0 }, createUpload(), made],
     ['may be the last that may be open', { openUploads: 4 }, createUpload(), `${created} | team 0 5 open`],
     ['is not created beside as many as may be open', { openUploads: 5 }, createUpload(), tooMany(5)],
@@ -34,11 +44,24 @@ describe('an upload', () => {
   test('keeps what its event says, and the time of the log', () => {
     const state = given();
     const { outcome } = when(state, createUpload({ limits: { sizeMax: 7, lifeMs: 30, unclaimedLifeMs: 40 } }));
-    const described = { id: 'upload', contentType: 'image/png', fileName: 'cat.png', sizeMax: 7, expiresAt: here.time + 30 };
+    const described = {
+      id: 'upload',
+      contentType: 'image/png',
+      fileName: 'cat.png',
+      sizeMax: 7,
+      expiresAt: here.time + 30,
+    };
     expect(outcome).toEqual({ status: 'applied', result: { upload: { ...described, file: null } } });
     expect(state.uploads.upload('upload')).toEqual({
-      ...described, teamId: 'team', appId: 'app', created: 100n, createdAt: here.time, unclaimedLifeMs: 40, file: null,
-      unclaimedSince: null, removedAt: null,
+      ...described,
+      teamId: 'team',
+      appId: 'app',
+      created: 100n,
+      createdAt: here.time,
+      unclaimedLifeMs: 40,
+      file: null,
+      unclaimedSince: null,
+      removedAt: null,
     });
   });
 

@@ -2,7 +2,18 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';
-import { add, block, create, few, noRows, overwrite, patch, patchTable, remove, removeTable } from '../../support/requests.ts';
+import {
+  add,
+  block,
+  create,
+  few,
+  noRows,
+  overwrite,
+  patch,
+  patchTable,
+  remove,
+  removeTable,
+} from '../../support/requests.ts';
 import { shown } from '../../support/shown-decisions.ts';
 import type { Given } from '../../support/decisions.ts';
 import type { Asked, Request } from '../../support/requests.ts';
@@ -12,9 +23,24 @@ const noTable = 'table_not_found: there is no such table';
 
 test.each<readonly [name: string, state: Given, asked: Asked, outcome: string]>([
   ['a table without rows', {}, {}, 'ok | table 0 deleted | generation 10 ended by 100 | team 0'],
-  ['a table with rows leaves room for others', { block: two, tail: two, otherRows: 3 }, {}, 'ok | table 0 deleted | generation 10 ended by 100 | team 3'],
-  ['a version that is right', { block: two }, { ifMatch: 50n }, 'ok | table 0 deleted | generation 10 ended by 100 | team 0'],
-  ['a version before', { block: two }, { ifMatch: 49n }, 'precondition_failed: the table has changed: its version is 50, not 49 or older'],
+  [
+    'a table with rows leaves room for others',
+    { block: two, tail: two, otherRows: 3 },
+    {},
+    'ok | table 0 deleted | generation 10 ended by 100 | team 3',
+  ],
+  [
+    'a version that is right',
+    { block: two },
+    { ifMatch: 50n },
+    'ok | table 0 deleted | generation 10 ended by 100 | team 0',
+  ],
+  [
+    'a version before',
+    { block: two },
+    { ifMatch: 49n },
+    'precondition_failed: the table has changed: its version is 50, not 49 or older',
+  ],
   ['a suspended team', { suspended: true }, { ifMatch: 1n }, 'payment_required: the team is suspended'],
   ['a table that is not there is no error', { owner: 'nobody' }, {}, 'ok'],
   ['it has no version to match', { owner: 'nobody' }, { ifMatch: 0n }, 'ok'],
@@ -52,11 +78,17 @@ describe('behind the end of a table, in the same batch,', () => {
 test('a table may be made and deleted in one batch', () => {
   const state = given();
   when(state, create(few('{"a":1}')));
-  const { outcome, changes } = when(state, {
-    data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'made', ifMatch: null },
-  }, { ...here, version: 101n });
+  const { outcome, changes } = when(
+    state,
+    {
+      data: { type: 'TableDeleteRequested', teamId: 'team', tableId: 'made', ifMatch: null },
+    },
+    { ...here, version: 101n },
+  );
   expect([outcome.status, changes.length]).toEqual(['applied', 3]);
-  expect(state.tables.newTables()).toMatchObject([{ id: 'made', deleted: true, rows: 0, tail: null, createdAt: here.time }]);
+  expect(state.tables.newTables()).toMatchObject([
+    { id: 'made', deleted: true, rows: 0, tail: null, createdAt: here.time },
+  ]);
   expect(state.tables.changedTables()).toEqual([]);
   expect(state.teams.team('team')!.rows).toBe(0);
 });

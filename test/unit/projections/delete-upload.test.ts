@@ -20,7 +20,8 @@ const resumed: Step = [begin, fact({ type: 'TeamResumed', teamId: 'team' })];
 const deleted: Step = [begin, deleteUpload()];
 
 const unknown = 'upload_not_found: there is no such upload';
-const withdrawn = (time: number): string => `upload upload: file-1 4 bytes, unclaimed since ${begin}, removed at ${time}`;
+const withdrawn = (time: number): string =>
+  `upload upload: file-1 4 bytes, unclaimed since ${begin}, removed at ${time}`;
 
 type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
 
@@ -30,12 +31,36 @@ function check(_name: string, state: Given, before: readonly Step[], [time, requ
 
 describe('a file', () => {
   test.each<Case>([
-    ['is withdrawn, and gives its bytes back', { uploadBytes: 7 }, [completed], [begin + 5, deleteUpload()], `ok | ${withdrawn(begin + 5)} | team 0 7 bytes`],
+    [
+      'is withdrawn, and gives its bytes back',
+      { uploadBytes: 7 },
+      [completed],
+      [begin + 5, deleteUpload()],
+      `ok | ${withdrawn(begin + 5)} | team 0 7 bytes`,
+    ],
     ['leaves open uploads open', { openUploads: 2 }, [completed], deleted, `ok | ${withdrawn(begin)} | team 0 2 open`],
-    ['may be withdrawn at any time', {}, [completed], [end + 1e9, deleteUpload()], `ok | ${withdrawn(end + 1e9)} | team 0`],
+    [
+      'may be withdrawn at any time',
+      {},
+      [completed],
+      [end + 1e9, deleteUpload()],
+      `ok | ${withdrawn(end + 1e9)} | team 0`,
+    ],
     ['is not withdrawn twice', {}, [completed, deleted], deleted, unknown],
-    ['is not withdrawn while its team is suspended', {}, [completed, suspended], deleted, 'payment_required: the team is suspended'],
-    ['is withdrawn once the suspension has ended', {}, [completed, suspended, resumed], deleted, `ok | ${withdrawn(begin)} | team 0`],
+    [
+      'is not withdrawn while its team is suspended',
+      {},
+      [completed, suspended],
+      deleted,
+      'payment_required: the team is suspended',
+    ],
+    [
+      'is withdrawn once the suspension has ended',
+      {},
+      [completed, suspended, resumed],
+      deleted,
+      `ok | ${withdrawn(begin)} | team 0`,
+    ],
     ['that was withdrawn is completed no more', {}, [completed, deleted], completed, unknown],
   ])('%s', check);
 
@@ -43,7 +68,9 @@ describe('a file', () => {
     const state = afterSteps({}, completed);
     state.uploads.putClaim('upload', true);
     when(state, checkUpload());
-    expect(shown(when(state, ...requestOf(deleted)))).toBe(`ok | upload upload: file-1 4 bytes, removed at ${begin} | team 0`);
+    expect(shown(when(state, ...requestOf(deleted)))).toBe(
+      `ok | upload upload: file-1 4 bytes, removed at ${begin} | team 0`,
+    );
     expect(shown(when(state, checkUpload()))).toBe('ok');
   });
 
@@ -57,11 +84,29 @@ describe('a file', () => {
 describe('an upload that was not completed', () => {
   const givenUp = (time: number): string => `upload upload: created, removed at ${time}`;
   test.each<Case>([
-    ['is given up, and open no more', { openUploads: 2, uploadBytes: 7 }, [], deleted, `ok | ${givenUp(begin)} | team 0 7 bytes 2 open`],
-    ['is given up after its time, where nobody has looked yet', {}, [], [end, deleteUpload()], `ok | ${givenUp(end)} | team 0`],
+    [
+      'is given up, and open no more',
+      { openUploads: 2, uploadBytes: 7 },
+      [],
+      deleted,
+      `ok | ${givenUp(begin)} | team 0 7 bytes 2 open`,
+    ],
+    [
+      'is given up after its time, where nobody has looked yet',
+      {},
+      [],
+      [end, deleteUpload()],
+      `ok | ${givenUp(end)} | team 0`,
+    ],
     ['is not given up where it was seen to be over', {}, [[end, checkUpload()]], [end, deleteUpload()], unknown],
     ['is not given up twice', {}, [deleted], deleted, unknown],
-    ['is not given up while its team is suspended', {}, [suspended], deleted, 'payment_required: the team is suspended'],
+    [
+      'is not given up while its team is suspended',
+      {},
+      [suspended],
+      deleted,
+      'payment_required: the team is suspended',
+    ],
     ['that was given up is not completed', {}, [deleted], completed, unknown],
     ['that was given up is seen to be over no more', {}, [deleted], [end, checkUpload()], 'ok'],
   ])('%s', check);
@@ -72,7 +117,13 @@ describe('there is no upload', () => {
     ['of an unknown ID', {}, [], [begin, deleteUpload({ uploadId: 'unknown' })], unknown],
     ['of another team', {}, [completed], [begin, deleteUpload({ teamId: 'another' })], unknown],
     ['in another app', {}, [completed], [begin, deleteUpload({ appId: 'other' })], unknown],
-    ['of an unknown ID, also for a suspended team', {}, [suspended], [begin, deleteUpload({ uploadId: 'unknown' })], unknown],
+    [
+      'of an unknown ID, also for a suspended team',
+      {},
+      [suspended],
+      [begin, deleteUpload({ uploadId: 'unknown' })],
+      unknown,
+    ],
   ])('%s', check);
 });
 

@@ -37,7 +37,12 @@ describe('a deletion', () => {
     ['says nothing of one whose time is over', [], end, 'ok'],
     ['nor after that was said', [said], end + 9, 'ok'],
     ['nor a second time', [deleted], begin + 9, 'ok'],
-    ['ends the one that came after another', [deleted, [begin + 6, chunk]], begin + 7, `ok | stash stash@62 1 chunks 1 rows ended ${begin + 7}`],
+    [
+      'ends the one that came after another',
+      [deleted, [begin + 6, chunk]],
+      begin + 7,
+      `ok | stash stash@62 1 chunks 1 rows ended ${begin + 7}`,
+    ],
   ])('%s', (_name, steps, time, outcome) => {
     expect(shown(when(after(...steps), deleteStash(), at(time)))).toBe(outcome);
   });
@@ -58,7 +63,12 @@ describe('that its time is over', () => {
     ['says nothing twice', [said], said, 'ok'],
     ['says nothing of one that was deleted', [deleted], [end, expireStash(60n)], 'ok'],
     ['says nothing of the one that came after it', [[end, chunk]], [end + 3000, expireStash(60n)], 'ok'],
-    ['is said of the one that came after another', [[end, chunk]], [end + 1000, expireStash(61n)], `ok | stash stash@61 1 chunks 1 rows ended ${end + 1000}`],
+    [
+      'is said of the one that came after another',
+      [[end, chunk]],
+      [end + 1000, expireStash(61n)],
+      `ok | stash stash@61 1 chunks 1 rows ended ${end + 1000}`,
+    ],
   ])('%s', (_name, steps, [time, request], outcome) => {
     expect(shown(when(after(...steps), request, at(time)))).toBe(outcome);
   });
@@ -87,7 +97,16 @@ describe.each(imports)('an import that %s', (name, request) => {
   test.each<readonly [string, readonly Step[], number, string]>([
     ['takes one at its first moment', [], begin, 'ok'],
     ['takes one at its last', [], end - 1, 'ok'],
-    ['takes one after other imports', [[begin, add(stash)], [begin, overwrite(stash)], [begin, create(stash)]], begin, 'ok'],
+    [
+      'takes one after other imports',
+      [
+        [begin, add(stash)],
+        [begin, overwrite(stash)],
+        [begin, create(stash)],
+      ],
+      begin,
+      'ok',
+    ],
     ['takes one that was deleted, and has come again', [deleted, [begin + 6, chunk]], begin + 7, 'ok'],
     ['takes one that has expired, and has come again', [said, [end + 6, chunk]], end + 7, 'ok'],
     ['takes one that has expired, which nobody said, and has come again', [[end + 6, chunk]], end + 7, 'ok'],
@@ -100,7 +119,12 @@ describe.each(imports)('an import that %s', (name, request) => {
     ['does not take one that was deleted before it would have expired', [deleted], end + 5, wasDeleted],
     ['does not take one that was deleted a week ago', [deleted], begin + 5 + week, wasDeleted],
     ['does not take one that was deleted after it had expired', [[end + 1, deleteStash()]], end + 2, hasExpired],
-    ['does not take one that was deleted, came again and was deleted', [deleted, [begin + 6, chunk], [begin + 7, deleteStash()]], begin + 8, wasDeleted],
+    [
+      'does not take one that was deleted, came again and was deleted',
+      [deleted, [begin + 6, chunk], [begin + 7, deleteStash()]],
+      begin + 8,
+      wasDeleted,
+    ],
   ])('%s', (_name, steps, time, outcome) => {
     const decision = shown(when(after(...steps), request(), at(time)));
     expect(decision.startsWith('ok') ? 'ok' : decision).toBe(outcome);
@@ -121,7 +145,7 @@ describe.each(imports)('an import that %s', (name, request) => {
     expect(decision).toBe(needsNone ? 'ok 100 | table 0 new schema | schema a:number' : never);
   });
 
-  test("knows no stash of another team", () => {
+  test('knows no stash of another team', () => {
     const state = given();
     const { data, ...carried } = chunk;
     if (data.type !== 'ChunkPutRequested') throw new Error('not a chunk');

@@ -9,10 +9,28 @@ import { decide, given, here, openStates, when } from '../../support/decisions.t
 import { eventOf } from '../../support/requests.ts';
 
 const team: Team = {
-  id: 'team', partition: 3, name: 'Team', created: 1n, suspended: false, ...noUsage, ...noPlanLimits, rows: 7, openUploads: 2,
+  id: 'team',
+  partition: 3,
+  name: 'Team',
+  created: 1n,
+  suspended: false,
+  ...noUsage,
+  ...noPlanLimits,
+  rows: 7,
+  openUploads: 2,
 };
 const token: Token = {
-  id: 'token', teamId: 'team', name: 'CI', hash: 'ff', created: 2n, createdAt: 5, endsIn: null, expiresAt: null, readOnly: false, appId: null, revoked: false,
+  id: 'token',
+  teamId: 'team',
+  name: 'CI',
+  hash: 'ff',
+  created: 2n,
+  createdAt: 5,
+  endsIn: null,
+  expiresAt: null,
+  readOnly: false,
+  appId: null,
+  revoked: false,
 };
 const another: Token = { ...token, id: 'other', teamId: 'another' };
 
@@ -26,42 +44,95 @@ function changes(...facts: readonly EventData[]): unknown[] {
     const decision = when(state, { data });
     expect(decision.outcome).toEqual({ status: 'applied', result: {}, etag: undefined });
     return decision.changes.map((change) =>
-      (change.kind === 'team' ? change.team : change.kind === 'token' ? change.token : change));
+      change.kind === 'team' ? change.team : change.kind === 'token' ? change.token : change,
+    );
   });
 }
 
 const teamId = 'team';
 const created = {
-  type: 'TokenCreated', teamId, tokenId: 'new', name: 'Laptop', hash: 'ee', expiresAt: null, readOnly: false, appId: null, endsIn: '9c41f0',
+  type: 'TokenCreated',
+  teamId,
+  tokenId: 'new',
+  name: 'Laptop',
+  hash: 'ee',
+  expiresAt: null,
+  readOnly: false,
+  appId: null,
+  endsIn: '9c41f0',
 } as const;
 const made: Token = {
-  id: 'new', teamId, name: 'Laptop', hash: 'ee', created: 100n, createdAt: here.time, endsIn: '9c41f0', expiresAt: null, readOnly: false, appId: null, revoked: false,
+  id: 'new',
+  teamId,
+  name: 'Laptop',
+  hash: 'ee',
+  created: 100n,
+  createdAt: here.time,
+  endsIn: '9c41f0',
+  expiresAt: null,
+  readOnly: false,
+  appId: null,
+  revoked: false,
 };
 
 describe('a fact', () => {
   test.each<[name: string, fact: EventData, changes: readonly (Team | Token)[]]>([
     [
-      'a team is created', { type: 'TeamCreated', teamId: 'new', name: 'New' },
-      [{
-        id: 'new', partition: 3, name: 'New', created: 100n, suspended: false, rows: 0, rowsMax: null, tables: 0, tablesMax: null, stashes: 0,
-        stashesMax: null, openBodies: 0, openBodiesMax: null, openUploads: 0, openUploadsMax: null, openUploadBytes: 0, openUploadBytesMax: null,
-        uploadBytes: 0, uploadBytesMax: null, logBytesPerDayMax: null,
-      }],
+      'a team is created',
+      { type: 'TeamCreated', teamId: 'new', name: 'New' },
+      [
+        {
+          id: 'new',
+          partition: 3,
+          name: 'New',
+          created: 100n,
+          suspended: false,
+          rows: 0,
+          rowsMax: null,
+          tables: 0,
+          tablesMax: null,
+          stashes: 0,
+          stashesMax: null,
+          openBodies: 0,
+          openBodiesMax: null,
+          openUploads: 0,
+          openUploadsMax: null,
+          openUploadBytes: 0,
+          openUploadBytesMax: null,
+          uploadBytes: 0,
+          uploadBytesMax: null,
+          logBytesPerDayMax: null,
+        },
+      ],
     ],
     ['a team that is there stays as it is', { type: 'TeamCreated', teamId, name: 'Again' }, []],
     ['a team is suspended', { type: 'TeamSuspended', teamId }, [{ ...team, suspended: true }]],
     ['a team that was not suspended is resumed', { type: 'TeamResumed', teamId }, [team]],
     ['a team has a plan', { type: 'TeamPlanSet', teamId, rowsMax: 3 }, [{ ...team, rowsMax: 3 }]],
-    ['a plan limits bytes of the log', { type: 'TeamPlanSet', teamId, logBytesPerDayMax: 5 }, [{ ...team, logBytesPerDayMax: 5 }]],
+    [
+      'a plan limits bytes of the log',
+      { type: 'TeamPlanSet', teamId, logBytesPerDayMax: 5 },
+      [{ ...team, logBytesPerDayMax: 5 }],
+    ],
     ['a plan limits files', { type: 'TeamPlanSet', teamId, uploadBytesMax: 5 }, [{ ...team, uploadBytesMax: 5 }]],
     [
-      'a plan limits all that it names', { type: 'TeamPlanSet', teamId, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: 5 },
+      'a plan limits all that it names',
+      {
+        type: 'TeamPlanSet',
+        teamId,
+        tablesMax: 1,
+        stashesMax: 2,
+        openBodiesMax: 3,
+        openUploadsMax: 4,
+        openUploadBytesMax: 5,
+      },
       [{ ...team, tablesMax: 1, stashesMax: 2, openBodiesMax: 3, openUploadsMax: 4, openUploadBytesMax: 5 }],
     ],
     ['a plan may allow nothing', { type: 'TeamPlanSet', teamId, rowsMax: 0 }, [{ ...team, rowsMax: 0 }]],
     ['a token is created', created, [made]],
     [
-      'a token with limits is created', { ...created, expiresAt: 7, readOnly: true, appId: 'app' },
+      'a token with limits is created',
+      { ...created, expiresAt: 7, readOnly: true, appId: 'app' },
       [{ ...made, expiresAt: 7, readOnly: true, appId: 'app' }],
     ],
     ['a token that is there stays as it is', { ...created, tokenId: 'token' }, []],
@@ -89,21 +160,29 @@ describe('facts in a row', () => {
 
   test('a token that was revoked does not come back', () => {
     expect(changes(created, { type: 'TokenRevoked', teamId, tokenId: 'new' }, created)).toMatchObject([
-      { id: 'new', revoked: false }, { id: 'new', revoked: true },
+      { id: 'new', revoked: false },
+      { id: 'new', revoked: true },
     ]);
   });
 });
 
 describe('a block', () => {
   const data = {
-    type: 'BlockReceived', teamId, bodyId: 'body', number: 2, segmentId: 'segment', profile: emptyProfile,
+    type: 'BlockReceived',
+    teamId,
+    bodyId: 'body',
+    number: 2,
+    segmentId: 'segment',
+    profile: emptyProfile,
   } as const;
 
   test('waits for its body, with the segment it was written to and the time when it came', () => {
-    expect(when(given(), { data }).changes).toEqual([{
-      kind: 'bodyBlock',
-      block: { bodyId: 'body', number: 2, teamId, segment: 900n, profile: emptyProfile, ids: null, time: here.time },
-    }]);
+    expect(when(given(), { data }).changes).toEqual([
+      {
+        kind: 'bodyBlock',
+        block: { bodyId: 'body', number: 2, teamId, segment: 900n, profile: emptyProfile, ids: null, time: here.time },
+      },
+    ]);
   });
 
   test('whose segment was not written is a bug', () => {
@@ -113,7 +192,10 @@ describe('a block', () => {
 
 test('a refusal that was found before the append is the outcome', () => {
   const refusal = { type: 'table_not_found', message: 'there is no such table' } as const;
-  expect(when(given(), { data: { type: 'RequestRefused', teamId, refusal } })).toEqual({ outcome: { status: 'refused', refusal }, changes: [] });
+  expect(when(given(), { data: { type: 'RequestRefused', teamId, refusal } })).toEqual({
+    outcome: { status: 'refused', refusal },
+    changes: [],
+  });
 });
 
 test('an event that this version does not know is never passed over', () => {

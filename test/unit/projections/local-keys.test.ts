@@ -6,7 +6,10 @@ import { LocalKeys } from '../../../src/log/batch/local-keys.ts';
 function newSequence(): Tx {
   let next = 1n;
   return {
-    query: async <Row extends object>(_statement: Statement<Row>, values?: readonly unknown[]): Promise<StatementResult<Row>> => {
+    query: async <Row extends object>(
+      _statement: Statement<Row>,
+      values?: readonly unknown[],
+    ): Promise<StatementResult<Row>> => {
       const rows = Array.from({ length: values?.[0] as number }, () => {
         next += 1000n;
         return { first: next - 1000n };
@@ -21,12 +24,14 @@ test('reservations that are made at the same time never run out, and no key is g
   const keys = new LocalKeys();
   const sequence = newSequence();
   const taken: bigint[] = [];
-  await Promise.all(Array.from({ length: 50 }, async (_, at) => {
-    const reserved = keys.open();
-    await reserved.reserve(sequence, at * 40);
-    for (let count = 0; count < at * 40; count += 1) taken.push(reserved.take());
-    expect(() => reserved.take()).toThrow('nobody had reserved');
-  }));
+  await Promise.all(
+    Array.from({ length: 50 }, async (_, at) => {
+      const reserved = keys.open();
+      await reserved.reserve(sequence, at * 40);
+      for (let count = 0; count < at * 40; count += 1) taken.push(reserved.take());
+      expect(() => reserved.take()).toThrow('nobody had reserved');
+    }),
+  );
   expect(new Set(taken).size).toBe(taken.length);
 });
 

@@ -3,41 +3,66 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../support/property.ts';
 import { OutcomeQueries } from '../../../src/log/outcomes/outcomes.queries.ts';
 import { findOutcomes, isDuplicateOutcome, outcomeRow } from '../../../src/log/outcomes/outcomes.store.ts';
-import { answersAttempt, outcomeLife, outcomesKept, type Attempt, type RecordedOutcome } from '../../../src/log/outcomes/recorded-outcome.ts';
+import {
+  answersAttempt,
+  outcomeLife,
+  outcomesKept,
+  type Attempt,
+  type RecordedOutcome,
+} from '../../../src/log/outcomes/recorded-outcome.ts';
 import type { Database } from '../../../src/storage/database/database.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../src/language/events/outcome.ts';
 
 /** A field that may be left out. */
 const maybe = <K extends string, T>(key: K, value: fc.Arbitrary<T>): fc.Arbitrary<{ readonly [P in K]?: T }> =>
-  fc.oneof(fc.constant({}), value.map((each) => ({ [key]: each }) as { readonly [P in K]?: T }));
+  fc.oneof(
+    fc.constant({}),
+    value.map((each) => ({ [key]: each }) as { readonly [P in K]?: T }),
+  );
 
 const count = fc.nat(2 ** 31 - 1);
 const version = fc.bigInt(0n, 2n ** 62n);
 
-const range: fc.Arbitrary<RowRange> = fc.tuple(
-  fc.record({ version, ordinal: count, first: count, count }, { noNullPrototype: true }),
-  maybe('extents', fc.integer({ min: 2, max: 1_000_000 })), maybe('retainedIn', fc.uuid()),
-).map((parts) => Object.assign({}, ...parts) as RowRange);
+const range: fc.Arbitrary<RowRange> = fc
+  .tuple(
+    fc.record({ version, ordinal: count, first: count, count }, { noNullPrototype: true }),
+    maybe('extents', fc.integer({ min: 2, max: 1_000_000 })),
+    maybe('retainedIn', fc.uuid()),
+  )
+  .map((parts) => Object.assign({}, ...parts) as RowRange);
 
-const result: fc.Arbitrary<AppliedResult> = fc.tuple(
-  maybe('tableId', fc.uuid()), maybe('rows', fc.array(range, { maxLength: 5 })), maybe('droppedCells', fc.nat()), maybe('linkedAppIds', fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
-).map((parts) => Object.assign({}, ...parts) as AppliedResult);
+const result: fc.Arbitrary<AppliedResult> = fc
+  .tuple(
+    maybe('tableId', fc.uuid()),
+    maybe('rows', fc.array(range, { maxLength: 5 })),
+    maybe('droppedCells', fc.nat()),
+    maybe('linkedAppIds', fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
+  )
+  .map((parts) => Object.assign({}, ...parts) as AppliedResult);
 
-const outcome: fc.Arbitrary<Outcome> = fc.tuple(
-  fc.oneof(
-    result.map((each) => ({ status: 'applied', result: each }) as const),
-    fc.string({ unit: 'grapheme' }).map((message) => ({ status: 'refused', refusal: { type: 'stash_not_found', message } }) as const),
-  ),
-  fc.option(version, { nil: undefined }), fc.option(fc.base64String(), { nil: undefined }),
-).map(([decided, etag, requestDigest]) => ({ ...decided, etag, requestDigest }));
+const outcome: fc.Arbitrary<Outcome> = fc
+  .tuple(
+    fc.oneof(
+      result.map((each) => ({ status: 'applied', result: each }) as const),
+      fc
+        .string({ unit: 'grapheme' })
+        .map((message) => ({ status: 'refused', refusal: { type: 'stash_not_found', message } }) as const),
+    ),
+    fc.option(version, { nil: undefined }),
+    fc.option(fc.base64String(), { nil: undefined }),
+  )
+  .map(([decided, etag, requestDigest]) => ({ ...decided, etag, requestDigest }));
 
 test('an outcome comes back as it was stored, ranges of many extents too', async () => {
-  await fc.assert(fc.asyncProperty(outcome, fc.uuid(), version, count, async (given, commandId, offset, time) => {
-    const recorded: RecordedOutcome = { commandId, offset, time, outcome: given };
-    const rows: object[] = [outcomeRow(3, recorded)];
-    const tx = { query: async () => ({ rows: rows as never[], rowCount: 1, command: 'SELECT' }) };
-    expect(await findOutcomes(tx, 3, [commandId])).toEqual([recorded]);
-  }), { numRuns: 1000 });
+  await fc.assert(
+    fc.asyncProperty(outcome, fc.uuid(), version, count, async (given, commandId, offset, time) => {
+      const recorded: RecordedOutcome = { commandId, offset, time, outcome: given };
+      const rows: object[] = [outcomeRow(3, recorded)];
+      const tx = { query: async () => ({ rows: rows as never[], rowCount: 1, command: 'SELECT' }) };
+      expect(await findOutcomes(tx, 3, [commandId])).toEqual([recorded]);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 test('an outcome counts for seven days, and is stored for fourteen', () => {
@@ -68,7 +93,12 @@ describe('what a try of a command is told, whose outcome is of the time 0', () =
   const minute = 60_000;
   /** `replacedTime`: when the outcome that it replaced was recorded. */
   async function told(at: number, notAfter: number, time: number, replacedTime: number | null): Promise<unknown> {
-    const recorded = outcomeRow(3, { commandId: 'c', offset: 5n, time, outcome: { status: 'applied', result: {}, etag: 7n, requestDigest: undefined } });
+    const recorded = outcomeRow(3, {
+      commandId: 'c',
+      offset: 5n,
+      time,
+      outcome: { status: 'applied', result: {}, etag: 7n, requestDigest: undefined },
+    });
     const rows = [{ next: 6n, held: '{}', replacedTime, ...recorded }];
     const database = { reader: { query: async () => ({ rows, rowCount: 1, command: 'SELECT' }) } };
     const { outcome: found } = await new OutcomeQueries(database as unknown as Database).find(3, 'c', { at, notAfter });
@@ -93,7 +123,8 @@ describe('what a try of a command is told, whose outcome is of the time 0', () =
 });
 
 test('only a second outcome of a command is a duplicate', () => {
-  const violation = (code: string, constraint: string): Error => Object.assign(new Error('refused'), { code, constraint });
+  const violation = (code: string, constraint: string): Error =>
+    Object.assign(new Error('refused'), { code, constraint });
   expect(isDuplicateOutcome(violation('23505', 'outcomes_pkey'))).toBe(true);
   expect(isDuplicateOutcome(violation('23505', 'segments_pkey'))).toBe(false);
   expect(isDuplicateOutcome(violation('40001', 'outcomes_pkey'))).toBe(false);

@@ -27,35 +27,58 @@ describe('the rows of a table', () => {
 
   test.each<Case>([
     [
-      'are replaced by a few', { block: two, otherRows: 5 }, few(one), {},
+      'are replaced by a few',
+      { block: two, otherRows: 5 },
+      few(one),
+      {},
       `ok 100 | table 1 open | ${ended} | team 5 | extent 100 1 by 10 plain | rows 100[0] {"a":1} | team 6`,
     ],
     [
-      'are replaced by a block, and the tail ends', { tail: two }, block(one, one, one), {},
+      'are replaced by a block, and the tail ends',
+      { tail: two },
+      block(one, one, one),
+      {},
       `ok 100 | table 3 | ${ended} | team 0 | extent 100 3 by 10 plain | team 3`,
     ],
     [
-      'are replaced by several blocks', { tail: two }, body([5, one], [0, one, one]), {},
+      'are replaced by several blocks',
+      { tail: two },
+      body([5, one], [0, one, one]),
+      {},
       `ok 100 | table 3 | ${ended} | team 0 | extent 100 1 by 10 plain | extent 100.1 2 by 10 plain | team 3`,
     ],
     ['are cleared', { block: two, otherRows: 1 }, noRows, {}, `ok 100 | table 0 | ${ended} | team 1`],
     ['are cleared where there are none', {}, noRows, {}, `ok 100 | table 0 | ${ended} | team 0`],
     [
-      'are replaced under another schema', { block: two }, few('{"c":"x"}'), { schema: 'c:string d:date' },
-      `ok 100 | table 1 new schema open | ${ended} | team 0 | schema c:string d:date | extent 100 1 by 100 plain `
-      + '| rows 100[0] {"c":"x"} | team 1',
+      'are replaced under another schema',
+      { block: two },
+      few('{"c":"x"}'),
+      { schema: 'c:string d:date' },
+      `ok 100 | table 1 new schema open | ${ended} | team 0 | schema c:string d:date | extent 100 1 by 100 plain ` +
+        '| rows 100[0] {"c":"x"} | team 1',
     ],
     [
-      'are replaced under another schema that their values widen', { block: two }, few('{"a":"x"}'),
+      'are replaced under another schema that their values widen',
+      { block: two },
+      few('{"a":"x"}'),
       { schema: 'a:number', mode: 'updateSchema' },
-      `ok 100 | table 1 new schema widened open | ${ended} | team 0 | schema a:string | extent 100 1 by 100 plain `
-      + '| rows 100[0] {"a":"x"} | team 1',
+      `ok 100 | table 1 new schema widened open | ${ended} | team 0 | schema a:string | extent 100 1 by 100 plain ` +
+        '| rows 100[0] {"a":"x"} | team 1',
     ],
     [
-      'are replaced by what fits', { block: two }, few('{"a":"x","b":"y","z":1}'), { mode: 'dropColumns' },
+      'are replaced by what fits',
+      { block: two },
+      few('{"a":"x","b":"y","z":1}'),
+      { mode: 'dropColumns' },
       `ok 100 | table 1 open | ${ended} | team 0 | extent 100 1 by 10 plain | rows 100[0] {"b":"y"} | team 1`,
     ],
-    ['make room for as many', { block: two, rowsMax: 2 }, block(one, one), {}, `ok 100 | table 2 | ${ended} | team 0 | extent 100 2 by 10 plain | team 2`],
+    [
+      'make room for as many',
+      { block: two, rowsMax: 2 },
+      block(one, one),
+      {},
+      `ok 100 | table 2 | ${ended} | team 0 | extent 100 2 by 10 plain | team 2`,
+    ],
   ])('%s', check);
 });
 
@@ -65,22 +88,55 @@ describe('is refused, in the order of the guards:', () => {
 
   test.each<Case>([
     ['no table', { owner: 'nobody' }, few('{"z":1}'), { ifMatch: 1n }, 'table_not_found: there is no such table'],
-    ['a suspended team', { suspended: true }, few('{"z":1}'), { ifMatch: 1n }, 'payment_required: the team is suspended'],
     [
-      'another version', {}, stash, { ifMatch: 49n },
+      'a suspended team',
+      { suspended: true },
+      few('{"z":1}'),
+      { ifMatch: 1n },
+      'payment_required: the team is suspended',
+    ],
+    [
+      'another version',
+      {},
+      stash,
+      { ifMatch: 49n },
       'precondition_failed: the table has changed: its version is 50, not 49 or older',
     ],
     [
-      'a wrong schema', {}, few(withId(far)), { schema: 'a:number a:string' },
+      'a wrong schema',
+      {},
+      few(withId(far)),
+      { schema: 'a:number a:string' },
       'column_id_not_unique: schema.columns[1].id: the column ID "a" occurs twice',
     ],
     ['no stash', {}, stash, {}, 'stash_not_found: there is no stash stash'],
     ['a row ID', {}, few(withId(far, '{"z":1}')), {}, unknown],
-    ['a cell', { rowsMax: 0 }, few('{"a":"x"}'), {}, `column_has_invalid_value: rows[0].a: "x" does not fit the column's type number`],
-    ['too many columns', {}, few(one), { schema: 'a:number b:number', columnsMax: 1 }, 'limit_exceeded: the table would have 2 columns; at most 1 are allowed'],
-    ['too many rows', { block: two }, block(one, one), { rowsPerTableMax: 1 }, 'limit_exceeded: the table would hold more than 1 rows'],
     [
-      'too many rows of the team', { block: two, otherRows: 3, rowsMax: 4 }, block(one, one), {},
+      'a cell',
+      { rowsMax: 0 },
+      few('{"a":"x"}'),
+      {},
+      `column_has_invalid_value: rows[0].a: "x" does not fit the column's type number`,
+    ],
+    [
+      'too many columns',
+      {},
+      few(one),
+      { schema: 'a:number b:number', columnsMax: 1 },
+      'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
+    ],
+    [
+      'too many rows',
+      { block: two },
+      block(one, one),
+      { rowsPerTableMax: 1 },
+      'limit_exceeded: the table would hold more than 1 rows',
+    ],
+    [
+      'too many rows of the team',
+      { block: two, otherRows: 3, rowsMax: 4 },
+      block(one, one),
+      {},
       "payment_required: the team's plan allows 4 rows and 3 are in use",
     ],
   ])('%s', check);
@@ -97,9 +153,17 @@ describe('row IDs', () => {
     `request_validation_error: rows[${row}].$rowID: "${formatRowId(id)}" is the ID of no row that this table ever had`;
 
   test.each<readonly [string, Rows, string]>([
-    ['of a few rows are retained', few(withId(blockRow(1)), one, withId(tailRow(0))), 'extent 100 3 by 10 plain retains'],
+    [
+      'of a few rows are retained',
+      few(withId(blockRow(1)), one, withId(tailRow(0))),
+      'extent 100 3 by 10 plain retains',
+    ],
     ['of a block are retained', block(withId(blockRow(1)), one), 'extent 100 2 by 10 plain retains'],
-    ['of several blocks are retained', body([1, one], [0, withId(tailRow(1))]), 'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain retains'],
+    [
+      'of several blocks are retained',
+      body([1, one], [0, withId(tailRow(1))]),
+      'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain retains',
+    ],
     ['may be null', few('{"$rowID":null,"a":1}'), 'extent 100 1 by 10 plain |'],
   ])('%s', (_name, rows, extent) => {
     expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toContain(extent);
@@ -107,21 +171,36 @@ describe('row IDs', () => {
 
   test.each<readonly [string, Rows, string]>([
     ['behind the end of a block', few(one, withId(blockRow(2))), never(1, blockRow(2))],
-    ['behind the end of the tail', block(withId(tailRow(0)), withId(tailRow(1)), withId(tailRow(2))), never(2, tailRow(2))],
-    ['of another extent', body([1, one, one], [0, one, withId({ ...blockRow(0), ordinal: 1 })]), never(3, { ...blockRow(0), ordinal: 1 })],
+    [
+      'behind the end of the tail',
+      block(withId(tailRow(0)), withId(tailRow(1)), withId(tailRow(2))),
+      never(2, tailRow(2)),
+    ],
+    [
+      'of another extent',
+      body([1, one, one], [0, one, withId({ ...blockRow(0), ordinal: 1 })]),
+      never(3, { ...blockRow(0), ordinal: 1 }),
+    ],
     ['that are none', few(one, '{"$rowID":"x"}'), "request_validation_error: rows[1].$rowID: it is no row's ID"],
     ['that are no texts', few('{"$rowID":7}'), "request_validation_error: rows[0].$rowID: it is no row's ID"],
     [
-      'that occur twice', few(withId(blockRow(0)), withId(blockRow(1)), one, withId(blockRow(1))),
+      'that occur twice',
+      few(withId(blockRow(0)), withId(blockRow(1)), one, withId(blockRow(1))),
       `request_validation_error: rows[3].$rowID: "${formatRowId(blockRow(1))}" occurs twice`,
     ],
     [
-      'that occur twice in two blocks', body([1, withId(tailRow(1))], [0, withId(tailRow(0)), withId(tailRow(1))]),
+      'that occur twice in two blocks',
+      body([1, withId(tailRow(1))], [0, withId(tailRow(0)), withId(tailRow(1))]),
       `request_validation_error: rows[2].$rowID: "${formatRowId(tailRow(1))}" occurs twice`,
     ],
-    ['of which the first is wrong', few(withId(blockRow(2)), withId(blockRow(0)), withId(blockRow(0))), never(0, blockRow(2))],
     [
-      'of which the first is a repeated one', few(withId(blockRow(0)), withId(blockRow(0)), withId(blockRow(2))),
+      'of which the first is wrong',
+      few(withId(blockRow(2)), withId(blockRow(0)), withId(blockRow(0))),
+      never(0, blockRow(2)),
+    ],
+    [
+      'of which the first is a repeated one',
+      few(withId(blockRow(0)), withId(blockRow(0)), withId(blockRow(2))),
       `request_validation_error: rows[1].$rowID: "${formatRowId(blockRow(0))}" occurs twice`,
     ],
   ])('%s are refused', (_name, rows, outcome) => {

@@ -17,10 +17,17 @@ class Batches {
 
   constructor() {
     this.batches = new PartitionBatches<number>({
-      partition: 0, epoch: 1n, costOf: (item) => item, costMax, timeNow: () => 0, maySpeculate: () => true,
+      partition: 0,
+      epoch: 1n,
+      costOf: (item) => item,
+      costMax,
+      timeNow: () => 0,
+      maySpeculate: () => true,
       place: (items, offset) => items.map((_, at) => recordAt(offset + BigInt(at))),
       database: { writers: { with: (work: (tx: never) => Promise<unknown>) => work(undefined as never) } } as never,
-      projector: { speculate: (_partition: number, after: ProgressAhead | null) => after && this.#speculate(after) } as unknown as Projector,
+      projector: {
+        speculate: (_partition: number, after: ProgressAhead | null) => after && this.#speculate(after),
+      } as unknown as Projector,
       store: ({ items, speculative }) => {
         this.done.push(`store ${items.join()}${speculative === null ? '' : ' as decided'}`);
         const store = Promise.withResolvers<boolean>();
@@ -33,7 +40,9 @@ class Batches {
   #speculate(after: ProgressAhead): SpeculativeBatch {
     let end = after.next;
     return {
-      get end() { return end; },
+      get end() {
+        return end;
+      },
       add: async (_tx: unknown, records: readonly LogRecord[]) => {
         this.done.push(`decide ${records.map(({ offset }) => offset).join()}`);
         end += BigInt(records.length);
@@ -95,7 +104,11 @@ test('what could not be decided ahead of that one is decided again after it', as
   expect(await tried.look()).toEqual(['decide 7', 'store 2 as decided']);
 });
 
-test.each([[[4, 6, 1], '4,6'], [[4, 7, 1], '4'], [[11, 1], '11']])('of %j a batch takes %s, since it costs 10 at most unless it has one item', async (items, taken) => {
+test.each([
+  [[4, 6, 1], '4,6'],
+  [[4, 7, 1], '4'],
+  [[11, 1], '11'],
+])('of %j a batch takes %s, since it costs 10 at most unless it has one item', async (items, taken) => {
   const tried = new Batches();
   tried.batches.push(items);
   expect(await tried.look()).toEqual([`store ${taken}`]);

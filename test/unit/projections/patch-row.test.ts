@@ -28,7 +28,10 @@ describe('a patch', () => {
     ['fits the older values too', '{"b":1}', '{"a":2}', {}, `${applied} | row 20[0] {"a":2,"b":"1"}`],
     ['loses older values that never fitted', '{"a":"x","b":"y"}', '{"b":"z"}', {}, `${applied} | row 20[0] {"b":"z"}`],
     [
-      'drops wrong cells', '{"a":1}', '{"a":"x","b":"y","c":1}', { mode: 'dropColumns' },
+      'drops wrong cells',
+      '{"a":1}',
+      '{"a":"x","b":"y","c":1}',
+      { mode: 'dropColumns' },
       `${applied} | row 20[0] {"a":1,"b":"y"}`,
     ],
   ])('%s', check);
@@ -51,26 +54,41 @@ describe('a patch is refused', () => {
 
   test.each<Case>([
     [
-      'for a value that does not fit', '{}', '{"b":"x","a":true}', {},
+      'for a value that does not fit',
+      '{}',
+      '{"b":"x","a":true}',
+      {},
       "column_has_invalid_value: a: true does not fit the column's type number",
     ],
     ['for an unknown column', '{}', '{"c":1}', {}, unknown],
     ['for an unknown column that is null', '{}', '{"c":null}', {}, unknown],
     ['for the first that is wrong', '{}', '{"c":1,"a":true}', {}, unknown],
     [
-      'for `$stashID`', '{}', '{"$stashID":1}', {},
+      'for `$stashID`',
+      '{}',
+      '{"$stashID":1}',
+      {},
       'column_id_reserved: $stashID: the column ID "$stashID" is reserved',
     ],
     [
-      'for a row too long', '{"a":1}', '{"b":"x"}', { rowBytesMax: 14 },
+      'for a row too long',
+      '{"a":1}',
+      '{"b":"x"}',
+      { rowBytesMax: 14 },
       'limit_exceeded: the row would have 15 bytes, more than 14',
     ],
     [
-      'for too many columns', '{}', '{"c":1}', { mode: 'updateSchema', columnsMax: 2 },
+      'for too many columns',
+      '{}',
+      '{"c":1}',
+      { mode: 'updateSchema', columnsMax: 2 },
       'limit_exceeded: the table would have 3 columns; at most 2 are allowed',
     ],
     [
-      'for a version before', '{}', '{"a":1}', { ifMatch: 19n },
+      'for a version before',
+      '{}',
+      '{"a":1}',
+      { ifMatch: 19n },
       'precondition_failed: the row has changed: its version is 20, not 19 or older',
     ],
   ])('%s', check);
@@ -83,35 +101,47 @@ describe('a patch is refused', () => {
 describe('a patch that may update the schema', () => {
   test.each<Case>([
     [
-      'appends columns', '{"a":1}', '{"c":true}', { mode: 'updateSchema' },
+      'appends columns',
+      '{"a":1}',
+      '{"c":true}',
+      { mode: 'updateSchema' },
       `ok 100 | table 1 new schema | schema a:number b:string c:boolean | ${changedExtent} | row 20[0] {"a":1,"c":true}`,
     ],
     [
-      'appends a column that is null, and leaves the row', '{"a":1}', '{"c":null}', { mode: 'updateSchema' },
+      'appends a column that is null, and leaves the row',
+      '{"a":1}',
+      '{"c":null}',
+      { mode: 'updateSchema' },
       'ok 20 | table 1 new schema | schema a:number b:string c:string',
     ],
     [
-      'widens', '{"a":1}', '{"a":"x"}', { mode: 'updateSchema' },
+      'widens',
+      '{"a":1}',
+      '{"a":"x"}',
+      { mode: 'updateSchema' },
       `ok 100 | table 1 new schema widened | schema a:string b:string | ${changedExtent} | row 20[0] {"a":"x"}`,
     ],
   ])('%s', check);
 
   test('wraps a scalar for an array column', () => {
     const state = given({ schema: 'a:array<number>', block: ['{"a":[1]}'] });
-    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { mode: 'updateSchema' }))))
-      .toBe(`ok 100 | table 1 | ${changedExtent} | row 20[0] {"a":[2]}`);
+    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { mode: 'updateSchema' })))).toBe(
+      `ok 100 | table 1 | ${changedExtent} | row 20[0] {"a":[2]}`,
+    );
   });
 
   test('leaves a row that it does not change the ETag of the last widening', () => {
     const state = given({ schema: 'a:number', widened: 40n, block: ['{"a":1}'] });
-    expect(shown(when(state, patch(blockRow(0), '{"c":null}', { mode: 'updateSchema' }))))
-      .toBe('ok 40 | table 1 new schema | schema a:number c:string');
+    expect(shown(when(state, patch(blockRow(0), '{"c":null}', { mode: 'updateSchema' })))).toBe(
+      'ok 40 | table 1 new schema | schema a:number c:string',
+    );
   });
 
   test('gives the row the ETag of the widening, also when the row itself stays', () => {
     const state = given({ schema: 'a:date', block: ['{"a":"2024-02-29"}', '{}'] });
-    expect(shown(when(state, patch(blockRow(1), '{"a":"2024-02-29T10:00:00Z"}', { mode: 'updateSchema' }))))
-      .toContain('ok 100 | table 2 new schema widened');
+    expect(shown(when(state, patch(blockRow(1), '{"a":"2024-02-29T10:00:00Z"}', { mode: 'updateSchema' })))).toContain(
+      'ok 100 | table 2 new schema widened',
+    );
     expect(shown(when(state, patch(blockRow(0), '{}')))).toBe('ok 100');
   });
 });
@@ -125,7 +155,8 @@ describe('the row that is patched', () => {
     ['is read as it was received', { block: ['{"b":1}'] }, `${ofBlock} | row 20[0] {"b":"1","new":1}`],
     ['is read as it was presented', { tail: ['{"b":"1"}'] }, `${ofTail} | row 30[0] {"b":"1","new":1}`],
     [
-      'is widened from the type of its day', { schema: 'a:number b:number<40:string new:number', block: ['{"b":1}'] },
+      'is widened from the type of its day',
+      { schema: 'a:number b:number<40:string new:number', block: ['{"b":1}'] },
       `${ofBlock} | row 20[0] {"b":"1","new":1}`,
     ],
     [
@@ -139,7 +170,8 @@ describe('the row that is patched', () => {
       'ok 100 | table 1 | extent 20 1 by 10 wrap changed | row 20[0] {"b":[1],"new":1}',
     ],
     [
-      'has lost its scalars if they did not', { schema: 'b:array<number> new:number', block: ['{"b":1}'] },
+      'has lost its scalars if they did not',
+      { schema: 'b:array<number> new:number', block: ['{"b":1}'] },
       `${ofBlock} | row 20[0] {"new":1}`,
     ],
   ])('%s', (_name, state, outcome) => {
@@ -152,26 +184,30 @@ describe('the row that is patched', () => {
     const state = given({ block: ['{"a":1}'] });
     when(state, patch(blockRow(0), '{"b":"x"}'));
     const next = { ...here, version: 101n };
-    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { ifMatch: 99n }), next), next))
-      .toBe('precondition_failed: the row has changed: its version is 100, not 99 or older');
-    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { ifMatch: 100n }), next), next))
-      .toBe('ok 101 | table 1 | row 20[0] {"a":2,"b":"x"}');
+    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { ifMatch: 99n }), next), next)).toBe(
+      'precondition_failed: the row has changed: its version is 100, not 99 or older',
+    );
+    expect(shown(when(state, patch(blockRow(0), '{"a":2}', { ifMatch: 100n }), next), next)).toBe(
+      'ok 101 | table 1 | row 20[0] {"a":2,"b":"x"}',
+    );
   });
 
   test('is not widened twice', () => {
     const state = given({ schema: 'b:number<40:array<number> new:number', block: ['{"b":1}'] });
     when(state, patch(blockRow(0), '{"new":1}'));
     const next = { ...here, version: 101n };
-    expect(shown(when(state, patch(blockRow(0), '{"new":2}'), next), next))
-      .toBe('ok 101 | table 1 | row 20[0] {"b":[1],"new":2}');
+    expect(shown(when(state, patch(blockRow(0), '{"new":2}'), next), next)).toBe(
+      'ok 101 | table 1 | row 20[0] {"b":[1],"new":2}',
+    );
   });
 
   test('may have been added by the event before', () => {
     const state = given();
     when(state, add(few('{"a":1}')));
     const next = { ...here, version: 101n };
-    expect(shown(when(state, patch({ version: 100n, ordinal: 0, index: 0 }, '{"b":"x"}'), next), next))
-      .toBe('ok 101 | table 1 open | extent 100 1 by 10 plain changed | row 100[0] {"a":1,"b":"x"}');
+    expect(shown(when(state, patch({ version: 100n, ordinal: 0, index: 0 }, '{"b":"x"}'), next), next)).toBe(
+      'ok 101 | table 1 open | extent 100 1 by 10 plain changed | row 100[0] {"a":1,"b":"x"}',
+    );
   });
 
   const missing = 'row_not_found: there is no such row';

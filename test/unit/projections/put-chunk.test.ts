@@ -30,32 +30,100 @@ describe('a chunk', () => {
   const first = putChunk(block(one), '1');
 
   test.each<Case>([
-    ['makes the stash when it is the first', [], putChunk(block(one, one), '1'), `ok | stash stash@100 1 chunks 2 rows ${until} | chunk 1 2`],
-    ['comes beside another', [first], putChunk(block(one, one), '2'), `ok | stash stash@60 2 chunks 3 rows ${until} | chunk 2 2`],
-    ['takes the place of another', [first], putChunk(block(one, one), '1'), `ok | stash stash@60 1 chunks 2 rows ${until} | chunk 1 2 replaces`],
     [
-      'takes the place of one that took a place', [first, putChunk(block(...rowsOf(9)), '1')], putChunk(block(one, one), '1'),
+      'makes the stash when it is the first',
+      [],
+      putChunk(block(one, one), '1'),
+      `ok | stash stash@100 1 chunks 2 rows ${until} | chunk 1 2`,
+    ],
+    [
+      'comes beside another',
+      [first],
+      putChunk(block(one, one), '2'),
+      `ok | stash stash@60 2 chunks 3 rows ${until} | chunk 2 2`,
+    ],
+    [
+      'takes the place of another',
+      [first],
+      putChunk(block(one, one), '1'),
       `ok | stash stash@60 1 chunks 2 rows ${until} | chunk 1 2 replaces`,
     ],
-    ['may be smaller than the one before', [putChunk(block(...rowsOf(3)), '1')], first, `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 1 1 replaces`],
-    ['is another one under an equal number', [first], putChunk(block(one), '01'), `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 01 1`],
-    ['is another one under other letters', [putChunk(block(one), 'a')], putChunk(block(one), 'A'), `ok | stash stash@60 2 chunks 2 rows 2 words ${until} | chunk A 1`],
-    ['is no number once', [putChunk(block(one), 'a')], putChunk(block(one), 'a'), `ok | stash stash@60 1 chunks 1 rows 1 words ${until} | chunk a 1 replaces`],
-    ['without rows is one', [], putChunk(noRows, '1'), `ok | stash stash@100 1 chunks 0 rows ${until} | chunk 1 0`],
-    ['without rows takes a place too', [first], putChunk(few(), '1'), `ok | stash stash@60 1 chunks 0 rows ${until} | chunk 1 0 replaces`],
-    ['may be a header', [], putChunk(cells('a,b'), '1'), `ok | stash stash@100 1 chunks 0 rows ${until} | chunk 1 0`],
-    ['of several blocks', [first], putChunk(body([5, one], [0, one, one]), '7'), `ok | stash stash@60 2 chunks 4 rows ${until} | chunk 7 3 in 2`],
-    ['takes the place of several blocks', [putChunk(body([5, one], [0, one, one]), '7')], putChunk(block(one), '7'), `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 7 1 replaces`],
     [
-      'takes an hour at most', [], putChunk(body([3_600_001, one], [0, one]), '1'),
+      'takes the place of one that took a place',
+      [first, putChunk(block(...rowsOf(9)), '1')],
+      putChunk(block(one, one), '1'),
+      `ok | stash stash@60 1 chunks 2 rows ${until} | chunk 1 2 replaces`,
+    ],
+    [
+      'may be smaller than the one before',
+      [putChunk(block(...rowsOf(3)), '1')],
+      first,
+      `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 1 1 replaces`,
+    ],
+    [
+      'is another one under an equal number',
+      [first],
+      putChunk(block(one), '01'),
+      `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 01 1`,
+    ],
+    [
+      'is another one under other letters',
+      [putChunk(block(one), 'a')],
+      putChunk(block(one), 'A'),
+      `ok | stash stash@60 2 chunks 2 rows 2 words ${until} | chunk A 1`,
+    ],
+    [
+      'is no number once',
+      [putChunk(block(one), 'a')],
+      putChunk(block(one), 'a'),
+      `ok | stash stash@60 1 chunks 1 rows 1 words ${until} | chunk a 1 replaces`,
+    ],
+    ['without rows is one', [], putChunk(noRows, '1'), `ok | stash stash@100 1 chunks 0 rows ${until} | chunk 1 0`],
+    [
+      'without rows takes a place too',
+      [first],
+      putChunk(few(), '1'),
+      `ok | stash stash@60 1 chunks 0 rows ${until} | chunk 1 0 replaces`,
+    ],
+    ['may be a header', [], putChunk(cells('a,b'), '1'), `ok | stash stash@100 1 chunks 0 rows ${until} | chunk 1 0`],
+    [
+      'of several blocks',
+      [first],
+      putChunk(body([5, one], [0, one, one]), '7'),
+      `ok | stash stash@60 2 chunks 4 rows ${until} | chunk 7 3 in 2`,
+    ],
+    [
+      'takes the place of several blocks',
+      [putChunk(body([5, one], [0, one, one]), '7')],
+      putChunk(block(one), '7'),
+      `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 7 1 replaces`,
+    ],
+    [
+      'takes an hour at most',
+      [],
+      putChunk(body([3_600_001, one], [0, one]), '1'),
       'request_validation_error: the body took longer than an hour to arrive; send it again',
     ],
-    ['may have rows that fit no table of the team', [], putChunk(block('{"$stashID":1,"a":[[]]}'), '1'), `ok | stash stash@100 1 chunks 1 rows ${until} | chunk 1 1`],
-    ['may have IDs that nobody issued', [], putChunk(block('{"$rowID":"x"}'), '1'), `ok | stash stash@100 1 chunks 1 rows ${until} | chunk 1 1`],
+    [
+      'may have rows that fit no table of the team',
+      [],
+      putChunk(block('{"$stashID":1,"a":[[]]}'), '1'),
+      `ok | stash stash@100 1 chunks 1 rows ${until} | chunk 1 1`,
+    ],
+    [
+      'may have IDs that nobody issued',
+      [],
+      putChunk(block('{"$rowID":"x"}'), '1'),
+      `ok | stash stash@100 1 chunks 1 rows ${until} | chunk 1 1`,
+    ],
   ])('%s', check);
 
   test('counts the columns of each of its blocks, as long as it is there', () => {
-    const state = after(first, putChunk(body([0, '{"a":1,"b":1}'], [0, '{"a":1,"c":1,"d":1}']), '2'), putChunk(cells('x,y'), '3'));
+    const state = after(
+      first,
+      putChunk(body([0, '{"a":1,"b":1}'], [0, '{"a":1,"c":1,"d":1}']), '2'),
+      putChunk(cells('x,y'), '3'),
+    );
     expect(state.stashes.stash('team', 'stash')).toMatchObject({ profiledColumns: 1 + 2 + 3 + 2 });
     when(state, putChunk(block(one), '2'));
     when(state, putChunk(noRows, '3'));
@@ -64,11 +132,15 @@ describe('a chunk', () => {
 
   test('is in the stash of its team and its name only', () => {
     const state = after(first);
-    for (const { teamId, stashId } of [{ teamId: 'another', stashId: 'stash' }, { teamId: 'team', stashId: 'Stash' }]) {
+    for (const { teamId, stashId } of [
+      { teamId: 'another', stashId: 'stash' },
+      { teamId: 'team', stashId: 'Stash' },
+    ]) {
       const { data, ...carried } = putChunk(block(one), '1');
       if (data.type !== 'ChunkPutRequested') throw new Error('not a chunk');
-      expect(shown(when(state, { data: { ...data, teamId, stashId }, ...carried })))
-        .toBe(`ok | stash ${stashId}@100 1 chunks 1 rows ${until} | chunk 1 1`);
+      expect(shown(when(state, { data: { ...data, teamId, stashId }, ...carried }))).toBe(
+        `ok | stash ${stashId}@100 1 chunks 1 rows ${until} | chunk 1 1`,
+      );
     }
     expect(state.stashes.stash('team', 'stash')).toMatchObject({ created: 60n, chunks: 1, rows: 1 });
   });
@@ -97,19 +169,59 @@ describe('a stash has at most', () => {
   const wide = block('{"a":1,"b":1,"c":1}');
 
   test.each<Case>([
-    ['as many chunks as are allowed', [chunk('1')], putChunk(block(one), '2', { chunksMax: 2 }), `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1`],
+    [
+      'as many chunks as are allowed',
+      [chunk('1')],
+      putChunk(block(one), '2', { chunksMax: 2 }),
+      `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1`,
+    ],
     ['no more', two, putChunk(block(one), '3', { chunksMax: 2 }), chunks],
     ['no empty ones more', two, putChunk(noRows, '3', { chunksMax: 2 }), chunks],
-    ['but others in their places', two, putChunk(block(one), '2', { chunksMax: 2 }), `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1 replaces`],
-    ['none', [], putChunk(block(one), '1', { chunksMax: 0 }), 'limit_exceeded: the stash would have more than 0 chunks'],
-    ['as many rows as are allowed', two, putChunk(block(...rowsOf(3)), '3', { rowsMax: 5 }), `ok | stash stash@60 3 chunks 5 rows ${until} | chunk 3 3`],
+    [
+      'but others in their places',
+      two,
+      putChunk(block(one), '2', { chunksMax: 2 }),
+      `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1 replaces`,
+    ],
+    [
+      'none',
+      [],
+      putChunk(block(one), '1', { chunksMax: 0 }),
+      'limit_exceeded: the stash would have more than 0 chunks',
+    ],
+    [
+      'as many rows as are allowed',
+      two,
+      putChunk(block(...rowsOf(3)), '3', { rowsMax: 5 }),
+      `ok | stash stash@60 3 chunks 5 rows ${until} | chunk 3 3`,
+    ],
     ['no more rows', two, putChunk(block(...rowsOf(4)), '3', { rowsMax: 5 }), rows],
     ['no more rows in the place of others', two, putChunk(block(...rowsOf(5)), '2', { rowsMax: 5 }), rows],
-    ['but as many in the place of others', two, putChunk(block(...rowsOf(4)), '2', { rowsMax: 5 }), `ok | stash stash@60 2 chunks 5 rows ${until} | chunk 2 4 replaces`],
-    ['fewer when it has too many by another limit', [chunk('1', 9), chunk('2')], putChunk(block(one), '1', { rowsMax: 5 }), `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 1 1 replaces`],
-    ['as many columns in all blocks as are allowed', two, putChunk(wide, '3', { profiledColumnsMax: 5 }), `ok | stash stash@60 3 chunks 3 rows ${until} | chunk 3 1`],
+    [
+      'but as many in the place of others',
+      two,
+      putChunk(block(...rowsOf(4)), '2', { rowsMax: 5 }),
+      `ok | stash stash@60 2 chunks 5 rows ${until} | chunk 2 4 replaces`,
+    ],
+    [
+      'fewer when it has too many by another limit',
+      [chunk('1', 9), chunk('2')],
+      putChunk(block(one), '1', { rowsMax: 5 }),
+      `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 1 1 replaces`,
+    ],
+    [
+      'as many columns in all blocks as are allowed',
+      two,
+      putChunk(wide, '3', { profiledColumnsMax: 5 }),
+      `ok | stash stash@60 3 chunks 3 rows ${until} | chunk 3 1`,
+    ],
     ['no more columns', two, putChunk(wide, '3', { profiledColumnsMax: 4 }), columns],
-    ['but as many in the place of others', two, putChunk(wide, '2', { profiledColumnsMax: 4 }), `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1 replaces`],
+    [
+      'but as many in the place of others',
+      two,
+      putChunk(wide, '2', { profiledColumnsMax: 4 }),
+      `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1 replaces`,
+    ],
     ['no more columns of headers', two, putChunk(cells('a,b,c'), '3', { profiledColumnsMax: 4 }), columns],
   ])('%s', check);
 
@@ -136,9 +248,24 @@ describe('after', () => {
   const made = (time: number) => `stash stash@101 1 chunks 1 rows until ${time + 7} | chunk 1 1`;
 
   test.each<readonly [string, readonly Request[], number, string]>([
-    ['some time a chunk joins the stash, whose time stays what it is', [first], expired - 1, `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 1 1 replaces`],
-    ['the time of a stash a chunk makes a new one, and says that the other is over', [first], expired, `ok | stash stash@60 1 chunks 2 rows ended ${expired} | ${made(expired)}`],
-    ['a long time too', [first], expired + 1e9, `ok | stash stash@60 1 chunks 2 rows ended ${expired} | ${made(expired + 1e9)}`],
+    [
+      'some time a chunk joins the stash, whose time stays what it is',
+      [first],
+      expired - 1,
+      `ok | stash stash@60 1 chunks 1 rows ${until} | chunk 1 1 replaces`,
+    ],
+    [
+      'the time of a stash a chunk makes a new one, and says that the other is over',
+      [first],
+      expired,
+      `ok | stash stash@60 1 chunks 2 rows ended ${expired} | ${made(expired)}`,
+    ],
+    [
+      'a long time too',
+      [first],
+      expired + 1e9,
+      `ok | stash stash@60 1 chunks 2 rows ended ${expired} | ${made(expired + 1e9)}`,
+    ],
     ['a deletion a chunk makes a new one', [first, deleteStash()], here.time, `ok | ${made(here.time)}`],
     ['a deletion and its time a chunk makes a new one', [first, deleteStash()], expired, `ok | ${made(expired)}`],
   ])('%s', (_name, before, time, outcome) => {

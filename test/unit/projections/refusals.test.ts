@@ -52,22 +52,26 @@ describe('rows are not added:', () => {
     { what: 'an unknown table', state: { owner: 'nobody' }, refusal: noTable },
     { what: 'a suspended team', state: { suspended: true }, refusal: isSuspended },
     {
-      what: 'a changed table', ask: { ifMatch: 49n },
+      what: 'a changed table',
+      ask: { ifMatch: 49n },
       refusal: 'precondition_failed: the table has changed: its version is 50, not 49 or older',
     },
     { what: 'a late body', ask: { late: true }, refusal: late },
     {
-      what: 'a wrong cell', ask: { rows: '{"a":"x"}' },
+      what: 'a wrong cell',
+      ask: { rows: '{"a":"x"}' },
       refusal: 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',
     },
     {
-      what: 'too many rows', ask: { rowsPerTableMax: 1 },
+      what: 'too many rows',
+      ask: { rowsPerTableMax: 1 },
       refusal: 'limit_exceeded: the table would hold more than 1 rows',
     },
     { what: 'a full plan', state: { rowsMax: 0 }, refusal: overPlan },
   ];
   inOrder(wrongs, ({ rows = '{"a":1}', late: isLate = false, ...asked }) =>
-    add(isLate ? body([3_600_001, rows]) : block(rows), asked));
+    add(isLate ? body([3_600_001, rows]) : block(rows), asked),
+  );
 
   test("another team's table is as unknown as one that never was", () => {
     expect(shown(when(given({ owner: 'another' }), add(block('{"a":1}'))))).toBe(noTable);
@@ -90,21 +94,25 @@ describe('a table is not created:', () => {
     { what: 'a suspended team', state: { suspended: true }, refusal: isSuspended },
     { what: 'a late body', ask: { late: true }, refusal: late },
     {
-      what: 'a reserved column', ask: { schema: 'a:number b:string $rowID:string' },
+      what: 'a reserved column',
+      ask: { schema: 'a:number b:string $rowID:string' },
       refusal: 'column_id_reserved: schema.columns[2].id: the column ID "$rowID" is reserved',
     },
     {
-      what: 'a wrong cell', ask: { rows: '{"a":"x"}' },
+      what: 'a wrong cell',
+      ask: { rows: '{"a":"x"}' },
       refusal: 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',
     },
     {
-      what: 'too many columns', ask: { columnsMax: 1 },
+      what: 'too many columns',
+      ask: { columnsMax: 1 },
       refusal: 'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
     },
     { what: 'a full plan', state: { rowsMax: 0 }, refusal: overPlan },
   ];
   inOrder(wrongs, ({ rows = '{"a":1}', late: isLate = false, schema = 'a:number b:string', ...asked }) =>
-    create(isLate ? body([3_600_001, rows]) : block(rows), { ...asked, schema }));
+    create(isLate ? body([3_600_001, rows]) : block(rows), { ...asked, schema }),
+  );
 });
 
 describe('a row is not patched:', () => {
@@ -117,24 +125,29 @@ describe('a row is not patched:', () => {
     { what: 'a suspended team', state: { suspended: true }, refusal: isSuspended },
     { what: 'an unknown row', ask: { index: 1 }, refusal: 'row_not_found: there is no such row' },
     {
-      what: 'a changed row', ask: { ifMatch: 19n },
+      what: 'a changed row',
+      ask: { ifMatch: 19n },
       refusal: 'precondition_failed: the row has changed: its version is 20, not 19 or older',
     },
     {
-      what: 'a reserved column', ask: { row: '{"a":2,"c":3,"$stashID":1}' },
+      what: 'a reserved column',
+      ask: { row: '{"a":2,"c":3,"$stashID":1}' },
       refusal: 'column_id_reserved: $stashID: the column ID "$stashID" is reserved',
     },
     {
-      what: 'too many columns', ask: { columnsMax: 2 },
+      what: 'too many columns',
+      ask: { columnsMax: 2 },
       refusal: 'limit_exceeded: the table would have 3 columns; at most 2 are allowed',
     },
     {
-      what: 'too long a row', ask: { rowBytesMax: 12 },
+      what: 'too long a row',
+      ask: { rowBytesMax: 12 },
       refusal: 'limit_exceeded: the row would have 13 bytes, more than 12',
     },
   ];
   inOrder(wrongs, ({ index = 0, row = '{"a":2,"c":3}', ...asked }) =>
-    patch(blockRow(index), row, { mode: 'updateSchema', ...asked }));
+    patch(blockRow(index), row, { mode: 'updateSchema', ...asked }),
+  );
 });
 
 describe('a row is not deleted:', () => {
@@ -142,7 +155,8 @@ describe('a row is not deleted:', () => {
     { what: 'an unknown table', state: { owner: 'nobody' }, refusal: noTable },
     { what: 'a suspended team', state: { suspended: true }, refusal: isSuspended },
     {
-      what: 'a changed row', ask: { ifMatch: 19n },
+      what: 'a changed row',
+      ask: { ifMatch: 19n },
       refusal: 'precondition_failed: the row has changed: its version is 20, not 19 or older',
     },
   ];
@@ -154,21 +168,52 @@ describe('rows that no table takes are judged by the schema first:', () => {
   const schema = schemaOf([{ id: 'a', type: 'number' }], 1n);
   const judge = ({ data }: Request, isNew: boolean): string => {
     const asked = data as RowsRequest;
-    const profile = 'profile' in asked ? asked.profile : (asked.rows as unknown as { readonly profile: Profile }).profile;
+    const profile =
+      'profile' in asked ? asked.profile : (asked.rows as unknown as { readonly profile: Profile }).profile;
     const refusal = refusalOfCells(asked, isNew ? null : schema, profile);
     return refusal === null ? 'none' : `${refusal.type}: ${refusal.message}`;
   };
 
   test.each<[string, Request, isNew: boolean, refusal: string]>([
     ['nothing is wrong', add(block('{"a":1}')), false, 'none'],
-    ['a wrong cell', add(block('{"a":1}', '{"a":"x"}')), false, 'column_has_invalid_value: rows[1].a: "x" does not fit the column\'s type number'],
+    [
+      'a wrong cell',
+      add(block('{"a":1}', '{"a":"x"}')),
+      false,
+      'column_has_invalid_value: rows[1].a: "x" does not fit the column\'s type number',
+    ],
     ['an unknown column', add(block('{"b":1}')), false, 'column_id_not_found: rows[0].b: the table has no column "b"'],
     ['cells that are dropped', add(block('{"a":"x","b":1}'), { mode: 'dropColumns' }), false, 'none'],
     ['columns that are added', add(block('{"a":"x","b":1}'), { mode: 'updateSchema' }), false, 'none'],
-    ['too many columns', add(block('{"a":"x","b":1}'), { mode: 'updateSchema', columnsMax: 1 }), false, 'limit_exceeded: the table would have 2 columns; at most 1 are allowed'],
-    ['an inferred schema', create(block('{"a":"x","$stashID":1}')), true, 'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved'],
-    ['a given schema, before its cells', create(block('{"a":"x"}'), { schema: 'a:number $rowID:string' }), true, 'column_id_reserved: schema.columns[1].id: the column ID "$rowID" is reserved'],
-    ['a cell and a given schema', create(block('{"a":"x"}'), { schema: 'a:number' }), true, 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number'],
-    ['a patch', patch(blockRow(0), '{"a":"x"}'), false, 'column_has_invalid_value: a: "x" does not fit the column\'s type number'],
+    [
+      'too many columns',
+      add(block('{"a":"x","b":1}'), { mode: 'updateSchema', columnsMax: 1 }),
+      false,
+      'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
+    ],
+    [
+      'an inferred schema',
+      create(block('{"a":"x","$stashID":1}')),
+      true,
+      'column_id_reserved: rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
+    [
+      'a given schema, before its cells',
+      create(block('{"a":"x"}'), { schema: 'a:number $rowID:string' }),
+      true,
+      'column_id_reserved: schema.columns[1].id: the column ID "$rowID" is reserved',
+    ],
+    [
+      'a cell and a given schema',
+      create(block('{"a":"x"}'), { schema: 'a:number' }),
+      true,
+      'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number',
+    ],
+    [
+      'a patch',
+      patch(blockRow(0), '{"a":"x"}'),
+      false,
+      'column_has_invalid_value: a: "x" does not fit the column\'s type number',
+    ],
   ])('%s', (_name, request, isNew, refusal) => expect(judge(request, isNew)).toBe(refusal));
 });

@@ -9,13 +9,17 @@ import { blockRow, given, openStates, tailRow, when } from '../../support/decisi
 import { add, block, few, patch, remove } from '../../support/requests.ts';
 
 const one = '{"a":1}';
-const remember = ({ tables }: States, before: RememberedTables | null = null): RememberedTables => models.tables.remember!(before, tables)!;
+const remember = ({ tables }: States, before: RememberedTables | null = null): RememberedTables =>
+  models.tables.remember!(before, tables)!;
 
 describe('of tables is remembered', () => {
   test('each table with its schema', () => {
     const state = given({ schema: 'a:number' });
     when(state, add(few(one)));
-    expect(remember(state).table('table')).toMatchObject({ table: { version: 100n, rows: 1 }, schema: { columns: [{ id: 'a' }] } });
+    expect(remember(state).table('table')).toMatchObject({
+      table: { version: 100n, rows: 1 },
+      schema: { columns: [{ id: 'a' }] },
+    });
     expect(remember(state).table('unknown')).toBeNull();
   });
 
@@ -59,7 +63,8 @@ describe('of tables is remembered', () => {
     /** Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is remembered after it. */
     const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
       const state = openStates();
-      for (let index = first; index < first + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
+      for (let index = first; index < first + rows; index += 1)
+        state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body });
       return remember(state, before);
     };
     const first = patched(0, 1000, one, null);
@@ -73,7 +78,8 @@ describe('of tables is remembered', () => {
   });
 
   describe('which rows have no change', () => {
-    const mayHaveChange = (remembered: RememberedTables, extent: bigint): boolean[] => [0, 1, 2].map((index) => remembered.mayHaveChange(extent, index));
+    const mayHaveChange = (remembered: RememberedTables, extent: bigint): boolean[] =>
+      [0, 1, 2].map((index) => remembered.mayHaveChange(extent, index));
 
     test('those of an extent without changes, but the ones that were patched or deleted since', () => {
       const state = given({ block: [one, one, one] });
@@ -101,7 +107,12 @@ describe('of tables is remembered', () => {
       const changed = new ChangedRows();
       changed.begin({ ...extent, key: 1n, rows: 8 });
       changed.begin({ ...extent, key: 2n, rows: 8 * 4 * 1024 * 1024 + 1 });
-      expect([changed.mayHave(1n, 7), changed.mayHave(1n, 8), changed.mayHave(2n, 0), changed.mayHave(3n, 0)]).toEqual([false, true, true, true]);
+      expect([changed.mayHave(1n, 7), changed.mayHave(1n, 8), changed.mayHave(2n, 0), changed.mayHave(3n, 0)]).toEqual([
+        false,
+        true,
+        true,
+        true,
+      ]);
       changed.add(1n, 7);
       changed.add(1n, 8);
       changed.add(3n, 0);
@@ -135,12 +146,24 @@ describe('of tables is remembered', () => {
       return remember(state, before);
     };
     /** Looks up a row of the block ahead, whose body was `one` all the time; `meanwhile` runs before the answer comes. Returns the bodies that were asked for. */
-    const lookAhead = async (remembered: RememberedTables, row: RowAddress, meanwhile: () => void = () => undefined, tableId = 'table'): Promise<number> => {
+    const lookAhead = async (
+      remembered: RememberedTables,
+      row: RowAddress,
+      meanwhile: () => void = () => undefined,
+      tableId = 'table',
+    ): Promise<number> => {
       let asked = 0;
       await remembered.lookAhead([{ ...row, tableId }], async (wanted) => {
         asked += wanted.length;
         meanwhile();
-        return wanted.map(({ extent, index }) => ({ extent, index, version: extent.version, body: one, form: changedForm(20n), isChange: false }));
+        return wanted.map(({ extent, index }) => ({
+          extent,
+          index,
+          version: extent.version,
+          body: one,
+          form: changedForm(20n),
+          isChange: false,
+        }));
       });
       return asked;
     };
@@ -179,7 +202,8 @@ describe('of tables is remembered', () => {
       const extent = given({ block: [one] }).tables.extent(1n);
       const patchMany = (rows: number, remembered: RememberedTables): void => {
         const state = openStates();
-        for (let index = 10; index < 10 + rows; index += 1) state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body: two });
+        for (let index = 10; index < 10 + rows; index += 1)
+          state.tables.changeRow({ kind: 'row', teamId: 'team', extent, index, version: 100n, before: one, body: two });
         remember(state, remembered);
       };
       const since = known();
@@ -217,7 +241,11 @@ describe('of tables is remembered', () => {
     const full = remember(state);
     expect(full.extentOf('table', { version: 2000n, ordinal: 0 })).not.toBeNull();
     const few = remember(given({ block: [one] }), full);
-    expect([full === few, few.table('table') === null, few.extentOf('table', { version: 2000n, ordinal: 0 }) === null]).toEqual([true, false, false]);
+    expect([
+      full === few,
+      few.table('table') === null,
+      few.extentOf('table', { version: 2000n, ordinal: 0 }) === null,
+    ]).toEqual([true, false, false]);
     putExtents(10_001n);
     expect(models.tables.remember!(few, state.tables)).toBeNull();
   });

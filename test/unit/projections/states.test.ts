@@ -23,7 +23,8 @@ describe('what is to be stored', () => {
     expect(state.tables.changedExtents()).toMatchObject([{ version: 20n, changed: true }]);
     expect(state.tables.changedRows()).toMatchObject([{ index: 0, version: 103n, body: '{"a":4}' }]);
     expect(state.tables.newTailRows).toMatchObject([
-      { index: 0, version: 100n, body: one }, { index: 1, version: 101n, body: '{"a":2}' },
+      { index: 0, version: 100n, body: one },
+      { index: 1, version: 101n, body: '{"a":2}' },
     ]);
     expect(state.tables.newTables()).toEqual([]);
   });
@@ -40,7 +41,10 @@ describe('what is to be stored', () => {
     patched(0, 102n);
     patched(2, 103n);
     patched(2, 104n);
-    expect(state.tables.newChanges()).toMatchObject([{ index: 0, version: 100n, isChange: true }, { index: 0, version: 102n }]);
+    expect(state.tables.newChanges()).toMatchObject([
+      { index: 0, version: 100n, isChange: true },
+      { index: 0, version: 102n },
+    ]);
     expect(state.tables.laterChanges()).toMatchObject([{ index: 2, version: 104n }]);
     expect(state.tables.changedRows()).toHaveLength(3);
   });
@@ -59,20 +63,29 @@ describe('what is to be stored', () => {
     when(state, add(few('{"a":"x"}')));
     when(state, patch(blockRow(0), one));
     when(state, remove(blockRow(9)));
-    expect(Object.entries(models).flatMap(([name, model]) => model.store(state[name as keyof States] as never))).toEqual([]);
+    expect(
+      Object.entries(models).flatMap(([name, model]) => model.store(state[name as keyof States] as never)),
+    ).toEqual([]);
   });
 
   test('knows what files rows name in the end, and which no longer', () => {
     const file = (letter: string): string => letter.repeat(22);
-    const naming = (...letters: readonly string[]): string => JSON.stringify({ b: letters.map((letter) => `/files/${file(letter)}`).join(' ') });
+    const naming = (...letters: readonly string[]): string =>
+      JSON.stringify({ b: letters.map((letter) => `/files/${file(letter)}`).join(' ') });
     const state = given({ block: [naming('x', 'y'), one, naming('x')] });
     when(state, patch(blockRow(0), naming('y', 'z')), at(100n));
     when(state, patch(blockRow(1), naming('x')), at(101n));
     when(state, patch(blockRow(1), '{"b":"nothing"}'), at(102n));
     when(state, remove(blockRow(2)), at(103n));
     const { patched } = state.uploads;
-    expect(patched.named()).toMatchObject([{ index: 0, file: file('y') }, { index: 0, file: file('z') }]);
-    expect(patched.gone()).toMatchObject([{ index: 0, file: file('x') }, { index: 2, file: file('x') }]);
+    expect(patched.named()).toMatchObject([
+      { index: 0, file: file('y') },
+      { index: 0, file: file('z') },
+    ]);
+    expect(patched.gone()).toMatchObject([
+      { index: 0, file: file('x') },
+      { index: 2, file: file('x') },
+    ]);
   });
 });
 
@@ -81,15 +94,25 @@ describe('what was not loaded is a bug, never an answer:', () => {
   const table = state.tables.table('table')!;
 
   test.each<[string, () => unknown, string]>([
-    ['a schema', () => state.tables.schema({ ...table, schemaVersion: 99n }), 'the schema 99 of table table was not loaded'],
+    [
+      'a schema',
+      () => state.tables.schema({ ...table, schemaVersion: 99n }),
+      'the schema 99 of table table was not loaded',
+    ],
     ['an extent', () => state.tables.extent(77n), 'extent 77 was not loaded'],
-    ['a row', () => state.tables.row(table, { version: 30n, ordinal: 0, index: 1 }), 'row 1 of extent 3 was not loaded'],
+    [
+      'a row',
+      () => state.tables.row(table, { version: 30n, ordinal: 0, index: 1 }),
+      'row 1 of extent 3 was not loaded',
+    ],
     ['a segment', () => state.segments.key('unknown'), 'segment unknown was not written'],
   ])('%s', (_name, look, message) => expect(look).toThrow(message));
 
   test.each<[string, () => unknown]>([
-    ['a team', () => state.teams.team('unknown')], ['a token', () => state.teams.token('unknown')],
-    ['a table', () => state.tables.table('unknown')], ['an extent of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
+    ['a team', () => state.teams.team('unknown')],
+    ['a token', () => state.teams.token('unknown')],
+    ['a table', () => state.tables.table('unknown')],
+    ['an extent of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
   ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
@@ -108,7 +131,15 @@ describe('what is loaded while the batch before may be visible or not', () => {
     const { extent, ...row } = state.tables.findRow(3n, 0)!;
     state.tables.putRow({ ...row, extent: { ...extent, rows: 1 } });
     expect(state.tables.extent(3n)).toMatchObject({ rows: 2 });
-    const arrived = { bodyId: 'body', number: 0, teamId: 'team', segment: 9n, profile: emptyProfile, ids: null, time: 1 };
+    const arrived = {
+      bodyId: 'body',
+      number: 0,
+      teamId: 'team',
+      segment: 9n,
+      profile: emptyProfile,
+      ids: null,
+      time: 1,
+    };
     state.segments.putBodyBlock(arrived);
     state.segments.putBodyBlock({ ...arrived });
     expect(state.segments.bodyBlocks('team', 'body')).toEqual([arrived]);

@@ -30,7 +30,14 @@ describe('the tail', () => {
 
   test.each<readonly [name: string, gaps: LogPlace['gaps'], beginning: string]>([
     ['goes on if versions were lost before it', [{ from: 5n, to: 29n }], joins],
-    ['closes when versions may have been lost after it', [{ from: 5n, to: 29n }, { from: 40n, to: 90n }], closes],
+    [
+      'closes when versions may have been lost after it',
+      [
+        { from: 5n, to: 29n },
+        { from: 40n, to: 90n },
+      ],
+      closes,
+    ],
   ])('%s', (_name, gaps, beginning) => {
     const decision = shown(when(given({ tail: ['{"a":0}'] }), add(few(one), {}), { ...here, gaps }));
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
@@ -40,27 +47,32 @@ describe('the tail', () => {
     const state = given({ tail: [one] });
     expect(shown(when(state, add(block(one, one))))).toBe('ok 100 | table 3 | extent 100 2 by 10 plain | team 3');
     const next = { ...here, version: 101n };
-    expect(shown(when(state, add(few(one)), next), next))
-      .toBe('ok 101 | table 4 open | extent 101 1 by 10 plain | rows 101[0] {"a":1} | team 4');
+    expect(shown(when(state, add(few(one)), next), next)).toBe(
+      'ok 101 | table 4 open | extent 101 1 by 10 plain | rows 101[0] {"a":1} | team 4',
+    );
   });
 
   test('closes when rows change the schema, and what they hold begins another', () => {
     const state = given({ tail: [one] });
     expect(shown(when(state, add(few('{"c":true}'), { mode: 'updateSchema' })))).toBe(
-      'ok 100 | table 2 new schema open | schema a:number b:string c:boolean'
-      + ' | extent 100 1 by 100 plain | rows 100[0] {"c":true} | team 2',
+      'ok 100 | table 2 new schema open | schema a:number b:string c:boolean' +
+        ' | extent 100 1 by 100 plain | rows 100[0] {"c":true} | team 2',
     );
     const next = { ...here, version: 101n };
-    expect(shown(when(state, add(few(one)), next), next))
-      .toBe('ok 101 | table 3 open | extent 100 2 by 100 plain | rows 100[1] {"a":1} | team 3');
+    expect(shown(when(state, add(few(one)), next), next)).toBe(
+      'ok 101 | table 3 open | extent 100 2 by 100 plain | rows 100[1] {"a":1} | team 3',
+    );
   });
 
   test('counts the bytes of the rows as they are presented', () => {
     const state = given({ tail: [one] });
     const { changes } = when(state, add(few('{"b":42}')));
-    expect(changes).toContainEqual(expect.objectContaining({
-      kind: 'extent', extent: expect.objectContaining({ bytes: one.length + '{"b":"42"}'.length }),
-    }));
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        kind: 'extent',
+        extent: expect.objectContaining({ bytes: one.length + '{"b":"42"}'.length }),
+      }),
+    );
   });
 
   test('gives each row the version of the event that brought it, and an ID on its extent', () => {
@@ -68,7 +80,14 @@ describe('the tail', () => {
     const { outcome } = when(state, add(few(one, one)));
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });
     const table = state.tables.table('table')!;
-    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({ version: 30n, body: '{"a":0}' });
-    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({ version: 100n, body: one, form: { stored: 'presented', decidedAt: 100n } });
+    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 0 })).toMatchObject({
+      version: 30n,
+      body: '{"a":0}',
+    });
+    expect(state.tables.row(table, { version: 30n, ordinal: 0, index: 2 })).toMatchObject({
+      version: 100n,
+      body: one,
+      form: { stored: 'presented', decidedAt: 100n },
+    });
   });
 });

@@ -5,7 +5,12 @@ import { fc } from '../../support/property.ts';
 
 type Change = readonly [container: 'map' | 'set' | 'list' | 'pairs', isDeletion: boolean, key: number, value: number];
 
-const anyChange: fc.Arbitrary<Change> = fc.tuple(fc.constantFrom('map', 'set', 'list', 'pairs'), fc.boolean(), fc.nat(3), fc.nat(9));
+const anyChange: fc.Arbitrary<Change> = fc.tuple(
+  fc.constantFrom('map', 'set', 'list', 'pairs'),
+  fc.boolean(),
+  fc.nat(3),
+  fc.nat(9),
+);
 
 class Containers {
   readonly journal = new UndoJournal();
@@ -20,8 +25,12 @@ class Containers {
         if (isDeletion) this.map.delete(key);
         else this.map.set(key, value === 0 ? undefined : value);
         break;
-      case 'set': this.set.add(value); break;
-      case 'list': this.journal.push(this.list, value); break;
+      case 'set':
+        this.set.add(value);
+        break;
+      case 'list':
+        this.journal.push(this.list, value);
+        break;
       case 'pairs':
         if (isDeletion) this.pairs.delete(key, value);
         else this.pairs.set(key, value, key + value);
@@ -34,19 +43,21 @@ class Containers {
 }
 
 test('rolling back leaves what was there at the savepoint, and releasing keeps what came since', () => {
-  fc.assert(fc.property(fc.array(anyChange), fc.array(anyChange), fc.array(anyChange), (before, undone, kept) => {
-    const [containers, untouched] = [new Containers(), new Containers()];
-    for (const change of before) for (const each of [containers, untouched]) each.change(change);
-    containers.journal.setSavepoint();
-    for (const change of undone) containers.change(change);
-    containers.journal.rollBack();
-    expect(containers.shown()).toEqual(untouched.shown());
-    containers.journal.setSavepoint();
-    for (const change of kept) for (const each of [containers, untouched]) each.change(change);
-    containers.journal.release();
-    containers.journal.rollBack();
-    expect(containers.shown()).toEqual(untouched.shown());
-  }));
+  fc.assert(
+    fc.property(fc.array(anyChange), fc.array(anyChange), fc.array(anyChange), (before, undone, kept) => {
+      const [containers, untouched] = [new Containers(), new Containers()];
+      for (const change of before) for (const each of [containers, untouched]) each.change(change);
+      containers.journal.setSavepoint();
+      for (const change of undone) containers.change(change);
+      containers.journal.rollBack();
+      expect(containers.shown()).toEqual(untouched.shown());
+      containers.journal.setSavepoint();
+      for (const change of kept) for (const each of [containers, untouched]) each.change(change);
+      containers.journal.release();
+      containers.journal.rollBack();
+      expect(containers.shown()).toEqual(untouched.shown());
+    }),
+  );
 });
 
 test('savepoints do not nest', () => {

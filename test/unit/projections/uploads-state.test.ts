@@ -9,10 +9,21 @@ import { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 test('a file is named by the row whose body has it, counted from the first one added', () => {
   const state = new UploadsState(new UndoJournal());
   const [one, other] = [newFileName(), newFileName()];
-  const naming = (...files: readonly string[]): string => JSON.stringify({ a: files.map((file) => `https://files.example${filePath(file, 'a.png')}`).join(' ') });
-  const change = { kind: 'tailRows', teamId: 'team', extent: { segment: 7n }, first: 40, version: 1n, bodies: ['{}', naming(one), naming(one, other)], ids: null };
+  const naming = (...files: readonly string[]): string =>
+    JSON.stringify({ a: files.map((file) => `https://files.example${filePath(file, 'a.png')}`).join(' ') });
+  const change = {
+    kind: 'tailRows',
+    teamId: 'team',
+    extent: { segment: 7n },
+    first: 40,
+    version: 1n,
+    bodies: ['{}', naming(one), naming(one, other)],
+    ids: null,
+  };
   state.followTailRows(change as unknown as TailRowsChange);
   expect(state.newReferences).toEqual([
-    { teamId: 'team', segment: 7n, index: 41, file: one }, { teamId: 'team', segment: 7n, index: 42, file: one }, { teamId: 'team', segment: 7n, index: 42, file: other },
+    { teamId: 'team', segment: 7n, index: 41, file: one },
+    { teamId: 'team', segment: 7n, index: 42, file: one },
+    { teamId: 'team', segment: 7n, index: 42, file: other },
   ]);
 });

@@ -26,7 +26,10 @@ export interface Operator {
 export type Identity = Principal | Operator;
 
 /** Whose token it is; null if it is unknown, revoked or expired. Rejects only if the service fails. */
-export type Authenticate = (token: string, request: Pick<FastifyRequest, 'ip'>) => Identity | null | Promise<Identity | null>;
+export type Authenticate = (
+  token: string,
+  request: Pick<FastifyRequest, 'ip'>,
+) => Identity | null | Promise<Identity | null>;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,22 +54,39 @@ export type OnRefusedToken = (request: FastifyRequest) => void;
 /** The same answer for all tokens, so that it does not reveal which exist. */
 const refusal = new HttpError('request_error', 'The bearer token does not exist or is incorrect.');
 /** For a request without the header. */
-const missing = new HttpError('request_error', 'There is no bearer token: send one in the header Authorization, as "Bearer <token>".');
+const missing = new HttpError(
+  'request_error',
+  'There is no bearer token: send one in the header Authorization, as "Bearer <token>".',
+);
 
 /** The hook that authenticates a request. A cached identity costs no turn of the event loop. */
-export function buildAuthenticator(authenticate: Authenticate, onRefused: OnRefusedToken, addressLimit: AddressLimit | null) {
-  function admit(identity: Identity | null, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+export function buildAuthenticator(
+  authenticate: Authenticate,
+  onRefused: OnRefusedToken,
+  addressLimit: AddressLimit | null,
+) {
+  function admit(
+    identity: Identity | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void {
     if (identity === null) {
       onRefused(request);
       const error = request.raw.headers.authorization === undefined ? missing : refusal;
-      const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply, type, message, headers);
+      const answer = ({ type, message, headers }: HttpError): void =>
+        void replyWithError(reply, type, message, headers);
       if (addressLimit === null) answer(error);
       else addressLimit.refuse(request, error).then(answer, done);
       return;
     }
     const forOperators = request.routeOptions.config.forOperators === true;
     if (forOperators !== (identity.teamId === null)) {
-      replyWithError(reply, 'forbidden', forOperators ? 'This path is for tokens of operators only.' : 'The token of an operator is for /admin only.');
+      replyWithError(
+        reply,
+        'forbidden',
+        forOperators ? 'This path is for tokens of operators only.' : 'The token of an operator is for /admin only.',
+      );
       return;
     }
     acquit(request.raw.socket);

@@ -19,13 +19,15 @@ const retryAfter = '60';
 /** The hook that refuses requests of teams in quarantine. */
 export function buildQuarantineCheck(quarantinedSince: QuarantinedSince) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-    const since = request.routeOptions.config.duringQuarantine === true ? null : quarantinedSince(request.principal.teamId);
+    const since =
+      request.routeOptions.config.duringQuarantine === true ? null : quarantinedSince(request.principal.teamId);
     if (since === null) {
       done();
       return;
     }
-    const message = `An event of the team could not be processed: since ${new Date(since).toISOString()} its requests are refused, and what was `
-      + `accepted then has to wait. The operator has been told. ${noEffect}`;
+    const message =
+      `An event of the team could not be processed: since ${new Date(since).toISOString()} its requests are refused, and what was ` +
+      `accepted then has to wait. The operator has been told. ${noEffect}`;
     replyWithError(reply, 'service_unavailable', message, { 'retry-after': retryAfter });
   };
 }

@@ -27,7 +27,10 @@ export interface TokenCacheOptions {
    * Looks up a token of a suspect client; null at once: it cannot be looked up now. A token that was valid once is looked up by `find`, whoever
    * sends it. Absent: no client is suspect.
    */
-  readonly suspects?: { readonly isSuspect: (request: Pick<FastifyRequest, 'ip'>) => boolean; readonly find: DeferredLookUps['find'] };
+  readonly suspects?: {
+    readonly isSuspect: (request: Pick<FastifyRequest, 'ip'>) => boolean;
+    readonly find: DeferredLookUps['find'];
+  };
   /** The log's time, in milliseconds. */
   readonly now: () => number;
   /** Called with the use of a token; at most once while the token is cached. */
@@ -63,7 +66,8 @@ export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): 
     const known = entries.get(token);
     if (known !== undefined) return identityOf(known);
     if (!isAccessToken(token)) return null;
-    if (suspects === undefined || remembered.has(token) || !suspects.isSuspect(request)) return lookUp(token, find(token));
+    if (suspects === undefined || remembered.has(token) || !suspects.isSuspect(request))
+      return lookUp(token, find(token));
     const deferred = suspects.find(token);
     return deferred === null ? null : lookUp(token, deferred);
   };

@@ -32,10 +32,17 @@ export async function answerQuery(
   const { teamId, appId } = request.principal;
   const has = request.method === 'GET' ? readIfNoneMatch(request) : () => false;
   const tableId = tableIdOf(request);
-  if (asked.continuation !== null && !isOfQuery(asked.continuation)) throw invalidContinuation(asked.prefix, 'this query');
+  if (asked.continuation !== null && !isOfQuery(asked.continuation))
+    throw invalidContinuation(asked.prefix, 'this query');
   const format = rowsFormatOf(reply);
   const query = { teamId, appId, tableId, format, ...asked };
-  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(asked.limit, format), (gone) => engine.ask(query, gone));
+  const answer = await askWithinShares(
+    shares.queries,
+    shares.outgoingBytes,
+    reply,
+    pageBytesAtMost(asked.limit, format),
+    (gone) => engine.ask(query, gone),
+  );
   if (has(answer.version)) return replyNotModified(reply, answer.version);
   if (answer.count !== null) reply.header('tablog-count', answer.count);
   reply.header('tablog-cache', answer.isCold ? 'cold' : 'warm');
@@ -53,15 +60,31 @@ export async function checkQuery(
 ): Promise<bigint> {
   const { teamId, appId } = reply.request.principal;
   const query = { teamId, appId, format: 'json' as const, continuation: null, limit: 1, ...asked };
-  const answer = await askWithinShares(shares.queries, shares.outgoingBytes, reply, pageBytesAtMost(1, 'json'), (gone) => engine.ask(query, gone));
+  const answer = await askWithinShares(
+    shares.queries,
+    shares.outgoingBytes,
+    reply,
+    pageBytesAtMost(1, 'json'),
+    (gone) => engine.ask(query, gone),
+  );
   return answer.version;
 }
 
 /** The same of SQL. Throws HttpError. */
-export async function answerSql({ engine, shares }: QueryDependencies, reply: FastifyReply, asked: Omit<SqlRequest, 'teamId' | 'appId'>): Promise<FastifyReply> {
+export async function answerSql(
+  { engine, shares }: QueryDependencies,
+  reply: FastifyReply,
+  asked: Omit<SqlRequest, 'teamId' | 'appId'>,
+): Promise<FastifyReply> {
   const { teamId, appId } = reply.request.principal;
-  const { body, isCold } = await askWithinShares(shares.sql, shares.outgoingBytes, reply, sqlBytesMax, (gone) => engine.askSql({ teamId, appId, ...asked }, gone));
-  return reply.header('cache-control', 'private, no-store').header('tablog-cache', isCold ? 'cold' : 'warm').type(mediaTypes[asked.format]).send(body);
+  const { body, isCold } = await askWithinShares(shares.sql, shares.outgoingBytes, reply, sqlBytesMax, (gone) =>
+    engine.askSql({ teamId, appId, ...asked }, gone),
+  );
+  return reply
+    .header('cache-control', 'private, no-store')
+    .header('tablog-cache', isCold ? 'cold' : 'warm')
+    .type(mediaTypes[asked.format])
+    .send(body);
 }
 
 /** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
@@ -93,9 +116,15 @@ export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {
     const type = isErrorType(error.type) ? error.type : 'internal_error';
-    const wait = error.retryAfter === null ? (type === 'service_unavailable' ? again : {}) : { 'retry-after': String(error.retryAfter) };
+    const wait =
+      error.retryAfter === null
+        ? type === 'service_unavailable'
+          ? again
+          : {}
+        : { 'retry-after': String(error.retryAfter) };
     return new HttpError(type, error.message, wait, { cause: error });
   }
-  if (error instanceof EngineGone) return new HttpError('service_unavailable', `${error.message} Ask again.`, again, { cause: error });
+  if (error instanceof EngineGone)
+    return new HttpError('service_unavailable', `${error.message} Ask again.`, again, { cause: error });
   return error;
 }

@@ -1,7 +1,15 @@
 /** Compresses answers for clients that accept it (`Accept-Encoding`). */
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, createBrotliCompress, createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib';
+import {
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  gzip,
+  zstdCompress,
+} from 'node:zlib';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 import { varyBy } from './vary.ts';
 
@@ -15,7 +23,9 @@ const zstdFast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** The same for what is sent while it is made, by encoding. */
 const streams: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
-  ['zstd', () => createZstdCompress(zstdFast)], ['br', () => createBrotliCompress(brotliFast)], ['gzip', () => createGzip(gzipFast)],
+  ['zstd', () => createZstdCompress(zstdFast)],
+  ['br', () => createBrotliCompress(brotliFast)],
+  ['gzip', () => createGzip(gzipFast)],
 ]);
 
 /** A stream that compresses with an encoding that `chooseEncoding` returned. */

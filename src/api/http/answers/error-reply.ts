@@ -89,8 +89,10 @@ function toHttpError(error: unknown): HttpError | null {
   if (error instanceof NotAppended) {
     return new HttpError('service_unavailable', `The service is too busy, or part of it is away. ${noEffect}`);
   }
-  if (error instanceof StoreAway) return new HttpError('service_unavailable', `Files cannot be stored or read now. ${noEffect}`);
-  if (isDatabaseAway(error) || error instanceof KeysNotRead) return new HttpError('service_unavailable', 'The database is away.');
+  if (error instanceof StoreAway)
+    return new HttpError('service_unavailable', `Files cannot be stored or read now. ${noEffect}`);
+  if (isDatabaseAway(error) || error instanceof KeysNotRead)
+    return new HttpError('service_unavailable', 'The database is away.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;
 }

@@ -53,7 +53,12 @@ export class HttpError extends Error {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(type: ErrorType, message: string, headers: Readonly<Record<string, string>> = {}, options?: ErrorOptions) {
+  constructor(
+    type: ErrorType,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
     super(message, options);
     this.type = type;
     this.headers = headers;

@@ -26,7 +26,9 @@ export async function encloseRowIds(
 ): Promise<Buffer | Readable> {
   const count = countRowsOf(ranges);
   const chunks = enclosed(before, ranges, after, findRetainedIds);
-  return count > wholeIdsMax ? Readable.from(chunks, { objectMode: false }) : Buffer.concat(await Array.fromAsync(chunks));
+  return count > wholeIdsMax
+    ? Readable.from(chunks, { objectMode: false })
+    : Buffer.concat(await Array.fromAsync(chunks));
 }
 
 async function* enclosed(
@@ -40,7 +42,8 @@ async function* enclosed(
   for (const range of eachExtent(ranges)) {
     const { version, ordinal, first, count } = range;
     const prefix = Buffer.from(`,"${rowIdPrefix(version, ordinal)}`);
-    const retained = range.retainedIn === undefined ? null : await findRetainedIds({ ...range, retainedIn: range.retainedIn });
+    const retained =
+      range.retainedIn === undefined ? null : await findRetainedIds({ ...range, retainedIn: range.retainedIn });
     const end = first + count;
     for (let start = first; start < end; start += idsAtOnce) {
       const ids = idsOf(prefix, start, Math.min(idsAtOnce, end - start));

@@ -21,7 +21,12 @@ export function rowsFormatOf(reply: FastifyReply): RowsFormat {
 }
 
 /** CSV has no place for the continuation: it is in headers. `limit`: of this page, and so of the next one. */
-export function sendRowsPage(reply: FastifyReply, format: RowsFormat, limit: number, { body, version, continuation }: SentPage): FastifyReply {
+export function sendRowsPage(
+  reply: FastifyReply,
+  format: RowsFormat,
+  limit: number,
+  { body, version, continuation }: SentPage,
+): FastifyReply {
   setVersion(reply, version).type(mediaTypes[format]);
   if (format === 'csv' && continuation !== null) {
     const next = `/tables/${tableIdOf(reply.request)}/rows?limit=${limit}&continuation=${continuation}`;

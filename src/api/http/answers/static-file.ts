@@ -26,13 +26,19 @@ export function makeFile(type: string, text: string): StaticFile {
  * Sends it, compressed if the client accepts that. Its bytes count for the address of the client until it has read them. Rejects as `takeOutgoing` does.
  * `outgoingBytes` null: nobody counts them.
  */
-export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile, outgoingBytes: FairShares | null): Promise<FastifyReply> {
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: StaticFile,
+  outgoingBytes: FairShares | null,
+): Promise<FastifyReply> {
   void reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }).type(file.type);
   void varyBy(reply, 'Accept-Encoding');
   const encoding = chooseEncoding(request.raw.headers['accept-encoding']);
   if (request.method === 'HEAD') return reply.send(file.bytes);
   const bytes = encoding === null ? file.bytes : await compressOnce(file, encoding);
-  if (outgoingBytes !== null) await takeOutgoing(outgoingBytes, `address ${networkOf(request.ip)}`, bytes.length, reply);
+  if (outgoingBytes !== null)
+    await takeOutgoing(outgoingBytes, `address ${networkOf(request.ip)}`, bytes.length, reply);
   if (encoding !== null) void reply.header('content-encoding', encoding);
   return reply.send(bytes);
 }

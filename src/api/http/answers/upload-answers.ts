@@ -24,7 +24,10 @@ export class UploadAnswers {
   async dataOf(upload: UploadResult, request: FastifyRequest): Promise<object> {
     const { id, contentType, fileName, sizeMax, expiresAt, file } = upload;
     if (file !== null) return { url: this.urlOf(file, fileName, request) };
-    const uploadLocation = await this.#options.files.locate({ uploadId: id, contentType, sizeMax, expiresAt }, this.#baseFor(request));
+    const uploadLocation = await this.#options.files.locate(
+      { uploadId: id, contentType, sizeMax, expiresAt },
+      this.#baseFor(request),
+    );
     return { uploadID: id, uploadLocation };
   }
 

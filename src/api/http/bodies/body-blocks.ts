@@ -63,7 +63,9 @@ export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 export type JudgeRows = (profile: Profile) => Refusal | null;
 
 /** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
-export type StoredRows = { readonly source: StoredSource; readonly body?: PackedBody } | { readonly refusal: Refusal | TurnedAway };
+export type StoredRows =
+  | { readonly source: StoredSource; readonly body?: PackedBody }
+  | { readonly refusal: Refusal | TurnedAway };
 
 export interface BodyBlocksOptions {
   readonly teamId: string;
@@ -126,7 +128,10 @@ export class BodyBlocks implements AsyncDisposable {
     const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
     this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
     if (this.#content.columns > profiledColumnsMax) {
-      this.refuse({ type: 'limit_exceeded', message: 'The body has too many columns for so many rows: send it in several requests.' });
+      this.refuse({
+        type: 'limit_exceeded',
+        message: 'The body has too many columns for so many rows: send it in several requests.',
+      });
     }
     this.#rowCount += block.profile.rows;
     this.#droppedCells += block.profile.dropped ?? 0;
@@ -164,7 +169,7 @@ export class BodyBlocks implements AsyncDisposable {
   /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
   async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
     if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
-    return this.#refusal ?? await this.#findRefusal() ?? judge(await this.#profile()) ?? last;
+    return this.#refusal ?? (await this.#findRefusal()) ?? judge(await this.#profile()) ?? last;
   }
 
   /** The profile of all rows. To be called once, and not before `#append`. */
@@ -181,7 +186,10 @@ export class BodyBlocks implements AsyncDisposable {
     const block = this.#only;
     const { teamId, asSegments, dropsCells } = this.#options;
     // A chunk without rows has no cells, so all of them are counted.
-    if (block === null) return { source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' } };
+    if (block === null)
+      return {
+        source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' },
+      };
     const { profile, ids } = block;
     this.#store.rateLimits?.take('rows', teamId, profile.rows);
     const refusal = await this.#findRefusal();
@@ -192,7 +200,10 @@ export class BodyBlocks implements AsyncDisposable {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }
     const segmentId = randomUUIDv7();
-    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#store.writeAhead(teamId, segmentId, block)]);
+    const [body] = await Promise.all([
+      packBody(joinRowBodies(block)),
+      this.#store.writeAhead(teamId, segmentId, block),
+    ]);
     return { source: { kind: 'block', ...carried, segmentId }, body };
   }
 
@@ -218,7 +229,10 @@ export class BodyBlocks implements AsyncDisposable {
   async #keep(block: RowBlock): Promise<void> {
     const segmentId = randomUUIDv7();
     this.#writtenAhead.push(segmentId);
-    const [body] = await Promise.all([packBody(joinRowBodies(block)), this.#store.writeAhead(this.#options.teamId, segmentId, block)]);
+    const [body] = await Promise.all([
+      packBody(joinRowBodies(block)),
+      this.#store.writeAhead(this.#options.teamId, segmentId, block),
+    ]);
     await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
   }
 
@@ -234,9 +248,14 @@ export class BodyBlocks implements AsyncDisposable {
       throw error;
     }
     this.#writtenAhead = [];
-    await eachInParallel(this.#spooled(), appendsMax, async ({ body, ...block }, number) => {
-      await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
-    }, () => undefined);
+    await eachInParallel(
+      this.#spooled(),
+      appendsMax,
+      async ({ body, ...block }, number) => {
+        await submitter.submitPart(teamId, receiveBlock({ teamId, bodyId, number, ...block }), body);
+      },
+      () => undefined,
+    );
     return null;
   }
 

@@ -37,7 +37,10 @@ export class BodyPaces {
     this.#floor = floor;
     this.#fail = fail;
     // What has arrived by now is read before the clocks are: a busy process blames no client.
-    this.#timer = setInterval(() => this.#waiting.size > 0 && setImmediate(() => this.#check()), Math.min(checkMsMax, floor.windowMs / 4)).unref();
+    this.#timer = setInterval(
+      () => this.#waiting.size > 0 && setImmediate(() => this.#check()),
+      Math.min(checkMsMax, floor.windowMs / 4),
+    ).unref();
   }
 
   watch(raw: IncomingMessage): void {
@@ -111,7 +114,10 @@ export class BodyPace {
     this.#count();
     if (this.#totalMs >= totalMs) return timeoutOf(`The body did not arrive within ${totalMs / 1000} s.`);
     if (this.#windowMs < windowMs) return null;
-    if (this.#bytes * 1000 < bytesPerSecond * windowMs) return timeoutOf(`The body arrives too slowly: less than ${bytesPerSecond} bytes a second came in ${windowMs / 1000} s.`);
+    if (this.#bytes * 1000 < bytesPerSecond * windowMs)
+      return timeoutOf(
+        `The body arrives too slowly: less than ${bytesPerSecond} bytes a second came in ${windowMs / 1000} s.`,
+      );
     this.#windowMs = 0;
     this.#bytes = 0;
     return null;

@@ -10,7 +10,10 @@ import { collectBody, failBody, untilArrived } from './request-body.ts';
  * `FairShares.take` and `collectBody` do.
  */
 export async function takePlace(bodies: FairShares, request: FastifyRequest, maxBytes: number): Promise<Share> {
-  const { raw, principal: { teamId } } = request;
+  const {
+    raw,
+    principal: { teamId },
+  } = request;
   await untilArrived(request, maxBytes);
   const share = await bodies.take(teamId, 1);
   const pace = paceOf(raw);
@@ -18,7 +21,13 @@ export async function takePlace(bodies: FairShares, request: FastifyRequest, max
     const { bytesPerSecond, ms } = whileOthersWait;
     share.mayBeEnded({
       isSlow: () => pace.isSlowerThan(bytesPerSecond, ms),
-      end: () => failBody(raw, timeoutOf(`Other teams find no place to send bodies, and this one arrives at less than ${bytesPerSecond} bytes a second.`)),
+      end: () =>
+        failBody(
+          raw,
+          timeoutOf(
+            `Other teams find no place to send bodies, and this one arrives at less than ${bytesPerSecond} bytes a second.`,
+          ),
+        ),
     });
   }
   return share;

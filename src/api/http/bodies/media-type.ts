@@ -5,7 +5,10 @@ import { HttpError } from '../answers/http-error.ts';
 export type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
 
 /** Other names of NDJSON, which has no registered one. */
-const aliases: Readonly<Record<string, MediaType>> = { 'application/ndjson': 'application/x-ndjson', 'application/jsonl': 'application/x-ndjson' };
+const aliases: Readonly<Record<string, MediaType>> = {
+  'application/ndjson': 'application/x-ndjson',
+  'application/jsonl': 'application/x-ndjson',
+};
 
 /** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
@@ -15,7 +18,9 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
   if (exact !== undefined) return exact;
   const { essence, params } = parseMediaType(header);
   const charset = params.get('charset');
-  const type = accepted.find((candidate) => candidate === (Object.hasOwn(aliases, essence) ? aliases[essence] : essence));
+  const type = accepted.find(
+    (candidate) => candidate === (Object.hasOwn(aliases, essence) ? aliases[essence] : essence),
+  );
   if (type === undefined) throw refusal(`this media type is not supported here; ${listOf(accepted)} is accepted.`);
   if (charset !== null && !/^utf-?8$/i.test(charset)) throw refusal('the charset must be UTF-8.');
   return type;
@@ -33,7 +38,9 @@ export function headerParameter(request: FastifyRequest): 'present' | 'absent' |
 export function normalMediaType(text: string): string | null {
   try {
     const { essence, params } = new MIMEType(text);
-    const parameters = [...params].map(([name, value]) => [name, name === 'charset' ? value.toLowerCase() : value]).toSorted(([a], [b]) => (a! < b! ? -1 : 1));
+    const parameters = [...params]
+      .map(([name, value]) => [name, name === 'charset' ? value.toLowerCase() : value])
+      .toSorted(([a], [b]) => (a! < b! ? -1 : 1));
     return JSON.stringify([essence, parameters]);
   } catch {
     // As below.

@@ -90,7 +90,9 @@ export async function receiveRows(
   const { asSegments = false, dropsCells = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
-    teamId: request.principal.teamId, asSegments, dropsCells,
+    teamId: request.principal.teamId,
+    asSegments,
+    dropsCells,
     lookUp: async () => {
       const refuses = await lookUp();
       return (arrived) => identity.turnedAway?.() ?? refuses(arrived);
@@ -113,8 +115,13 @@ export async function receiveRows(
     if (reader.refusal !== null) body.refuse(reader.refusal);
     for (const block of blocks) await body.add(block);
     return {
-      ...end, remarks: withNotes(end.remarks, texts?.take().map(noteText) ?? []), members: envelope, rowCount: body.rowCount, droppedCells: body.droppedCells,
-      store: (judge) => body.store(judge), [Symbol.asyncDispose]: close,
+      ...end,
+      remarks: withNotes(end.remarks, texts?.take().map(noteText) ?? []),
+      members: envelope,
+      rowCount: body.rowCount,
+      droppedCells: body.droppedCells,
+      store: (judge) => body.store(judge),
+      [Symbol.asyncDispose]: close,
     };
   } catch (error) {
     await close();
@@ -127,7 +134,15 @@ function withNotes(remarks: Remarks, notes: readonly string[]): Remarks {
 }
 
 function readerOf(
-  request: FastifyRequest, { columns = [], retainIds = false, dropsCells = false, form = 'envelope', delimited }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>, texts: TextCells | undefined,
+  request: FastifyRequest,
+  {
+    columns = [],
+    retainIds = false,
+    dropsCells = false,
+    form = 'envelope',
+    delimited,
+  }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>,
+  texts: TextCells | undefined,
 ): RowReader {
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
@@ -137,5 +152,12 @@ function readerOf(
   const header = delimited.header ?? headerParameter(request);
   const delimiter = type === 'text/csv' ? ',' : '\t';
   refuseConflict(delimited, delimiter);
-  return new DelimitedRowReader({ delimiter, form: { ...delimited, ...(header !== undefined && { header }) }, columns, retainIds, dropsCells, texts });
+  return new DelimitedRowReader({
+    delimiter,
+    form: { ...delimited, ...(header !== undefined && { header }) },
+    columns,
+    retainIds,
+    dropsCells,
+    texts,
+  });
 }

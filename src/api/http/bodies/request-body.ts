@@ -166,7 +166,8 @@ export async function collectBody(request: FastifyRequest, maxBytes: number): Pr
  */
 export async function untilArrived({ raw }: Pick<FastifyRequest, 'raw'>, maxBytes: number): Promise<void> {
   beginReading(raw, maxBytes);
-  const hasArrived = (): boolean => raw.complete || raw.destroyed || faults.has(raw) || raw.readableLength >= raw.readableHighWaterMark;
+  const hasArrived = (): boolean =>
+    raw.complete || raw.destroyed || faults.has(raw) || raw.readableLength >= raw.readableHighWaterMark;
   if (hasArrived()) return;
   awaited.add(raw);
   const pace = paceOf(raw);
@@ -272,7 +273,9 @@ async function* rawChunks(raw: IncomingMessage): AsyncGenerator<Buffer, void, un
         yield chunk;
       } else if (!raw.readableEnded) {
         pace?.wait();
-        await new Promise<void>((resolve) => { wake = resolve; });
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
         pace?.stop();
       }
     }
@@ -298,7 +301,10 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
 }
 
 /** Passes the chunks on; those that make the body large, once the guard has resolved. */
-async function* guarded(chunks: AsyncIterable<Buffer>, guard: () => Promise<void>): AsyncGenerator<Buffer, void, undefined> {
+async function* guarded(
+  chunks: AsyncIterable<Buffer>,
+  guard: () => Promise<void>,
+): AsyncGenerator<Buffer, void, undefined> {
   let bytes = 0;
   for await (const chunk of chunks) {
     const wasLarge = bytes > largeBodyBytes;
@@ -327,8 +333,11 @@ function encodingOf(raw: IncomingMessage): Encoding | null {
 
 /** Whether the headers limit the body to this many bytes. The size of a compressed body is unknown. */
 export function isBodyWithin(bytes: number, { headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= bytes
-    && headers['content-encoding'] === undefined;
+  return (
+    headers['transfer-encoding'] === undefined &&
+    Number(headers['content-length'] ?? 0) <= bytes &&
+    headers['content-encoding'] === undefined
+  );
 }
 
 /** Whether a body follows the headers. */

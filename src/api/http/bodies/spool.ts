@@ -66,12 +66,13 @@ async function openNameless(folder: string): Promise<FileHandle> {
 }
 
 async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 async function readWhole(file: FileHandle, length: number, position: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafe(length);
-  for (let done = 0; done < length; ) {
+  for (let done = 0; done < length;) {
     const { bytesRead } = await file.read(bytes, done, length - done, position + done);
     if (bytesRead === 0) throw new Error(`a spool ends ${length - done} bytes too early`);
     done += bytesRead;
@@ -80,5 +81,10 @@ async function readWhole(file: FileHandle, length: number, position: number): Pr
 }
 
 function unavailable(cause: unknown): HttpError {
-  return new HttpError('service_unavailable', `There is no room to keep the body until it is whole. ${noEffect}`, {}, { cause });
+  return new HttpError(
+    'service_unavailable',
+    `There is no room to keep the body until it is whole. ${noEffect}`,
+    {},
+    { cause },
+  );
 }

@@ -39,16 +39,26 @@ export async function writeRows(
   const { teamId } = request.principal;
   const identity = identify(request);
   const asynchronous = readAsynchronous(request);
-  await using received = await receiveRows(dependencies.receiver, request, identity, { ...options, columns: schema?.columns.map(({ id }) => id) ?? [] });
+  await using received = await receiveRows(dependencies.receiver, request, identity, {
+    ...options,
+    columns: schema?.columns.map(({ id }) => id) ?? [],
+  });
   // Malformed requests are refused before anything is stored.
   const asked = received.isWhole ? command(received.members, received.hasRows ? { kind: 'none' } : null) : null;
   if (asked?.rows.kind === 'stash') dependencies.receiver.rateLimits?.take('imports', teamId, 1);
-  const stored = asked?.rows.kind === 'stash'
-    ? { source: asked.rows, body: undefined }
-    : await received.store((profile) => asked && refusalOfCells(asked, schema, profile));
+  const stored =
+    asked?.rows.kind === 'stash'
+      ? { source: asked.rows, body: undefined }
+      : await received.store((profile) => asked && refusalOfCells(asked, schema, profile));
   const newTable = asked?.type === 'TableCreateRequested' ? asked.tableId : null;
-  const write = 'refusal' in stored
-    ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
-    : { event: { ...asked!, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
-  return await answerWrite(reply, dependencies, { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write }, status);
+  const write =
+    'refusal' in stored
+      ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
+      : { event: { ...asked!, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
+  return await answerWrite(
+    reply,
+    dependencies,
+    { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write },
+    status,
+  );
 }

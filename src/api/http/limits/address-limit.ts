@@ -43,9 +43,15 @@ export class AddressLimit {
   }
 
   /** Null if the settings turn it off. */
-  static of(name: AddressLimitName, settings: LimitSettings, observer: Pick<RequestObserver, 'rateLimited'>): AddressLimit | null {
+  static of(
+    name: AddressLimitName,
+    settings: LimitSettings,
+    observer: Pick<RequestObserver, 'rateLimited'>,
+  ): AddressLimit | null {
     const max = maxima[name](settings);
-    return max === 0 ? null : new AddressLimit(name, new RefilledLimit(name.replace('_', ' '), max, settings.RATE_LIMIT_WINDOW_MS), observer);
+    return max === 0
+      ? null
+      : new AddressLimit(name, new RefilledLimit(name.replace('_', ' '), max, settings.RATE_LIMIT_WINDOW_MS), observer);
   }
 
   /** Whether the client has used up its limit. */
@@ -66,7 +72,8 @@ export class AddressLimit {
 
   async #refuse(error: HttpError): Promise<HttpError> {
     this.#observer.rateLimited(this.#name);
-    if (this.#held >= heldMax) return new HttpError(error.type, error.message, { ...error.headers, connection: 'close' });
+    if (this.#held >= heldMax)
+      return new HttpError(error.type, error.message, { ...error.headers, connection: 'close' });
     this.#held += 1;
     await sleep(heldMs);
     this.#held -= 1;

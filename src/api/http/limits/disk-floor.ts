@@ -42,9 +42,12 @@ interface FolderSettings {
 }
 
 /** The folders that this process, or its embedded Postgres, writes to. */
-export function foldersToWatch(
-  { DATABASE_URL, DATA_DIR, FILES_S3_BUCKET, FILES_DIR }: FolderSettings,
-): WatchedFolder[] {
+export function foldersToWatch({
+  DATABASE_URL,
+  DATA_DIR,
+  FILES_S3_BUCKET,
+  FILES_DIR,
+}: FolderSettings): WatchedFolder[] {
   return [
     // The embedded Postgres and the spool have their folders on the same disk.
     { name: DATABASE_URL === undefined ? 'postgres' : 'spool', path: DATA_DIR },
@@ -125,7 +128,8 @@ export class DiskFloor {
       } else if (storesBytes === true || Number(headers['content-length'] ?? 0) > largeBodyBytes) {
         require(this.require()).then(() => done(), done);
       } else {
-        if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined) guardLargeBody(request.raw, () => require(this.require()));
+        if ((headers['transfer-encoding'] ?? headers['content-encoding']) !== undefined)
+          guardLargeBody(request.raw, () => require(this.require()));
         if (keepsTables && isCommand) require(this.#requireLast()).then(() => done(), done);
         else done();
       }
@@ -142,19 +146,25 @@ export class DiskFloor {
   }
 
   #refusal(min: number): TurnedAway {
-    return new TurnedAway('service_unavailable', `The service's disk has less than ${formatByteSize(min)} free. ${noEffect}`, { 'retry-after': String(retryAfterSeconds) });
+    return new TurnedAway(
+      'service_unavailable',
+      `The service's disk has less than ${formatByteSize(min)} free. ${noEffect}`,
+      { 'retry-after': String(retryAfterSeconds) },
+    );
   }
 
   async #look(): Promise<FreeBytes> {
     const free = new Map<WatchedFolder['name'], number>();
     const devices = new Map<WatchedFolder['name'], number>();
-    await Promise.all(this.#options.folders.map(async ({ name, path }) => {
-      // A folder that cannot be asked fails where it is used.
-      const [found, folder] = await Promise.all([statfs(path), stat(path)]).catch(() => [null, null]);
-      if (found === null || folder === null) return;
-      free.set(name, found.bavail * found.bsize);
-      devices.set(name, folder.dev);
-    }));
+    await Promise.all(
+      this.#options.folders.map(async ({ name, path }) => {
+        // A folder that cannot be asked fails where it is used.
+        const [found, folder] = await Promise.all([statfs(path), stat(path)]).catch(() => [null, null]);
+        if (found === null || folder === null) return;
+        free.set(name, found.bavail * found.bsize);
+        devices.set(name, folder.dev);
+      }),
+    );
     this.#devices = devices;
     this.#tell(free);
     return free;
@@ -165,15 +175,24 @@ export class DiskFloor {
     const isLow = this.#isBelow(free);
     const isLast = isFull(free, this.#lastMin);
     const { freeMin, folders, logger } = this.#options;
-    const details = { freeMin, free: Object.fromEntries(free), folders: Object.fromEntries(folders.map(({ name, path }) => [name, path])) };
+    const details = {
+      freeMin,
+      free: Object.fromEntries(free),
+      folders: Object.fromEntries(folders.map(({ name, path }) => [name, path])),
+    };
     if (isLow !== this.#isLow) {
       this.#isLow = isLow;
-      if (isLow) logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
+      if (isLow)
+        logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
       else logger.info(details, 'the disks have DISK_FREE_MIN free again: nothing is refused for it');
     }
     if (isLast === this.#isLast) return;
     this.#isLast = isLast;
-    if (isLast) logger.error(details, 'the disk of Postgres has less free than a quarter of DISK_FREE_MIN: all writes but deletions are refused');
+    if (isLast)
+      logger.error(
+        details,
+        'the disk of Postgres has less free than a quarter of DISK_FREE_MIN: all writes but deletions are refused',
+      );
     else logger.info(details, 'the disk of Postgres has a quarter of DISK_FREE_MIN free again: small writes go on');
   }
 

@@ -5,7 +5,16 @@
 import { HttpError, noEffect } from '../answers/http-error.ts';
 
 /** What is shared out (docs/limits.md). */
-export const shareNames = ['bodies', 'pages', 'queries', 'sql', 'exports', 'outgoing_bytes', 'writes', 'signed_puts'] as const;
+export const shareNames = [
+  'bodies',
+  'pages',
+  'queries',
+  'sql',
+  'exports',
+  'outgoing_bytes',
+  'writes',
+  'signed_puts',
+] as const;
 export type ShareName = (typeof shareNames)[number];
 
 /** Why a request was refused: its team had used up its share, or the teams together all there is. */
@@ -159,7 +168,8 @@ export class FairShares {
     let missing = this.#used - this.#options.capacity;
     for (const [team, [first]] of this.#waiting) if (!this.#held.has(team)) missing += first!.units;
     if (missing <= 0) return;
-    const slow = [...this.#holdings].filter(({ holder }) => holder.isSlow())
+    const slow = [...this.#holdings]
+      .filter(({ holder }) => holder.isSlow())
       .toSorted((one, other) => (this.#held.get(other.team) ?? 0) - (this.#held.get(one.team) ?? 0));
     for (const holding of slow) {
       if (missing <= 0) return;

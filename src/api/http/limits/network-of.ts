@@ -19,7 +19,10 @@ export function networkOf(address: string | undefined): string {
   const first = groupsOf(before);
   const last = groupsOf(after ?? '');
   const left = Array.from({ length: 8 - first.length - last.length }, () => 0);
-  return `${[...first, ...left, ...last].slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
+  return `${[...first, ...left, ...last]
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
 }
 
 /** An IPv4 address at the end stands for two groups. */

@@ -8,7 +8,12 @@ import { whileOthersWait } from './slow-clients.ts';
  * Takes bytes of what is on its way out, for an answer to a team or client address, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
  * and with ClientGone if the client did not wait for them. While other teams find none, a client that reads slowly is cut off.
  */
-export async function takeOutgoing(outgoingBytes: FairShares, holder: string, bytes: number, reply: FastifyReply): Promise<Share> {
+export async function takeOutgoing(
+  outgoingBytes: FairShares,
+  holder: string,
+  bytes: number,
+  reply: FastifyReply,
+): Promise<Share> {
   const share = await outgoingBytes.take(holder, bytes);
   const { raw } = reply;
   const { socket } = reply.request.raw;
@@ -21,7 +26,10 @@ export async function takeOutgoing(outgoingBytes: FairShares, holder: string, by
     release();
     throw new ClientGone('there was room for its answer');
   }
-  share.mayBeEnded({ isSlow: () => readsSlowerThan(socket, whileOthersWait.bytesPerSecond, whileOthersWait.ms), end: () => void socket.destroy() });
+  share.mayBeEnded({
+    isSlow: () => readsSlowerThan(socket, whileOthersWait.bytesPerSecond, whileOthersWait.ms),
+    end: () => void socket.destroy(),
+  });
   raw.once('close', release);
   // A response that is behind another one on its connection does not learn that the connection was closed.
   socket.once('close', release);

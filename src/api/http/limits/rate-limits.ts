@@ -10,15 +10,25 @@ import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { observeBody } from '../bodies/request-body.ts';
 import { RateLimit, type Refusal } from './rate-limit.ts';
-import { teamLimitNames, type LimitName, type RequestObserver, type TeamLimitName } from '../server/request-observer.ts';
+import {
+  teamLimitNames,
+  type LimitName,
+  type RequestObserver,
+  type TeamLimitName,
+} from '../server/request-observer.ts';
 
 /** The setting of each limit. */
 const settings = {
-  requests: 'RATE_LIMIT_REQUESTS', rows: 'RATE_LIMIT_ROWS', bytes: 'RATE_LIMIT_BYTES', imports: 'RATE_LIMIT_IMPORTS',
+  requests: 'RATE_LIMIT_REQUESTS',
+  rows: 'RATE_LIMIT_ROWS',
+  bytes: 'RATE_LIMIT_BYTES',
+  imports: 'RATE_LIMIT_IMPORTS',
 } as const satisfies Record<TeamLimitName, string>;
 
 /** The settings of the limits of a team; absent: there is no such limit. */
-type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number | undefined } & { readonly RATE_LIMIT_WINDOW_MS: number };
+type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number | undefined } & {
+  readonly RATE_LIMIT_WINDOW_MS: number;
+};
 
 /** A limit of a team: the most units in a window, how many are left, and for how many more seconds. */
 export interface LimitStanding {
@@ -95,7 +105,9 @@ export class RateLimits {
   /** What is left to a team of each limit, in this process. */
   standings(teamId: string): readonly LimitStanding[] {
     return [...this.#limits].map(([name, limit]) => {
-      const { policy: { max, seconds: windowSeconds } } = limit;
+      const {
+        policy: { max, seconds: windowSeconds },
+      } = limit;
       const { units: left, seconds: resetSeconds } = limit.left(teamId);
       return { name, max, windowSeconds, left, resetSeconds };
     });
@@ -120,10 +132,19 @@ function teamOf(request: FastifyRequest): string | undefined {
 
 /** `"requests";q=100;w=60, "rows";q=5000;qu="rows";w=60` */
 function formatPolicies(limits: readonly RateLimit[]): string {
-  return serializeList(limits.map(({ name, policy: { max, seconds } }) => {
-    const unit = unitOf(name);
-    return [name, new Map<string, number | string>([['q', max], ...(unit === null ? [] : [['qu', unit] as const]), ['w', seconds]])];
-  }));
+  return serializeList(
+    limits.map(({ name, policy: { max, seconds } }) => {
+      const unit = unitOf(name);
+      return [
+        name,
+        new Map<string, number | string>([
+          ['q', max],
+          ...(unit === null ? [] : [['qu', unit] as const]),
+          ['w', seconds],
+        ]),
+      ];
+    }),
+  );
 }
 
 /** The quota unit of a limit; null for requests, which are the default. The draft has a name for bytes of bodies. */
@@ -134,8 +155,16 @@ function unitOf(name: LimitName): string | null {
 
 /** `"requests";r=50;t=30, "rows";r=5000;t=60` */
 function formatStandings(limits: readonly RateLimit[], teamId: string): string {
-  return serializeList(limits.map((limit): Item => {
-    const { units, seconds } = limit.left(teamId);
-    return [limit.name, new Map([['r', units], ['t', seconds]])];
-  }));
+  return serializeList(
+    limits.map((limit): Item => {
+      const { units, seconds } = limit.left(teamId);
+      return [
+        limit.name,
+        new Map([
+          ['r', units],
+          ['t', seconds],
+        ]),
+      ];
+    }),
+  );
 }

@@ -40,7 +40,10 @@ export class RefilledLimit {
   /** Counts units that can no longer be refused. A network owes at most as many as it may have. */
   count(network: string, units: number): void {
     const now = performance.now();
-    this.#left.set(network, { units: Math.max(-this.#max, Math.min(this.#max, this.#unitsAt(network, now) - units)), at: now });
+    this.#left.set(network, {
+      units: Math.max(-this.#max, Math.min(this.#max, this.#unitsAt(network, now) - units)),
+      at: now,
+    });
   }
 
   isUsedUp(network: string): boolean {
@@ -49,13 +52,15 @@ export class RefilledLimit {
 
   #unitsAt(network: string, now: number): number {
     const left = this.#left.get(network);
-    return left === undefined ? this.#max : Math.min(this.#max, left.units + (now - left.at) * this.#max / this.#windowMs);
+    return left === undefined
+      ? this.#max
+      : Math.min(this.#max, left.units + ((now - left.at) * this.#max) / this.#windowMs);
   }
 
   #refusal(network: string): Refusal {
     const missing = 1 - this.#unitsAt(network, performance.now());
     // Rounded up, so that a client that waits this long has waited long enough.
-    const wait = Math.max(1, Math.ceil(missing * this.#windowMs / this.#max / 1000));
+    const wait = Math.max(1, Math.ceil((missing * this.#windowMs) / this.#max / 1000));
     return {
       message: `The limit of the client address is ${this.#max} ${this.#what} in ${Math.ceil(this.#windowMs / 1000)} s. The next one is possible in ${wait} s.`,
       headers: { 'retry-after': String(wait) },

@@ -68,7 +68,9 @@ export function openShares(config: ShareSettings, onRefused: FairSharesOptions['
   const openWithKept = (name: ShareName, capacity: number, more: Partial<FairSharesOptions> = {}): FairShares => {
     return open(name, capacity, { kept: Math.floor(capacity / keptPart), ...more });
   };
-  const writeUnitsMin = Math.ceil(config.APPEND_QUEUE_BYTES_MAX / Math.min(writesAtOnce, config.APPEND_QUEUE_EVENTS_MAX));
+  const writeUnitsMin = Math.ceil(
+    config.APPEND_QUEUE_BYTES_MAX / Math.min(writesAtOnce, config.APPEND_QUEUE_EVENTS_MAX),
+  );
   return {
     bodies: openWithKept('bodies', bodiesAtOnce),
     pages: openWithKept('pages', pagesAtOnce),

@@ -25,7 +25,10 @@ export class DocumentSchemas {
   }
 }
 
-function useGivenSchema({ zodSchema, jsonSchema }: {
+function useGivenSchema({
+  zodSchema,
+  jsonSchema,
+}: {
   readonly zodSchema: z.core.$ZodTypes;
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }): void {

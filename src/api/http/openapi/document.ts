@@ -9,7 +9,13 @@ import { statusOf, type ErrorType } from '../answers/http-error.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
 import { errorMeanings } from './error-meanings.ts';
 import { tags, type Answer, type Contents, type Link, type Operation } from './operation.ts';
-import { pathParameters, requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './parameters.ts';
+import {
+  pathParameters,
+  requestHeaders,
+  responseHeaders,
+  type DescribedHeader,
+  type ResponseHeader,
+} from './parameters.ts';
 
 /** General information about the service. */
 export interface DocumentInfo {
@@ -101,7 +107,9 @@ export function buildDocument(routes: readonly RouteOptions[], { version, server
     security: [{ bearer: [] }],
     paths,
     components: {
-      schemas: parts.schemas.components, responses: parts.responses, headers: parts.headers,
+      schemas: parts.schemas.components,
+      responses: parts.responses,
+      headers: parts.headers,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A token of the team.' },
         operator: { type: 'http', scheme: 'bearer', description: 'A token of an operator.' },
@@ -119,16 +127,25 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
   const withBodies = method !== 'HEAD';
   return {
     operationId: isTwin ? `${operationId}Head` : operationId,
-    tags: [tag], summary, description,
+    tags: [tag],
+    summary,
+    description,
     ...(isPublic ? { security: [] } : forOperators ? { security: [{ operator: [] }] } : {}),
     parameters: describeParameters(route, method, operation, parts),
     ...(body === undefined ? {} : { requestBody: { required: true, content: parts.contents(body, 'input') } }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, parts.answer(answer, withBodies, !isPublic && !forOperators)])),
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [
+          status,
+          parts.answer(answer, withBodies, !isPublic && !forOperators),
+        ]),
+      ),
       ...(isVersionRead(method, operation) ? { 304: parts.answer(notModified, withBodies, !isPublic) } : {}),
-      ...Object.fromEntries(byStatus(errorTypesOf(operation, method, route.url, isPublic)).map(([status, types]) => {
-        return [status, parts.errorResponse(types, withBodies)];
-      })),
+      ...Object.fromEntries(
+        byStatus(errorTypesOf(operation, method, route.url, isPublic)).map(([status, types]) => {
+          return [status, parts.errorResponse(types, withBodies)];
+        }),
+      ),
     },
   };
 }
@@ -136,7 +153,10 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
 const notModified: Answer = { description: 'The client has the current version.', versioned: true };
 
 function describeParameters(
-  { url, schema }: RouteOptions, method: string, operation: Operation, parts: DocumentParts,
+  { url, schema }: RouteOptions,
+  method: string,
+  operation: Operation,
+  parts: DocumentParts,
 ): ParameterObject[] {
   const path = [...url.matchAll(/:(\w+)/g)].map(([, name]): ParameterObject => {
     const schema = pathParameters[name!];
@@ -158,13 +178,18 @@ function describeParameters(
 
 /** Moves the description and an example from the schema to the parameter, where every tool shows them. A text that holds JSON becomes its `content`. */
 function parameterOf(
-  name: string, place: ParameterObject['in'], required: boolean,
+  name: string,
+  place: ParameterObject['in'],
+  required: boolean,
   { description, examples = [], contentMediaType, contentSchema, ...schema }: JsonSchema,
 ): ParameterObject {
   const described = { name, in: place, required, ...(description === undefined ? {} : { description }) };
   if (contentMediaType !== undefined) {
     const named = examples.map((value, at) => [String(at + 1), { value }]);
-    return { ...described, content: { [contentMediaType]: { schema: contentSchema as JsonSchema, examples: Object.fromEntries(named) } } };
+    return {
+      ...described,
+      content: { [contentMediaType]: { schema: contentSchema as JsonSchema, examples: Object.fromEntries(named) } },
+    };
   }
   const [example] = examples;
   return { ...described, schema, ...(example === undefined ? {} : { example }) };
@@ -186,18 +211,34 @@ function requestHeadersOf(operation: Operation, method: string) {
 /** All errors of an operation: its own, and those implied by its properties. */
 function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
   const { ifMatch, body, errors = [] } = operation;
-  return [...new Set<ErrorType>([
-    'request_validation_error', 'method_not_allowed', 'internal_error', 'rate_limited',
-    ...(answerTypesOf(operation).length === 0 ? [] : ['not_acceptable'] as const),
-    // src/api/http/access/ decides what a token may do, and which tables it reaches.
-    ...(isPublic ? [] : ['request_error', 'service_unavailable', 'forbidden', ...(url.includes('/:tableID') ? ['table_not_found'] as const : [])] as const),
-    // Every command adds to the log, of which a team may have used up its bytes of the day.
-    ...(isCommand(method, operation) ? ['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const : []),
-    ...(body === undefined && !isCommand(method, operation) ? [] : ['payload_too_large', 'request_timeout'] as const),
-    ...(body === undefined || !isCommand(method, operation) ? [] : ['limit_exceeded'] as const),
-    ...(ifMatch === undefined ? [] : ['precondition_failed'] as const),
-    ...errors,
-  ])];
+  return [
+    ...new Set<ErrorType>([
+      'request_validation_error',
+      'method_not_allowed',
+      'internal_error',
+      'rate_limited',
+      ...(answerTypesOf(operation).length === 0 ? [] : (['not_acceptable'] as const)),
+      // src/api/http/access/ decides what a token may do, and which tables it reaches.
+      ...(isPublic
+        ? []
+        : ([
+            'request_error',
+            'service_unavailable',
+            'forbidden',
+            ...(url.includes('/:tableID') ? (['table_not_found'] as const) : []),
+          ] as const)),
+      // Every command adds to the log, of which a team may have used up its bytes of the day.
+      ...(isCommand(method, operation)
+        ? (['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const)
+        : []),
+      ...(body === undefined && !isCommand(method, operation)
+        ? []
+        : (['payload_too_large', 'request_timeout'] as const)),
+      ...(body === undefined || !isCommand(method, operation) ? [] : (['limit_exceeded'] as const)),
+      ...(ifMatch === undefined ? [] : (['precondition_failed'] as const)),
+      ...errors,
+    ]),
+  ];
 }
 
 function isCommand(method: string, { isCommand = isWrite(method) }: Operation): boolean {
@@ -229,19 +270,27 @@ class DocumentParts {
   readonly headers: Record<string, object> = {};
 
   contents(contents: Contents, io: 'input' | 'output'): Record<string, MediaTypeObject> {
-    return Object.fromEntries(Object.entries(contents).map(([mediaType, { schema, examples }]) => {
-      const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
-      return [mediaType, { schema: this.schemas.convert(schema, io), examples: Object.fromEntries(named) }];
-    }));
+    return Object.fromEntries(
+      Object.entries(contents).map(([mediaType, { schema, examples }]) => {
+        const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+        return [mediaType, { schema: this.schemas.convert(schema, io), examples: Object.fromEntries(named) }];
+      }),
+    );
   }
 
   answer(
-    { description, versioned = false, headers = [], headersAtTimes = [], body, links = [] }: Answer, withBody: boolean, limited: boolean,
+    { description, versioned = false, headers = [], headersAtTimes = [], body, links = [] }: Answer,
+    withBody: boolean,
+    limited: boolean,
   ): ResponseObject {
     return {
       description,
       headers: {
-        ...this.#refer([...(versioned ? ['ETag', 'Cache-Control', 'Vary'] as const : []), ...headers, ...(limited ? rateLimitHeaders : [])]),
+        ...this.#refer([
+          ...(versioned ? (['ETag', 'Cache-Control', 'Vary'] as const) : []),
+          ...headers,
+          ...(limited ? rateLimitHeaders : []),
+        ]),
         ...this.#refer(headersAtTimes, false),
       },
       ...(withBody && body !== undefined ? { content: this.contents(body, 'output') } : {}),
@@ -267,12 +316,18 @@ class DocumentParts {
   }
 
   #refer(names: readonly ResponseHeader[], always = true): Record<string, Reference> {
-    return Object.fromEntries(names.map((name) => {
-      const { schema, required, header = name, ...described }: DescribedHeader = responseHeaders[name];
-      const component = always ? name : `${name}.at-times`;
-      this.headers[component] ??= { ...described, required: required && always, schema: this.schemas.convert(schema, 'output') };
-      return [header, { $ref: `#/components/headers/${component}` }];
-    }));
+    return Object.fromEntries(
+      names.map((name) => {
+        const { schema, required, header = name, ...described }: DescribedHeader = responseHeaders[name];
+        const component = always ? name : `${name}.at-times`;
+        this.headers[component] ??= {
+          ...described,
+          required: required && always,
+          schema: this.schemas.convert(schema, 'output'),
+        };
+        return [header, { $ref: `#/components/headers/${component}` }];
+      }),
+    );
   }
 }
 
@@ -284,9 +339,9 @@ function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
   return [
     'Request-ID',
     ...rateLimitHeaders,
-    ...(status === 405 ? ['Allow'] as const : []),
-    ...(status === 429 || status === 503 ? ['Retry-After'] as const : []),
-    ...(status === 416 ? ['Content-Range'] as const : []),
-    ...(types.includes('outcome_unknown') ? ['Job-ID', 'Tablog-Turned-Away'] as const : []),
+    ...(status === 405 ? (['Allow'] as const) : []),
+    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    ...(status === 416 ? (['Content-Range'] as const) : []),
+    ...(types.includes('outcome_unknown') ? (['Job-ID', 'Tablog-Turned-Away'] as const) : []),
   ];
 }

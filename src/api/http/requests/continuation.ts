@@ -37,7 +37,8 @@ export function parseContinuation(tableId: string, text: string): PagePosition {
   const version = position.readBigUInt64BE(8);
   const ordinal = position.readUInt32BE(16);
   const index = position.readUInt32BE(20);
-  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax) throw invalidContinuation('query.', 'this table');
+  if (generation > versionMax || version > versionMax || ordinal > ordinalMax || index > indexMax)
+    throw invalidContinuation('query.', 'this table');
   return { generation, version, ordinal, index };
 }
 
@@ -94,14 +95,19 @@ function withChecksum(owner: string, position: Buffer): string {
 function readPosition(owner: string, text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url');
   const position = bytes.subarray(0, positionBytes);
-  const isMade = bytes.length === positionBytes + checksumBytes && bytes.toString('base64url') === text
-    && bytes.subarray(positionBytes).equals(checksum(owner, position));
+  const isMade =
+    bytes.length === positionBytes + checksumBytes &&
+    bytes.toString('base64url') === text &&
+    bytes.subarray(positionBytes).equals(checksum(owner, position));
   return isMade ? position : null;
 }
 
 /** `prefix`: text before the name of the parameter, such as `query.`; `whose`: the list that the page should belong to, such as `this table`. */
 export function invalidContinuation(prefix: string, whose: string): HttpError {
-  return new HttpError('request_validation_error', `${prefix}continuation: it is invalid: no page of ${whose} gave it.`);
+  return new HttpError(
+    'request_validation_error',
+    `${prefix}continuation: it is invalid: no page of ${whose} gave it.`,
+  );
 }
 
 /** Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points to. */

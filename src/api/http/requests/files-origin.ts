@@ -17,7 +17,13 @@ export class FilesOrigin {
   }
 
   /** Null if files have no origin of their own. */
-  static of({ FILES_URL, PUBLIC_URL }: { readonly FILES_URL?: string | undefined; readonly PUBLIC_URL?: string | undefined }): FilesOrigin | null {
+  static of({
+    FILES_URL,
+    PUBLIC_URL,
+  }: {
+    readonly FILES_URL?: string | undefined;
+    readonly PUBLIC_URL?: string | undefined;
+  }): FilesOrigin | null {
     return FILES_URL === undefined || PUBLIC_URL === undefined ? null : new FilesOrigin(FILES_URL, PUBLIC_URL);
   }
 

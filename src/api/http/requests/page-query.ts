@@ -7,7 +7,8 @@ export const pageItemsMax = 10_000;
 /** `items`: what the page consists of, for the description. `itemsMax`: how many it may have. */
 export function pageQuery(items: string, itemsMax = pageItemsMax) {
   return z.strictObject({
-    limit: z.string()
+    limit: z
+      .string()
       .regex(/^[0-9]+$/, 'must be a whole number')
       .transform((text) => Math.min(Number(text), itemsMax))
       .pipe(z.number().min(1, 'must be at least 1'))
@@ -17,7 +18,13 @@ export function pageQuery(items: string, itemsMax = pageItemsMax) {
         jsonSchema: { type: 'integer', minimum: 1, default: itemsMax },
       }),
     // Forms that cannot leave it out send it empty.
-    continuation: z.string().transform((text) => (text === '' ? undefined : text)).optional()
-      .meta({ description: 'The `continuation` of the page before. An empty one counts as absent.', jsonSchema: { type: 'string' } }),
+    continuation: z
+      .string()
+      .transform((text) => (text === '' ? undefined : text))
+      .optional()
+      .meta({
+        description: 'The `continuation` of the page before. An empty one counts as absent.',
+        jsonSchema: { type: 'string' },
+      }),
   });
 }

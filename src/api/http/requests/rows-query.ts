@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
 import { MalformedBody } from '../../../language/values/malformed-body.ts';
-import { csvDelimiters, exportFormats, plainCsv, type CsvForm, type ExportFormat } from '../../query/language/export-format.ts';
+import {
+  csvDelimiters,
+  exportFormats,
+  plainCsv,
+  type CsvForm,
+  type ExportFormat,
+} from '../../query/language/export-format.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
 import { HttpError } from '../answers/http-error.ts';
@@ -15,7 +21,10 @@ const condition = z.string().transform((text, context) => {
   try {
     return parseStrictly(text);
   } catch (error) {
-    const message = error instanceof MalformedBody ? error.message.replace(/^value: /, '') : 'must be JSON, such as {"column":"age","op":"gte","value":18}';
+    const message =
+      error instanceof MalformedBody
+        ? error.message.replace(/^value: /, '')
+        : 'must be JSON, such as {"column":"age","op":"gte","value":18}';
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   }
@@ -40,47 +49,79 @@ function inJson(schema: object, ...examples: readonly unknown[]): object {
 }
 
 const whichRows = {
-  filter: condition.optional()
-    .meta({ description: 'Which rows are asked for: a condition in JSON.', jsonSchema: inJson({ $ref: '#/components/schemas/Condition' }, { column: 'age', op: 'gte', value: 18 }) }),
-  sort: columnIds.optional()
-    .meta({
-      description: 'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { anyOf: [{ type: 'string', pattern: sortKeyPattern.source }, { $ref: '#/components/schemas/SortKey' }] }, maxItems: sortKeysMax, uniqueItems: true }, ['-born', 'name']),
-    }),
-  fields: columnIds.optional()
-    .meta({
-      description: 'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
-      jsonSchema: inJson({ type: 'array', items: { type: 'string', pattern: wholeText }, maxItems: fieldsMax, uniqueItems: true }, ['name', '$version']),
-    }),
+  filter: condition.optional().meta({
+    description: 'Which rows are asked for: a condition in JSON.',
+    jsonSchema: inJson({ $ref: '#/components/schemas/Condition' }, { column: 'age', op: 'gte', value: 18 }),
+  }),
+  sort: columnIds.optional().meta({
+    description:
+      'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
+    jsonSchema: inJson(
+      {
+        type: 'array',
+        items: {
+          anyOf: [{ type: 'string', pattern: sortKeyPattern.source }, { $ref: '#/components/schemas/SortKey' }],
+        },
+        maxItems: sortKeysMax,
+        uniqueItems: true,
+      },
+      ['-born', 'name'],
+    ),
+  }),
+  fields: columnIds.optional().meta({
+    description:
+      'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
+    jsonSchema: inJson(
+      { type: 'array', items: { type: 'string', pattern: wholeText }, maxItems: fieldsMax, uniqueItems: true },
+      ['name', '$version'],
+    ),
+  }),
 };
 
 export const rowsQuery = pageQuery('rows').extend({
   ...whichRows,
-  count: z.literal('exact', 'must be "exact"').optional()
-    .meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.', jsonSchema: { type: 'string', enum: ['exact'] } }),
+  count: z
+    .literal('exact', 'must be "exact"')
+    .optional()
+    .meta({
+      description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.',
+      jsonSchema: { type: 'string', enum: ['exact'] },
+    }),
 });
 
 /** The query parameters of `GET /tables/{tableID}/export`. */
 export const exportQuery = z.strictObject({
-  format: z.enum(exportFormats, `must be one of ${exportFormats.join(', ')}`).optional().meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
-  delimiter: z.enum([...csvDelimiters, 'tab'], 'must be one of , ; | or tab').optional().meta({ description: 'What stands between the cells of CSV; a comma if it is absent.' }),
-  excel: z.enum(['true', 'false'], 'must be true or false').optional()
-    .meta({ description: 'Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula.' }),
+  format: z
+    .enum(exportFormats, `must be one of ${exportFormats.join(', ')}`)
+    .optional()
+    .meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
+  delimiter: z
+    .enum([...csvDelimiters, 'tab'], 'must be one of , ; | or tab')
+    .optional()
+    .meta({ description: 'What stands between the cells of CSV; a comma if it is absent.' }),
+  excel: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description:
+      'Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula.',
+  }),
   ...whichRows,
 });
 
 /** How CSV is to be written. Throws HttpError for another format that is to be written so. */
 export function csvFormOf({ delimiter, excel }: z.infer<typeof exportQuery>, format: ExportFormat): CsvForm {
   for (const [name, value] of Object.entries({ delimiter, excel })) {
-    if (value !== undefined && format !== 'csv') throw new HttpError('request_validation_error', `query.${name}: applies to CSV only.`);
+    if (value !== undefined && format !== 'csv')
+      throw new HttpError('request_validation_error', `query.${name}: applies to CSV only.`);
   }
-  return { delimiter: delimiter === 'tab' ? '\t' : delimiter ?? plainCsv.delimiter, excel: excel === 'true' };
+  return { delimiter: delimiter === 'tab' ? '\t' : (delimiter ?? plainCsv.delimiter), excel: excel === 'true' };
 }
 
 /** What a request asks of the rows; null if it asks for a page of all of them, as it is. */
 export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery | null {
   const query: GivenQuery = {
-    ...(filter !== undefined && { filter }), ...(sort !== undefined && { sort }), ...(fields !== undefined && { fields }), ...(count !== undefined && { count }),
+    ...(filter !== undefined && { filter }),
+    ...(sort !== undefined && { sort }),
+    ...(fields !== undefined && { fields }),
+    ...(count !== undefined && { count }),
   };
   return Object.keys(query).length === 0 ? null : query;
 }

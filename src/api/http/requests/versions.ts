@@ -7,7 +7,8 @@ import { parseOrRefuse } from './validation.ts';
 const versionMax = 2n ** 63n - 1n;
 
 /** The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the maximum. */
-export const ifMatch = z.string()
+export const ifMatch = z
+  .string()
   .regex(/^(W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
   .transform((tag) => {
     const version = BigInt(tag.slice(tag.indexOf('"') + 1, -1));
@@ -15,13 +16,18 @@ export const ifMatch = z.string()
   });
 
 /** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; the weak prefix is dropped. */
-export const ifNoneMatch = z.string()
+export const ifNoneMatch = z
+  .string()
   .regex(/^(\*|(W\/)?"[^"]*"([ \t]*,[ \t]*(W\/)?"[^"]*")*[ \t]*(,[ \t]*)?)$/, 'must be * or a list of entity tags')
   .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
 
 /** The header `If-Range`: an entity tag, or a date, by which no file is known here. */
-export const ifRange = z.string()
-  .regex(/^((W\/)?"[^"]*"|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$/, 'must be an entity tag or a date');
+export const ifRange = z
+  .string()
+  .regex(
+    /^((W\/)?"[^"]*"|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$/,
+    'must be an entity tag or a date',
+  );
 
 /** The version that must be unchanged, if the request names one. Throws HttpError for a malformed header. */
 export function readIfMatch(request: FastifyRequest): bigint | undefined {

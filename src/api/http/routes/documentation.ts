@@ -35,17 +35,32 @@ const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', dee
 `;
 
 /** The page may load its own scripts and styles, and what the interface answers: uploaded files may be scripts at the same origin. The icons in its style sheet are data URLs. */
-const policyOf = (nonce: string): string => [
-  'default-src \'none\'', `script-src 'nonce-${nonce}'`, `style-src 'nonce-${nonce}'`, 'img-src \'self\' data:', 'connect-src \'self\'',
-  'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'',
-].join('; ');
+const policyOf = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 const swaggerUi = createRequire(import.meta.url);
 
 /** `document` is called once all routes are registered. `outgoingBytes`: what counts the bytes of the files. */
-export function addDocumentationRoutes(app: App, outgoingBytes: FairShares | null, document: () => OpenApiDocument): void {
+export function addDocumentationRoutes(
+  app: App,
+  outgoingBytes: FairShares | null,
+  document: () => OpenApiDocument,
+): void {
   /** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
-  function replyWithFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Promise<FastifyReply> | FastifyReply {
+  function replyWithFile(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    file: StaticFile,
+  ): Promise<FastifyReply> | FastifyReply {
     if (readIfNoneMatch(request)(file.version)) return replyNotModified(reply, file.version);
     return sendFile(request, setVersion(reply, file.version), file, outgoingBytes);
   }
@@ -57,20 +72,32 @@ export function addDocumentationRoutes(app: App, outgoingBytes: FairShares | nul
     ['swagger-ui.css', once(() => readSwaggerUi('text/css; charset=utf-8', 'swagger-ui.css'))],
   ]);
   app.route({
-    method, url: '/openapi.json', config: { public: true, operation: serviceOperations.document },
+    method,
+    url: '/openapi.json',
+    config: { public: true, operation: serviceOperations.document },
     handler: (request, reply) => replyWithFile(request, reply, documentFile()),
   });
   app.route({
-    method, url: '/docs', config: { public: true, operation: serviceOperations.page },
+    method,
+    url: '/docs',
+    config: { public: true, operation: serviceOperations.page },
     handler: (_request, reply) => {
       const nonce = newNonce();
-      return reply.headers({
-        'content-security-policy': policyOf(nonce), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer',
-      }).type('text/html; charset=utf-8').send(pageOf(nonce));
+      return reply
+        .headers({
+          'content-security-policy': policyOf(nonce),
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'referrer-policy': 'no-referrer',
+        })
+        .type('text/html; charset=utf-8')
+        .send(pageOf(nonce));
     },
   });
   app.route({
-    method, url: '/docs/:file', config: { public: true, operation: serviceOperations.pageFile },
+    method,
+    url: '/docs/:file',
+    config: { public: true, operation: serviceOperations.pageFile },
     handler: async (request, reply) => {
       const file = filesOfPage.get((request.params as { readonly file: string }).file);
       if (file === undefined) return replyWithError(reply, 'not_found', 'There is nothing at this path.');

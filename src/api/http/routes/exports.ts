@@ -26,36 +26,50 @@ export interface ExportsRouteDependencies {
 }
 
 export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRouteDependencies): void {
-  app.get('/tables/:tableID/export', { schema: { querystring: exportQuery }, config: { operation: exportOperations.exportTable } }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const has = readIfNoneMatch(request);
-    const format = request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
-    const csv = csvFormOf(request.query, format);
-    const tableId = tableIdOf(request);
-    const query = queryOf(request.query);
-    const table = await tables.table(teamId, tableId);
-    if (typeof table === 'string') return replyMissing(reply, table);
-    if (has(table.version)) {
-      const version = query === null ? table.version : await checkQuery({ engine, shares }, reply, { tableId, query, prefix: 'query.' });
-      if (has(version)) return replyNotModified(reply, version);
-    }
-    const gone = await takeShares(shares, reply);
-    try {
-      const exported = await engine.export({ teamId, appId, tableId, format, csv, query: query ?? {}, prefix: 'query.' }, gone);
-      setVersion(varyBy(reply, 'Accept'), exported.version).headers({
-        'content-type': exportMediaTypes[format] + (isPacked(format) ? '' : '; charset=utf-8'),
-        'content-disposition': contentDisposition(`${table.name}.${format}`),
-        'tablog-cache': exported.isCold ? 'cold' : 'warm',
-      });
-      return await reply.send(compressed(request, reply, format, exported));
-    } catch (error) {
-      throw gone.aborted ? new ClientGone('its export began') : engineProblem(error);
-    }
-  });
+  app.get(
+    '/tables/:tableID/export',
+    { schema: { querystring: exportQuery }, config: { operation: exportOperations.exportTable } },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const has = readIfNoneMatch(request);
+      const format =
+        request.query.format ?? exportFormats.find((name) => exportMediaTypes[name] === request.answerType)!;
+      const csv = csvFormOf(request.query, format);
+      const tableId = tableIdOf(request);
+      const query = queryOf(request.query);
+      const table = await tables.table(teamId, tableId);
+      if (typeof table === 'string') return replyMissing(reply, table);
+      if (has(table.version)) {
+        const version =
+          query === null
+            ? table.version
+            : await checkQuery({ engine, shares }, reply, { tableId, query, prefix: 'query.' });
+        if (has(version)) return replyNotModified(reply, version);
+      }
+      const gone = await takeShares(shares, reply);
+      try {
+        const exported = await engine.export(
+          { teamId, appId, tableId, format, csv, query: query ?? {}, prefix: 'query.' },
+          gone,
+        );
+        setVersion(varyBy(reply, 'Accept'), exported.version).headers({
+          'content-type': exportMediaTypes[format] + (isPacked(format) ? '' : '; charset=utf-8'),
+          'content-disposition': contentDisposition(`${table.name}.${format}`),
+          'tablog-cache': exported.isCold ? 'cold' : 'warm',
+        });
+        return await reply.send(compressed(request, reply, format, exported));
+      } catch (error) {
+        throw gone.aborted ? new ClientGone('its export began') : engineProblem(error);
+      }
+    },
+  );
 }
 
 /** Takes what an export needs, until its response is closed. Returns the signal that it was. */
-async function takeShares({ exports, outgoingBytes }: Pick<Shares, 'exports' | 'outgoingBytes'>, reply: FastifyReply): Promise<AbortSignal> {
+async function takeShares(
+  { exports, outgoingBytes }: Pick<Shares, 'exports' | 'outgoingBytes'>,
+  reply: FastifyReply,
+): Promise<AbortSignal> {
   const { teamId } = reply.request.principal;
   await takeOutgoing(outgoingBytes, teamId, fileMemoryBytes, reply);
   await takeOutgoing(exports, teamId, 1, reply);
@@ -70,7 +84,12 @@ function isPacked(format: ExportFormat): boolean {
 }
 
 /** The file, compressed if the client accepts it. */
-function compressed(request: FastifyRequest, reply: FastifyReply, format: ExportFormat, { file }: ExportedFile): Readable {
+function compressed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  format: ExportFormat,
+  { file }: ExportedFile,
+): Readable {
   const encoding = isPacked(format) ? null : chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null) return file;
   void reply.header('content-encoding', encoding);

@@ -21,9 +21,28 @@ const path = z.object({ fileID: z.string(), fileName: z.string() });
 
 /** Media types that a browser shows without running anything. All others are downloads. */
 const shown: ReadonlySet<string> = new Set([
-  'image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon', 'image/vnd.microsoft.icon',
-  'audio/mpeg', 'audio/mp4', 'audio/aac', 'audio/ogg', 'audio/opus', 'audio/wav', 'audio/x-wav', 'audio/flac', 'audio/webm',
-  'video/mp4', 'video/webm', 'video/ogg', 'video/quicktime', 'text/plain',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+  'image/x-icon',
+  'image/vnd.microsoft.icon',
+  'audio/mpeg',
+  'audio/mp4',
+  'audio/aac',
+  'audio/ogg',
+  'audio/opus',
+  'audio/wav',
+  'audio/x-wav',
+  'audio/flac',
+  'audio/webm',
+  'video/mp4',
+  'video/webm',
+  'video/ogg',
+  'video/quicktime',
+  'text/plain',
 ]);
 
 /** The most bytes of a file that are in memory while it is sent: one part that was read, and one that waits for the client. */
@@ -44,11 +63,15 @@ export interface FilesRouteDependencies {
 export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): void {
   const { uploads, filesOrigin, filesCacheSeconds, requireReadModel } = dependencies;
   app.route({
-    method: ['GET', 'HEAD'], url: '/files/:fileID/:fileName', schema: { params: path },
-    config: { public: true, operation: uploadOperations.file }, onRequest: () => requireReadModel(),
+    method: ['GET', 'HEAD'],
+    url: '/files/:fileID/:fileName',
+    schema: { params: path },
+    config: { public: true, operation: uploadOperations.file },
+    onRequest: () => requireReadModel(),
     handler: async (request, reply) => {
       const { fileID, fileName } = request.params as z.output<typeof path>;
-      if (filesOrigin?.isMissedBy(request) === true) return reply.redirect(`${filesOrigin.base}${filePath(fileID, fileName)}`, 307);
+      if (filesOrigin?.isMissedBy(request) === true)
+        return reply.redirect(`${filesOrigin.base}${filePath(fileID, fileName)}`, 307);
       const hasTag = readKnownTags(request);
       const isOfPart = readIfRange(request);
       const file = isFileName(fileID) ? await uploads.file(fileID) : null;
@@ -58,7 +81,11 @@ export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): v
       const etag = `"${file.name}"`;
       const headers = headersOf(file, etag, filesCacheSeconds);
       if (hasTag(etag)) return reply.headers(headers).code(304).send();
-      return sendFile(request, reply, dependencies, { file, headers, mayBePart: request.method === 'GET' && isOfPart(etag) });
+      return sendFile(request, reply, dependencies, {
+        file,
+        headers,
+        mayBePart: request.method === 'GET' && isOfPart(etag),
+      });
     },
   });
 }
@@ -70,12 +97,17 @@ interface Sent {
 }
 
 async function sendFile(
-  request: FastifyRequest, reply: FastifyReply, { shares, uploads, files }: FilesRouteDependencies, { file, headers, mayBePart }: Sent,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { shares, uploads, files }: FilesRouteDependencies,
+  { file, headers, mayBePart }: Sent,
 ): Promise<FastifyReply> {
   const { teamId, name, size } = file;
   const range = mayBePart ? rangeOf(request.raw.headers.range, size) : null;
   if (range === 'unsatisfiable') {
-    return replyWithError(reply, 'range_not_satisfiable', `The file has ${size} bytes.`, { 'content-range': `bytes */${size}` });
+    return replyWithError(reply, 'range_not_satisfiable', `The file has ${size} bytes.`, {
+      'content-range': `bytes */${size}`,
+    });
   }
   const { start, end } = range ?? { start: 0, end: size - 1 };
   const length = end - start + 1;
@@ -84,7 +116,7 @@ async function sendFile(
   const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
   if (bytes === null) {
     // It may have been withdrawn since it was found.
-    if (await uploads.file(name) === null) return replyNoFile(reply);
+    if ((await uploads.file(name)) === null) return replyNoFile(reply);
     throw new Error(`the store has no file ${name}, which an upload says was completed`);
   }
   // Only now: caches would keep an error as long.

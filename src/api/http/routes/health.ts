@@ -26,7 +26,8 @@ export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
     config: { public: true, operation: serviceOperations.ready },
     handler: async (_request, reply) => {
       const { notReady, problems } = await checkHealth();
-      if (notReady.length > 0) return replyWithError(reply, 'service_unavailable', [...notReady, ...problems].join(' '));
+      if (notReady.length > 0)
+        return replyWithError(reply, 'service_unavailable', [...notReady, ...problems].join(' '));
       return problems.length === 0 ? ok : { data: { status: 'degraded', problems } };
     },
   });

@@ -34,41 +34,65 @@ export interface JobsRouteDependencies {
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
-export function addJobRoutes(app: App, { jobs, tables, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies): void {
-  app.get('/jobs', {
-    schema: { querystring: pageQuery('jobs', pageJobsMax) }, config: { operation: jobOperations.list, duringQuarantine: true },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const { limit, continuation } = request.query;
-    // The continuation is the ID of the last job of the page before.
-    const after = continuation === undefined ? null : jobs.place(teamId, continuation);
-    if (after === null && continuation !== undefined) throw invalidContinuation('query.', 'these jobs');
-    const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () => jobs.list(teamId, { appId, after, limit }));
-    // A request may have named a table that is not there, or of another team.
-    const known = await tables.idsAmong(teamId, page.jobs.flatMap((listed) => tableOf(listed) ?? []));
-    const body = JSON.stringify({ data: page.jobs.map((listed) => present(jobs, listed, known)), ...(page.next === null ? {} : { continuation: page.next }) });
-    outgoing.shrink(Buffer.byteLength(body));
-    return reply.header('cache-control', 'no-store').type(json).send(body);
-  });
+export function addJobRoutes(
+  app: App,
+  { jobs, tables, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies,
+): void {
+  app.get(
+    '/jobs',
+    {
+      schema: { querystring: pageQuery('jobs', pageJobsMax) },
+      config: { operation: jobOperations.list, duringQuarantine: true },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const { limit, continuation } = request.query;
+      // The continuation is the ID of the last job of the page before.
+      const after = continuation === undefined ? null : jobs.place(teamId, continuation);
+      if (after === null && continuation !== undefined) throw invalidContinuation('query.', 'these jobs');
+      const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () =>
+        jobs.list(teamId, { appId, after, limit }),
+      );
+      // A request may have named a table that is not there, or of another team.
+      const known = await tables.idsAmong(
+        teamId,
+        page.jobs.flatMap((listed) => tableOf(listed) ?? []),
+      );
+      const body = JSON.stringify({
+        data: page.jobs.map((listed) => present(jobs, listed, known)),
+        ...(page.next === null ? {} : { continuation: page.next }),
+      });
+      outgoing.shrink(Buffer.byteLength(body));
+      return reply.header('cache-control', 'no-store').type(json).send(body);
+    },
+  );
 
-  app.get('/jobs/:jobID', { config: { operation: jobOperations.get, duringQuarantine: true } }, answerJob(jobs, async (reply, _job, state) => {
-    if (state.status === 'succeeded' && state.result.upload !== undefined) {
-      const { upload } = state.result;
-      const isShown = upload.file !== null || await maySendTo(uploads, upload, reply.request.principal);
-      const result = isShown ? await uploadAnswers.dataOf(upload, reply.request) : { uploadID: upload.id };
-      return reply.send(JSON.stringify({ data: { status: state.status, result } }));
-    }
-    if (state.status === 'succeeded') {
-      const before = '{"data":{"status":"succeeded","result":';
-      return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.retainedIds(range)));
-    }
-    const error = state.status === 'failed' ? { error: { message: state.message } } : {};
-    return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
-  }));
+  app.get(
+    '/jobs/:jobID',
+    { config: { operation: jobOperations.get, duringQuarantine: true } },
+    answerJob(jobs, async (reply, _job, state) => {
+      if (state.status === 'succeeded' && state.result.upload !== undefined) {
+        const { upload } = state.result;
+        const isShown = upload.file !== null || (await maySendTo(uploads, upload, reply.request.principal));
+        const result = isShown ? await uploadAnswers.dataOf(upload, reply.request) : { uploadID: upload.id };
+        return reply.send(JSON.stringify({ data: { status: state.status, result } }));
+      }
+      if (state.status === 'succeeded') {
+        const before = '{"data":{"status":"succeeded","result":';
+        return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.retainedIds(range)));
+      }
+      const error = state.status === 'failed' ? { error: { message: state.message } } : {};
+      return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
+    }),
+  );
 
-  app.get('/jobs/:jobID/progress', { config: { operation: jobOperations.progress, duringQuarantine: true } }, answerJob(jobs, (reply, job, state) => {
-    return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
-  }));
+  app.get(
+    '/jobs/:jobID/progress',
+    { config: { operation: jobOperations.progress, duringQuarantine: true } },
+    answerJob(jobs, (reply, job, state) => {
+      return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
+    }),
+  );
 }
 
 /** The table that a job is about. One created under an Idempotency-Key has the ID that the first try gave it. */
@@ -78,11 +102,22 @@ function tableOf({ note, state }: ListedJob): string | null {
 
 /** A job in a list. `known`: the tables that are there. */
 function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): object {
-  const { note: { jobId, operation, stashId }, job, state, askedAt } = listed;
+  const {
+    note: { jobId, operation, stashId },
+    job,
+    state,
+    askedAt,
+  } = listed;
   const tableId = tableOf(listed);
   return {
-    id: jobId, operation, created: new Date(askedAt).toISOString(), tableID: tableId !== null && known.has(tableId) ? tableId : null, stashID: stashId,
-    status: state.status, ...(state.status === 'failed' ? { error: { message: state.message } } : {}), progress: progressOf(jobs, job, state),
+    id: jobId,
+    operation,
+    created: new Date(askedAt).toISOString(),
+    tableID: tableId !== null && known.has(tableId) ? tableId : null,
+    stashID: stashId,
+    status: state.status,
+    ...(state.status === 'failed' ? { error: { message: state.message } } : {}),
+    progress: progressOf(jobs, job, state),
   };
 }
 
@@ -99,7 +134,11 @@ function answerJob(jobs: Jobs, answer: Answer) {
 }
 
 /** The upload location is only for tokens that could have created the upload: it allows writing without a token. */
-async function maySendTo(uploads: UploadQueries, { id }: UploadResult, { teamId, appId, readOnly }: Principal): Promise<boolean> {
+async function maySendTo(
+  uploads: UploadQueries,
+  { id }: UploadResult,
+  { teamId, appId, readOnly }: Principal,
+): Promise<boolean> {
   if (readOnly) return false;
   return appId === null || (await uploads.upload(id, { teamId, appId })) !== null;
 }
@@ -111,7 +150,12 @@ function progressOf(jobs: Jobs, job: Job, state: JobState): object {
     case 'succeeded': {
       const rows = job.rows ?? countRowsOf(state.result.rows ?? []);
       const { droppedCells } = state.result;
-      return { phase: 'done', rowsDone: rows, rowsTotal: rows, ...(droppedCells === undefined ? {} : { cellsDropped: droppedCells }) };
+      return {
+        phase: 'done',
+        rowsDone: rows,
+        rowsTotal: rows,
+        ...(droppedCells === undefined ? {} : { cellsDropped: droppedCells }),
+      };
     }
     case 'failed':
       return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };

@@ -30,34 +30,52 @@ export function addQueryRoutes(app: App, dependencies: QueriesRouteDependencies)
     readMediaType(request, ['application/json']);
     const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
     const { limit, continuation, ...query } = only(members, readMembersExactly(bytes, ['filter']));
-    return answerQuery(dependencies, request, reply, { query, continuation: readContinuation(continuation), limit: readLimit(limit), prefix: '' });
+    return answerQuery(dependencies, request, reply, {
+      query,
+      continuation: readContinuation(continuation),
+      limit: readLimit(limit),
+      prefix: '',
+    });
   });
 
   app.post('/query', { config: { operation: queryOperations.querySql } }, async (request, reply) => {
     readMediaType(request, ['application/json']);
     const bytes = await collectInPlace(dependencies.shares.bodies, request, bodyBytesMax);
     const { sql, parameters, format } = only(sqlMembers, readMembersExactly(bytes, ['parameters']));
-    return answerSql(dependencies, reply, { sql: readSql(sql), parameters: readParameters(parameters), format: readFormat(format, reply) });
+    return answerSql(dependencies, reply, {
+      sql: readSql(sql),
+      parameters: readParameters(parameters),
+      format: readFormat(format, reply),
+    });
   });
 }
 
 const sqlMembers = ['sql', 'parameters', 'format'] as const;
 
 function readSql(given: unknown): string {
-  if (typeof given !== 'string' || given.trim() === '') throw new HttpError('request_validation_error', 'sql: must be a text');
+  if (typeof given !== 'string' || given.trim() === '')
+    throw new HttpError('request_validation_error', 'sql: must be a text');
   return given;
 }
 
 function readParameters(given: unknown): SqlRequest['parameters'] {
   if (given === undefined) return [];
-  const isParameter = (value: unknown): boolean => value === null || ['string', 'boolean'].includes(typeof value) || numberToken(value) !== null;
+  const isParameter = (value: unknown): boolean =>
+    value === null || ['string', 'boolean'].includes(typeof value) || numberToken(value) !== null;
   const isGood = typeof given === 'object' && given !== null && Object.values(given).every(isParameter);
-  if (!isGood) throw new HttpError('request_validation_error', 'parameters: must be an array or an object of texts, numbers, booleans and null');
+  if (!isGood)
+    throw new HttpError(
+      'request_validation_error',
+      'parameters: must be an array or an object of texts, numbers, booleans and null',
+    );
   for (const [name, value] of Object.entries(given)) {
     const token = numberToken(value);
     if (token === null || isExactNumber(token)) continue;
     const place = Array.isArray(given) ? `parameters[${name}]` : `parameters.${name}`;
-    throw new HttpError('column_has_invalid_value', `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text`);
+    throw new HttpError(
+      'column_has_invalid_value',
+      `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text`,
+    );
   }
   return given as SqlRequest['parameters'];
 }
@@ -65,7 +83,8 @@ function readParameters(given: unknown): SqlRequest['parameters'] {
 /** Without one, what the client prefers. */
 function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
   if (given === undefined) return rowsFormatOf(reply);
-  if (given !== 'json' && given !== 'csv') throw new HttpError('request_validation_error', 'format: must be json or csv');
+  if (given !== 'json' && given !== 'csv')
+    throw new HttpError('request_validation_error', 'format: must be json or csv');
   return given;
 }
 
@@ -78,7 +97,8 @@ function only(names: readonly string[], given: Readonly<Record<string, unknown>>
 
 function readLimit(given: unknown): number {
   if (given === undefined) return pageItemsMax;
-  if (!Number.isInteger(given) || (given as number) < 1) throw new HttpError('request_validation_error', 'limit: must be a whole number of at least 1');
+  if (!Number.isInteger(given) || (given as number) < 1)
+    throw new HttpError('request_validation_error', 'limit: must be a whole number of at least 1');
   return Math.min(given as number, pageItemsMax);
 }
 

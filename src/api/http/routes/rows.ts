@@ -71,43 +71,67 @@ function addTableRowRoutes(app: App, dependencies: RowsRouteDependencies): void 
     return has(version) ? replyNotModified(reply, version) : setVersion(reply, version).send();
   });
 
-  app.get(path, { schema: { querystring: rowsQuery }, config: { operation: rowOperations.list } }, async (request, reply) => {
-    const { teamId } = request.principal;
-    const tableId = tableIdOf(request);
-    const { limit, continuation } = request.query;
-    const query = queryOf(request.query);
-    if (query !== null || isOfQuery(continuation)) {
-      return answerQuery(dependencies, request, reply, { query: query ?? {}, continuation: continuation ?? null, limit, prefix: 'query.' });
-    }
-    const has = readIfNoneMatch(request);
-    const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
-    const format = rowsFormatOf(reply);
-    const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit, format), () => pages.page(teamId, tableId, from, limit, format));
-    if (typeof page === 'string') return replyMissing(reply, page);
-    if (has(page.etag)) return replyNotModified(reply, page.etag);
-    const next = page.next === null ? null : formatContinuation(tableId, page.next);
-    const body = page.rows.page(next);
-    outgoing.shrink(body.length);
-    activity.rowsRead(teamId, page.rows.count);
-    return sendRowsPage(reply, format, limit, { body, version: page.etag, continuation: next });
-  });
+  app.get(
+    path,
+    { schema: { querystring: rowsQuery }, config: { operation: rowOperations.list } },
+    async (request, reply) => {
+      const { teamId } = request.principal;
+      const tableId = tableIdOf(request);
+      const { limit, continuation } = request.query;
+      const query = queryOf(request.query);
+      if (query !== null || isOfQuery(continuation)) {
+        return answerQuery(dependencies, request, reply, {
+          query: query ?? {},
+          continuation: continuation ?? null,
+          limit,
+          prefix: 'query.',
+        });
+      }
+      const has = readIfNoneMatch(request);
+      const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
+      const format = rowsFormatOf(reply);
+      const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit, format), () =>
+        pages.page(teamId, tableId, from, limit, format),
+      );
+      if (typeof page === 'string') return replyMissing(reply, page);
+      if (has(page.etag)) return replyNotModified(reply, page.etag);
+      const next = page.next === null ? null : formatContinuation(tableId, page.next);
+      const body = page.rows.page(next);
+      outgoing.shrink(body.length);
+      activity.rowsRead(teamId, page.rows.count);
+      return sendRowsPage(reply, format, limit, { body, version: page.etag, continuation: next });
+    },
+  );
 
-  app.post(path, {
-    schema: { querystring: addRowsQuery.extend(delimitedQuery) }, config: { operation: rowOperations.add },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const tableId = tableIdOf(request);
-    const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
-    const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
-    return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, infersTypes: request.query.onSchemaError === 'updateSchema', dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
-      command: (members, given) => addRows({ ...target, members, rows: given }), status: 201,
-    });
-  });
+  app.post(
+    path,
+    {
+      schema: { querystring: addRowsQuery.extend(delimitedQuery) },
+      config: { operation: rowOperations.add },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const tableId = tableIdOf(request);
+      const ifMatch = readIfMatch(request) ?? null;
+      const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
+      const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
+      return writeRows(request, reply, dependencies, {
+        schema,
+        lookUp: async () => () => refusal,
+        infersTypes: request.query.onSchemaError === 'updateSchema',
+        dropsCells: request.query.onSchemaError === 'dropColumns',
+        delimited: formOf(request.query),
+        command: (members, given) => addRows({ ...target, members, rows: given }),
+        status: 201,
+      });
+    },
+  );
 }
 
-function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLimits, activity, limits, bodyBytesMax }: RowsRouteDependencies): void {
+function addSingleRowRoutes(
+  app: App,
+  { submitter, tables, rows, shares, rateLimits, activity, limits, bodyBytesMax }: RowsRouteDependencies,
+): void {
   const path = '/tables/:tableID/rows/:rowID';
 
   app.get(path, { config: { operation: rowOperations.get } }, async (request, reply) => {
@@ -120,36 +144,56 @@ function addSingleRowRoutes(app: App, { submitter, tables, rows, shares, rateLim
     return setVersion(reply, found.etag).type(json).send(`{"data":${found.json}}`);
   });
 
-  app.patch(path, {
-    schema: { querystring: patchRowQuery }, config: { operation: rowOperations.patch },
-  }, async (request, reply) => {
-    const { teamId } = request.principal;
-    readMediaType(request, ['application/json']);
-    const identity = identify(request);
-    const ifMatch = readIfMatch(request) ?? null;
-    const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
-    const bytes = isSmall ? await collectBody(request, bodyBytesMax) : await collectInPlace(shares.bodies, request, bodyBytesMax);
-    identity.digest?.update(bytes);
-    const { block, rowId: givenRowId, refusal: refusalOfRow } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
-    const tableId = tableIdOf(request);
-    const row = rowOf(request) ?? neverARow;
-    const { rowID: rowId } = request.params as RowPath;
-    const event = patchRow({
-      teamId, tableId, row, rowId, ifMatch, query: request.query, profile: block.profile, givenRowId, limits,
-    });
-    rateLimits?.take('rows', teamId, 1);
-    const findRefusal = async (): Promise<Refusal | null> => {
-      const { schema, refusal } = await tables.target(teamId, tableId, null);
-      const first = refusal ?? await rows.refusalOfPatch(teamId, tableId, row, ifMatch);
-      if (first !== null || refusalOfRow === null) return first;
-      return refusalOfCells(event, schema, block.profile) ?? refusalOfRow;
-    };
-    const refusal = isSmall && refusalOfRow === null ? null : await findRefusal();
-    const { etag, result } = refusal === null
-      ? await submitter.submit(teamId, identity, event, await packPatch(block.body))
-      : await submitter.submit(teamId, identity, refuseRequest(teamId, refusal));
-    return setDroppedCells(setVersion(reply, etag), result.droppedCells).type(json).send('{}');
-  });
+  app.patch(
+    path,
+    {
+      schema: { querystring: patchRowQuery },
+      config: { operation: rowOperations.patch },
+    },
+    async (request, reply) => {
+      const { teamId } = request.principal;
+      readMediaType(request, ['application/json']);
+      const identity = identify(request);
+      const ifMatch = readIfMatch(request) ?? null;
+      const isSmall = isBodyWithin(smallPatchBytesMax, request.raw);
+      const bytes = isSmall
+        ? await collectBody(request, bodyBytesMax)
+        : await collectInPlace(shares.bodies, request, bodyBytesMax);
+      identity.digest?.update(bytes);
+      const {
+        block,
+        rowId: givenRowId,
+        refusal: refusalOfRow,
+      } = readPatchRow(bytes, { dropsCells: request.query.onSchemaError === 'dropColumns' });
+      const tableId = tableIdOf(request);
+      const row = rowOf(request) ?? neverARow;
+      const { rowID: rowId } = request.params as RowPath;
+      const event = patchRow({
+        teamId,
+        tableId,
+        row,
+        rowId,
+        ifMatch,
+        query: request.query,
+        profile: block.profile,
+        givenRowId,
+        limits,
+      });
+      rateLimits?.take('rows', teamId, 1);
+      const findRefusal = async (): Promise<Refusal | null> => {
+        const { schema, refusal } = await tables.target(teamId, tableId, null);
+        const first = refusal ?? (await rows.refusalOfPatch(teamId, tableId, row, ifMatch));
+        if (first !== null || refusalOfRow === null) return first;
+        return refusalOfCells(event, schema, block.profile) ?? refusalOfRow;
+      };
+      const refusal = isSmall && refusalOfRow === null ? null : await findRefusal();
+      const { etag, result } =
+        refusal === null
+          ? await submitter.submit(teamId, identity, event, await packPatch(block.body))
+          : await submitter.submit(teamId, identity, refuseRequest(teamId, refusal));
+      return setDroppedCells(setVersion(reply, etag), result.droppedCells).type(json).send('{}');
+    },
+  );
 
   app.delete(path, { config: { operation: rowOperations.remove } }, async (request, reply) => {
     const { teamId } = request.principal;

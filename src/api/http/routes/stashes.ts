@@ -27,35 +27,57 @@ export interface StashesRouteDependencies {
   readonly bodyBytesMax: number;
 }
 
-export function addStashRoutes(app: App, { submitter, receiver, stashes, log, stashLimits, bodyBytesMax }: StashesRouteDependencies): void {
-  app.put('/stashes/:stashID/:serial', {
-    schema: { params: chunkPath, querystring: chunkQuery.extend(delimitedQuery) }, config: { operation: stashOperations.put, storesBytes: true },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const identity = identify(request);
-    const { stashID, serial } = request.params;
-    const lookUp = async (): Promise<Refuses> => {
-      const target = await stashes.chunkTarget(teamId, stashNameOf(appId, stashID), serial);
-      const at = { time: log.now() };
-      return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
-    };
-    const dropsCells = request.query.onSchemaError === 'dropColumns';
-    await using received = await receiveRows(receiver, request, identity, { lookUp, form: 'rows', retainIds: true, asSegments: true, infersTypes: true, dropsCells, delimited: formOf(request.query) });
-    const stored = await received.store(() => null);
-    const event = 'refusal' in stored
-      ? refusing(teamId, stored.refusal)
-      : putChunk({ teamId, appId, path: request.params, rows: stored.source, limits: stashLimits });
-    await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
-    setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
-    return setRemarks(reply, received.remarks).type(json).send('{}');
-  });
+export function addStashRoutes(
+  app: App,
+  { submitter, receiver, stashes, log, stashLimits, bodyBytesMax }: StashesRouteDependencies,
+): void {
+  app.put(
+    '/stashes/:stashID/:serial',
+    {
+      schema: { params: chunkPath, querystring: chunkQuery.extend(delimitedQuery) },
+      config: { operation: stashOperations.put, storesBytes: true },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const identity = identify(request);
+      const { stashID, serial } = request.params;
+      const lookUp = async (): Promise<Refuses> => {
+        const target = await stashes.chunkTarget(teamId, stashNameOf(appId, stashID), serial);
+        const at = { time: log.now() };
+        return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
+      };
+      const dropsCells = request.query.onSchemaError === 'dropColumns';
+      await using received = await receiveRows(receiver, request, identity, {
+        lookUp,
+        form: 'rows',
+        retainIds: true,
+        asSegments: true,
+        infersTypes: true,
+        dropsCells,
+        delimited: formOf(request.query),
+      });
+      const stored = await received.store(() => null);
+      const event =
+        'refusal' in stored
+          ? refusing(teamId, stored.refusal)
+          : putChunk({ teamId, appId, path: request.params, rows: stored.source, limits: stashLimits });
+      await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
+      setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
+      return setRemarks(reply, received.remarks).type(json).send('{}');
+    },
+  );
 
-  app.delete('/stashes/:stashID', {
-    schema: { params: stashPath }, config: { operation: stashOperations.remove },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const identity = await identifyWithBody(request, bodyBytesMax);
-    await submitter.submit(teamId, identity, deleteStash(teamId, appId, request.params));
-    return reply.type(json).send('{}');
-  });
+  app.delete(
+    '/stashes/:stashID',
+    {
+      schema: { params: stashPath },
+      config: { operation: stashOperations.remove },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const identity = await identifyWithBody(request, bodyBytesMax);
+      await submitter.submit(teamId, identity, deleteStash(teamId, appId, request.params));
+      return reply.type(json).send('{}');
+    },
+  );
 }

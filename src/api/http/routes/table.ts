@@ -65,10 +65,20 @@ export function addTableRoute(app: App, { submitter, tables, shares, bodyBytesMa
 function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
   const columns = schema.columns.map((column) => {
     const { id: columnId, displayName } = column;
-    return { id: columnId, ...(displayName === undefined ? {} : { displayName }), type: spellType(currentType(column)) };
+    return {
+      id: columnId,
+      ...(displayName === undefined ? {} : { displayName }),
+      type: spellType(currentType(column)),
+    };
   });
   return {
-    id, name, version: version.toString(), created: new Date(createdAt).toISOString(), rows, schema: { columns }, appIDs: appIds,
+    id,
+    name,
+    version: version.toString(),
+    created: new Date(createdAt).toISOString(),
+    rows,
+    schema: { columns },
+    appIDs: appIds,
   };
 }
 

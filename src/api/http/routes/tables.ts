@@ -31,50 +31,80 @@ export interface TablesRouteDependencies extends RowWriteDependencies {
 
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
   const { tables, shares, limits, tableLimits } = dependencies;
-  app.get('/tables', {
-    schema: { querystring: pageQuery('tables') }, config: { operation: tableOperations.list },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const { limit, continuation } = request.query;
-    const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
-    const { page, outgoing } = await readPage(shares, reply, tablesBytesAtMost(limit), () => tables.list(teamId, appId, from, limit), listUnits);
-    const next = page.next === null ? '' : `,"continuation":"${formatTablesContinuation(teamId, page.next)}"`;
-    const texts = [...page.tables.map((text, at) => (at === 0 ? text : `,${text}`)), `]${next}}`];
-    const body = Buffer.concat(['{"data":[', ...texts].map((text) => Buffer.from(text)));
-    outgoing.shrink(body.length);
-    return reply.type(json).send(body);
-  });
+  app.get(
+    '/tables',
+    {
+      schema: { querystring: pageQuery('tables') },
+      config: { operation: tableOperations.list },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const { limit, continuation } = request.query;
+      const from = continuation === undefined ? null : parseTablesContinuation(teamId, continuation);
+      const { page, outgoing } = await readPage(
+        shares,
+        reply,
+        tablesBytesAtMost(limit),
+        () => tables.list(teamId, appId, from, limit),
+        listUnits,
+      );
+      const next = page.next === null ? '' : `,"continuation":"${formatTablesContinuation(teamId, page.next)}"`;
+      const texts = [...page.tables.map((text, at) => (at === 0 ? text : `,${text}`)), `]${next}}`];
+      const body = Buffer.concat(['{"data":[', ...texts].map((text) => Buffer.from(text)));
+      outgoing.shrink(body.length);
+      return reply.type(json).send(body);
+    },
+  );
 
-  app.post('/tables', {
-    schema: { querystring: createTableQuery.extend(delimitedQuery) }, config: { operation: tableOperations.create },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
-    return writeRows(request, reply, dependencies, {
-      lookUp: async () => {
-        const refusal = await tables.refusalOfNew(teamId, tableLimits);
-        return () => refusal;
-      },
-      schema: null, infersTypes: true, dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
-      command: (members, rows) => {
-        const event = createTable({ ...target, members, rows });
-        return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
-      },
-      status: 201,
-    });
-  });
+  app.post(
+    '/tables',
+    {
+      schema: { querystring: createTableQuery.extend(delimitedQuery) },
+      config: { operation: tableOperations.create },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
+      return writeRows(request, reply, dependencies, {
+        lookUp: async () => {
+          const refusal = await tables.refusalOfNew(teamId, tableLimits);
+          return () => refusal;
+        },
+        schema: null,
+        infersTypes: true,
+        dropsCells: request.query.onSchemaError === 'dropColumns',
+        delimited: formOf(request.query),
+        command: (members, rows) => {
+          const event = createTable({ ...target, members, rows });
+          return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };
+        },
+        status: 201,
+      });
+    },
+  );
 
-  app.put('/tables/:tableID', {
-    schema: { querystring: overwriteTableQuery.extend(delimitedQuery) }, config: { operation: tableOperations.overwrite },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const tableId = tableIdOf(request);
-    const ifMatch = readIfMatch(request) ?? null;
-    const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
-    const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
-    return writeRows(request, reply, dependencies, {
-      schema, lookUp: async () => () => refusal, retainIds: true, infersTypes: request.query.onSchemaError === 'updateSchema', dropsCells: request.query.onSchemaError === 'dropColumns', delimited: formOf(request.query),
-      command: (members, rows) => overwriteTable({ ...target, members, rows }), status: 200,
-    });
-  });
+  app.put(
+    '/tables/:tableID',
+    {
+      schema: { querystring: overwriteTableQuery.extend(delimitedQuery) },
+      config: { operation: tableOperations.overwrite },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const tableId = tableIdOf(request);
+      const ifMatch = readIfMatch(request) ?? null;
+      const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
+      const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
+      return writeRows(request, reply, dependencies, {
+        schema,
+        lookUp: async () => () => refusal,
+        retainIds: true,
+        infersTypes: request.query.onSchemaError === 'updateSchema',
+        dropsCells: request.query.onSchemaError === 'dropColumns',
+        delimited: formOf(request.query),
+        command: (members, rows) => overwriteTable({ ...target, members, rows }),
+        status: 200,
+      });
+    },
+  );
 }

@@ -19,7 +19,10 @@ export interface TeamRouteDependencies {
   readonly log: Pick<EventLog, 'status' | 'quarantinedSince' | 'partitions' | 'bounds'>;
 }
 
-export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSettings, activity, log }: TeamRouteDependencies): void {
+export function addTeamRoutes(
+  app: App,
+  { teams, logBytes, rateLimits, quotaSettings, activity, log }: TeamRouteDependencies,
+): void {
   app.get('/token', { config: { operation: teamOperations.token, duringQuarantine: true } }, async (request, reply) => {
     const found = await teams.tokenOfTeam(request.principal.tokenId);
     if (found === null) throw gone();
@@ -38,31 +41,44 @@ export function addTeamRoutes(app: App, { teams, logBytes, rateLimits, quotaSett
       return [quota, { used, max, setBy: setBy === null || setBy === 'plan' ? setBy : 'service' }];
     });
     void reply.header('cache-control', 'no-store');
-    return { data: { team: { id: team.id, name: team.name }, suspended: team.suspended, quotas: Object.fromEntries(quotas), rateLimits: rateLimits?.standings(teamId) ?? [] } };
-  });
-
-  app.get('/activity', { config: { operation: teamOperations.activity, duringQuarantine: true } }, async (request, reply) => {
-    const { teamId } = request.principal;
-    const partition = partitionOf(teamId, log.partitions);
-    const { halts, kafka } = log.status();
-    // The end first: what is appended meanwhile is not behind.
-    const end = kafka === null ? (await log.bounds(partition)).end : null;
-    const place = await teams.logPlace(teamId);
-    if (place === null) throw gone();
-    const eventsBehind = end === null ? kafka!.lag[partition]! : Math.max(0, Number(end - place.next));
-    const quarantinedSince = log.quarantinedSince(teamId);
-    void reply.header('cache-control', 'no-store');
     return {
       data: {
-        since: timeOf(activity.since),
-        minutes: activity.minutesOf(teamId).map(presentMinute),
-        log: {
-          version: place.version.toString(), eventsBehind, halted: halts[partition]!,
-          quarantinedSince: quarantinedSince === null ? null : timeOf(quarantinedSince),
-        },
+        team: { id: team.id, name: team.name },
+        suspended: team.suspended,
+        quotas: Object.fromEntries(quotas),
+        rateLimits: rateLimits?.standings(teamId) ?? [],
       },
     };
   });
+
+  app.get(
+    '/activity',
+    { config: { operation: teamOperations.activity, duringQuarantine: true } },
+    async (request, reply) => {
+      const { teamId } = request.principal;
+      const partition = partitionOf(teamId, log.partitions);
+      const { halts, kafka } = log.status();
+      // The end first: what is appended meanwhile is not behind.
+      const end = kafka === null ? (await log.bounds(partition)).end : null;
+      const place = await teams.logPlace(teamId);
+      if (place === null) throw gone();
+      const eventsBehind = end === null ? kafka!.lag[partition]! : Math.max(0, Number(end - place.next));
+      const quarantinedSince = log.quarantinedSince(teamId);
+      void reply.header('cache-control', 'no-store');
+      return {
+        data: {
+          since: timeOf(activity.since),
+          minutes: activity.minutesOf(teamId).map(presentMinute),
+          log: {
+            version: place.version.toString(),
+            eventsBehind,
+            halted: halts[partition]!,
+            quarantinedSince: quarantinedSince === null ? null : timeOf(quarantinedSince),
+          },
+        },
+      };
+    },
+  );
 }
 
 function presentMinute({ start, rowsWritten, rowsRead, bytesReceived, bytesSent, ...requests }: ActiveMinute): object {

@@ -39,43 +39,55 @@ export interface UploadBytesDependencies {
 const path = z.object({ uploadID: z.string() });
 /** All optional: the signature covers the parameters, so a missing, changed or added one is refused with it. */
 const query = z.looseObject({
-  contentType: z.string().optional(), sizeMax: z.string().optional(), expiresAt: z.string().optional(), keyID: z.string().optional(),
+  contentType: z.string().optional(),
+  sizeMax: z.string().optional(),
+  expiresAt: z.string().optional(),
+  keyID: z.string().optional(),
   signature: z.string().optional(),
 });
 
 export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependencies): void {
-  app.put('/uploads/:uploadID', {
-    schema: { params: path, querystring: query }, config: { public: true, operation: uploadOperations.put, storesBytes: true },
-    onRequest: () => dependencies.requireReadModel(),
-  }, async (request, reply) => {
-    const { store, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused } = dependencies;
-    const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
-    if (expected === null) {
-      const refusal = new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
-      throw addressLimit === null ? refusal : await addressLimit.refuse(request, refusal);
-    }
-    const { uploadId, contentType, expiresAt } = expected;
-    if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
-    requireWholeFile(request.raw.headers, contentType);
-    await shares.signedPuts.run(uploadId, async () => {
-      const upload = await findOpen(uploads, uploadId);
-      if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
-      const refusal = logBytes.refusalOfShare(upload.teamId, 'files');
-      if (refusal !== null) {
-        onRefused(refusal);
-        throw new HttpError(refusal.type, refusal.message);
+  app.put(
+    '/uploads/:uploadID',
+    {
+      schema: { params: path, querystring: query },
+      config: { public: true, operation: uploadOperations.put, storesBytes: true },
+      onRequest: () => dependencies.requireReadModel(),
+    },
+    async (request, reply) => {
+      const { store, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused } = dependencies;
+      const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
+      if (expected === null) {
+        const refusal = new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
+        throw addressLimit === null ? refusal : await addressLimit.refuse(request, refusal);
       }
-      rateLimits?.countBody(upload.teamId, request);
-      logBytes.add(upload.teamId, { files: await receive(store, request, expected) });
-      // Nothing else would remove for a day what came after the upload was given up.
-      await findOpen(uploads, uploadId, () => store.remove({ kind: 'arrived', uploadId }));
-    });
-    return reply.send();
-  });
+      const { uploadId, contentType, expiresAt } = expected;
+      if (log.now() >= expiresAt) throw new HttpError('forbidden', 'The URL has expired: create another upload.');
+      requireWholeFile(request.raw.headers, contentType);
+      await shares.signedPuts.run(uploadId, async () => {
+        const upload = await findOpen(uploads, uploadId);
+        if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
+        const refusal = logBytes.refusalOfShare(upload.teamId, 'files');
+        if (refusal !== null) {
+          onRefused(refusal);
+          throw new HttpError(refusal.type, refusal.message);
+        }
+        rateLimits?.countBody(upload.teamId, request);
+        logBytes.add(upload.teamId, { files: await receive(store, request, expected) });
+        // Nothing else would remove for a day what came after the upload was given up.
+        await findOpen(uploads, uploadId, () => store.remove({ kind: 'arrived', uploadId }));
+      });
+      return reply.send();
+    },
+  );
 }
 
 /** The upload. If it does not exist or was given up, cleans up and throws HttpError `upload_not_found`. */
-async function findOpen(uploads: UploadQueries, uploadId: string, cleanUp: () => Promise<void> = async () => undefined): Promise<UploadState> {
+async function findOpen(
+  uploads: UploadQueries,
+  uploadId: string,
+  cleanUp: () => Promise<void> = async () => undefined,
+): Promise<UploadState> {
   const upload = await uploads.upload(uploadId);
   if (upload !== null && !upload.isRemoved) return upload;
   await cleanUp();
@@ -83,7 +95,11 @@ async function findOpen(uploads: UploadQueries, uploadId: string, cleanUp: () =>
 }
 
 /** Resolves to the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is kept of what came. */
-async function receive(store: LocalFileStore, request: FastifyRequest, { uploadId, sizeMax }: ExpectedUpload): Promise<number> {
+async function receive(
+  store: LocalFileStore,
+  request: FastifyRequest,
+  { uploadId, sizeMax }: ExpectedUpload,
+): Promise<number> {
   let size = 0;
   const counted = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of bodyChunks(request, sizeMax)) {
@@ -104,11 +120,15 @@ async function receive(store: LocalFileStore, request: FastifyRequest, { uploadI
 function requireWholeFile(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
   const given = headers['content-type'];
   if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {
-    throw new HttpError('request_validation_error', `Content-Type: it must be ${contentType}, which the upload was created with.`);
+    throw new HttpError(
+      'request_validation_error',
+      `Content-Type: it must be ${contentType}, which the upload was created with.`,
+    );
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     throw new HttpError('request_validation_error', 'Content-Encoding: the file must be sent as it is.');
   }
   // RFC 9110, 14.5: a part would be taken for the whole.
-  if (headers['content-range'] !== undefined) throw new HttpError('request_validation_error', 'Content-Range: the file must be sent whole.');
+  if (headers['content-range'] !== undefined)
+    throw new HttpError('request_validation_error', 'Content-Range: the file must be sent whole.');
 }

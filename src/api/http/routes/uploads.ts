@@ -47,68 +47,105 @@ const uploadBytesMax = 8 * 1024;
 
 export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies): void {
   const { submitter, uploads, files, uploadAnswers, uploadLimits, audit, log, shares } = dependencies;
-  app.get('/uploads', {
-    schema: { querystring: pageQuery('uploads', pageUploadsMax) }, config: { operation: uploadOperations.list },
-  }, async (request, reply) => {
-    const { teamId, appId } = request.principal;
-    const { limit, continuation } = request.query;
-    const before = continuation === undefined ? null : parseUploadsContinuation(teamId, continuation);
-    const { page: found, outgoing } = await readPage(shares, reply, limit * uploadBytesMax, () => uploads.list(teamId, appId, before, limit + 1));
-    const page = found.slice(0, limit);
-    const now = log.now();
-    const body = JSON.stringify({
-      data: page.map((upload) => present(upload, now, (file, fileName) => uploadAnswers.urlOf(file, fileName, request))),
-      ...(found.length > limit ? { continuation: formatUploadsContinuation(teamId, page.at(-1)!) } : {}),
-    });
-    outgoing.shrink(Buffer.byteLength(body));
-    return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
-  });
+  app.get(
+    '/uploads',
+    {
+      schema: { querystring: pageQuery('uploads', pageUploadsMax) },
+      config: { operation: uploadOperations.list },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const { limit, continuation } = request.query;
+      const before = continuation === undefined ? null : parseUploadsContinuation(teamId, continuation);
+      const { page: found, outgoing } = await readPage(shares, reply, limit * uploadBytesMax, () =>
+        uploads.list(teamId, appId, before, limit + 1),
+      );
+      const page = found.slice(0, limit);
+      const now = log.now();
+      const body = JSON.stringify({
+        data: page.map((upload) =>
+          present(upload, now, (file, fileName) => uploadAnswers.urlOf(file, fileName, request)),
+        ),
+        ...(found.length > limit ? { continuation: formatUploadsContinuation(teamId, page.at(-1)!) } : {}),
+      });
+      outgoing.shrink(Buffer.byteLength(body));
+      return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
+    },
+  );
 
-  app.post('/apps/:appID/uploads', {
-    schema: { params: appPath }, config: { operation: uploadOperations.create, storesBytes: true },
-  }, async (request) => {
-    const { teamId } = request.principal;
-    readMediaType(request, ['application/json']);
-    const identity = identify(request);
-    const bytes = await collectBody(request, bodyBytesMax);
-    identity.digest?.update(bytes);
-    const members = readMembers(bytes);
-    const event = createUpload({ teamId, uploadId: randomUUIDv7(), path: request.params, members, limits: uploadLimits });
-    const applied = await submitter.submit(teamId, identity, event);
-    return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
-  });
+  app.post(
+    '/apps/:appID/uploads',
+    {
+      schema: { params: appPath },
+      config: { operation: uploadOperations.create, storesBytes: true },
+    },
+    async (request) => {
+      const { teamId } = request.principal;
+      readMediaType(request, ['application/json']);
+      const identity = identify(request);
+      const bytes = await collectBody(request, bodyBytesMax);
+      identity.digest?.update(bytes);
+      const members = readMembers(bytes);
+      const event = createUpload({
+        teamId,
+        uploadId: randomUUIDv7(),
+        path: request.params,
+        members,
+        limits: uploadLimits,
+      });
+      const applied = await submitter.submit(teamId, identity, event);
+      return submitter.answering(applied, async ({ upload }) => ({
+        data: await uploadAnswers.dataOf(upload!, request),
+      }));
+    },
+  );
 
-  app.post('/apps/:appID/uploads/:uploadID/complete', {
-    schema: { params: uploadPath }, config: { operation: uploadOperations.complete, storesBytes: true },
-  }, async (request) => {
-    const { teamId } = request.principal;
-    const { appID: appId, uploadID } = request.params;
-    const identity = await identifyWithBody(request, bodyBytesMax);
-    const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
-    if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
-    // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
-    if (upload.isSuspended && identity.digest === null) throw new HttpError('payment_required', 'The team is suspended.');
-    const event = turnedAwayOf(request.raw) ?? completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
-    const applied = await submitter.submit(teamId, identity, event);
-    // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
-    return submitter.answering(applied, async ({ upload }) => ({ data: await uploadAnswers.dataOf(upload!, request) }));
-  });
+  app.post(
+    '/apps/:appID/uploads/:uploadID/complete',
+    {
+      schema: { params: uploadPath },
+      config: { operation: uploadOperations.complete, storesBytes: true },
+    },
+    async (request) => {
+      const { teamId } = request.principal;
+      const { appID: appId, uploadID } = request.params;
+      const identity = await identifyWithBody(request, bodyBytesMax);
+      const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
+      if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
+      // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
+      if (upload.isSuspended && identity.digest === null)
+        throw new HttpError('payment_required', 'The team is suspended.');
+      const event =
+        turnedAwayOf(request.raw) ??
+        completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
+      const applied = await submitter.submit(teamId, identity, event);
+      // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
+      return submitter.answering(applied, async ({ upload }) => ({
+        data: await uploadAnswers.dataOf(upload!, request),
+      }));
+    },
+  );
 
-  app.delete('/apps/:appID/uploads/:uploadID', {
-    schema: { params: uploadPath }, config: { operation: uploadOperations.remove },
-  }, async (request) => {
-    const { teamId } = request.principal;
-    const identity = await identifyWithBody(request, bodyBytesMax);
-    if (!isUploadId(request.params.uploadID)) throw notFound();
-    try {
-      await submitter.submit(teamId, identity, deleteUpload(teamId, request.params));
-    } catch (error) {
-      recordWithdrawal(audit, request, request.params, error instanceof HttpError ? error.type : 'failed');
-      throw error;
-    }
-    recordWithdrawal(audit, request, request.params, 'done');
-    return {};
-  });
+  app.delete(
+    '/apps/:appID/uploads/:uploadID',
+    {
+      schema: { params: uploadPath },
+      config: { operation: uploadOperations.remove },
+    },
+    async (request) => {
+      const { teamId } = request.principal;
+      const identity = await identifyWithBody(request, bodyBytesMax);
+      if (!isUploadId(request.params.uploadID)) throw notFound();
+      try {
+        await submitter.submit(teamId, identity, deleteUpload(teamId, request.params));
+      } catch (error) {
+        recordWithdrawal(audit, request, request.params, error instanceof HttpError ? error.type : 'failed');
+        throw error;
+      }
+      recordWithdrawal(audit, request, request.params, 'done');
+      return {};
+    },
+  );
 }
 
 /** An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said so yet. */
@@ -116,7 +153,12 @@ function present(upload: ListedUpload, now: number, urlOf: (file: string, fileNa
   const { id, appId, contentType, fileName, createdAt, expiresAt, file, size, isRemoved } = upload;
   const status = isRemoved || (file === null && now >= expiresAt) ? 'withdrawn' : file === null ? 'open' : 'complete';
   return {
-    id, appID: appId, status, contentType, fileName, created: new Date(createdAt).toISOString(),
+    id,
+    appID: appId,
+    status,
+    contentType,
+    fileName,
+    created: new Date(createdAt).toISOString(),
     ...(status === 'open' ? { expires: new Date(expiresAt).toISOString() } : {}),
     ...(status === 'complete' ? { size, url: urlOf(file!, fileName) } : {}),
   };
@@ -126,11 +168,17 @@ function present(upload: ListedUpload, now: number, urlOf: (file: string, fileNa
 async function seal(files: FileStore, uploadId: string, { contentType, sizeMax }: UploadState): Promise<StoredFile> {
   const name = newFileName();
   const sealed = await files.seal({ uploadId, contentType, sizeMax }, name);
-  if (sealed === null) throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
+  if (sealed === null)
+    throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
   return { name, size: sealed.size };
 }
 
-function recordWithdrawal(audit: AuditLog, request: FastifyRequest, { appID: appId, uploadID: uploadId }: UploadPath, result: string): void {
+function recordWithdrawal(
+  audit: AuditLog,
+  request: FastifyRequest,
+  { appID: appId, uploadID: uploadId }: UploadPath,
+  result: string,
+): void {
   const { teamId, tokenId } = request.principal;
   audit.write({ action: 'file.withdraw', result, teamId, tokenId, ...originOf(request), appId, uploadId });
 }

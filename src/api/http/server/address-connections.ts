@@ -50,7 +50,10 @@ export function charge(socket: Socket, requests: number): void {
  * An address beyond `eachMax` loses its oldest idle connection. Beyond `max` in all, the address that holds most does. A new connection is closed if there is no
  * idle one. Idle is one without a request under way.
  */
-export function limitConnections(server: Server, { max, eachMax, newMax, windowMs, isProxy, observer }: ConnectionBounds): void {
+export function limitConnections(
+  server: Server,
+  { max, eachMax, newMax, windowMs, isProxy, observer }: ConnectionBounds,
+): void {
   /** The connections of each address, the oldest first. */
   const openOf = new Map<string, Set<HttpSocket>>();
   const held = new Set<Socket>();

@@ -31,5 +31,8 @@ function routedPathOf(target: string): string {
 
 /** An empty ID matches, as it does for the router. */
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return pattern.length === segments.length && pattern.every((part, index) => part === segments[index] || part.startsWith(':'));
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part === segments[index] || part.startsWith(':'))
+  );
 }

@@ -1,7 +1,14 @@
 /** The HTTP server without a port: routes, hooks and errors. The caller calls `listen`. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { FastifyBaseLogger, FastifyRequest, FastifyReply, HookHandlerDoneFunction, onRequestHookHandler, RouteOptions } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyRequest,
+  FastifyReply,
+  HookHandlerDoneFunction,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify';
 import { z } from 'zod';
 import type { App } from './app-type.ts';
 import { buildAccessCheck, type IsLinked } from '../access/access.ts';
@@ -74,8 +81,24 @@ const { version } = createRequire(import.meta.url)('../../../../package.json') a
 
 /** Builds the server. `app.close()` drains it: requests in flight finish within DRAIN_TIMEOUT_MS. */
 export function buildApp({
-  config, log, readingFloor, authenticate, onRefusedToken, addressLimit = null, preflightLimit = null, publicLimit = null, outgoingBytes = null, quarantinedSince, reachHead = () => null, isLinked, filesOrigin = null, checkHealth,
-  observer, activity = null, tracing = null, routes,
+  config,
+  log,
+  readingFloor,
+  authenticate,
+  onRefusedToken,
+  addressLimit = null,
+  preflightLimit = null,
+  publicLimit = null,
+  outgoingBytes = null,
+  quarantinedSince,
+  reachHead = () => null,
+  isLinked,
+  filesOrigin = null,
+  checkHealth,
+  observer,
+  activity = null,
+  tracing = null,
+  routes,
 }: AppDependencies): App {
   const allowedMethods = new AllowedMethods();
   const { app, isDraining } = buildBoundedApp({ config, log, readingFloor, observer, activity, publicLimit });
@@ -89,7 +112,8 @@ export function buildApp({
   const authenticator = buildAuthenticator(authenticate, onRefusedToken, addressLimit);
   const headCheck = buildHeadCheck(reachHead);
   const admission = {
-    ofOperators: [authenticator, headCheck], ofTeams: [authenticator, buildQuarantineCheck(quarantinedSince), headCheck, buildAccessCheck(isLinked)],
+    ofOperators: [authenticator, headCheck],
+    ofTeams: [authenticator, buildQuarantineCheck(quarantinedSince), headCheck, buildAccessCheck(isLinked)],
   };
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
@@ -103,7 +127,9 @@ export function buildApp({
   routes(app);
   addHealthRoutes(app, () => (isDraining() ? stopping : checkHealth()));
   addConsoleRoutes(app, consoleFolder, outgoingBytes, filesOrigin?.origin ?? null);
-  addDocumentationRoutes(app, outgoingBytes, () => buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }));
+  addDocumentationRoutes(app, outgoingBytes, () =>
+    buildDocument(all, { version, serverUrl: config.PUBLIC_URL ?? '/' }),
+  );
   return app;
 }
 
@@ -127,7 +153,8 @@ function prepareRoute(
 /** Scripts in files have whatever is at their origin: there is nothing but files. */
 function buildFilesOnly(filesOrigin: FilesOrigin) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-    if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/')) replyWithError(reply, 'not_found', 'Only files are at this address.');
+    if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/'))
+      replyWithError(reply, 'not_found', 'Only files are at this address.');
     else done();
   };
 }
@@ -136,9 +163,13 @@ function buildFilesOnly(filesOrigin: FilesOrigin) {
 function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
   const url = request.raw.url!;
   const start = url.indexOf('?');
-  const broken = start !== -1 && url.includes('%', start)
-    ? url.slice(start + 1).split('&').find((parameter) => !isPercentEncoded(parameter))
-    : undefined;
+  const broken =
+    start !== -1 && url.includes('%', start)
+      ? url
+          .slice(start + 1)
+          .split('&')
+          .find((parameter) => !isPercentEncoded(parameter))
+      : undefined;
   if (broken === undefined) {
     done();
     return;

@@ -55,13 +55,28 @@ const headerBytesMax = 16 * 1024;
 const defaultReadingFloor: ReadingFloor = { bytesPerSecond: 1024, windowMs: 60_000 };
 
 /** Builds a server without routes. Its first hook counts requests that need no token. */
-export function buildBoundedApp({ config, log, readingFloor = defaultReadingFloor, observer, activity, publicLimit }: BoundedAppOptions): BoundedApp {
-  const sendingFloor: SendingFloor = { bytesPerSecond: config.BODY_RATE_MIN, windowMs: config.BODY_RATE_WINDOW_MS, totalMs: config.BODY_TIME_MAX_MS };
+export function buildBoundedApp({
+  config,
+  log,
+  readingFloor = defaultReadingFloor,
+  observer,
+  activity,
+  publicLimit,
+}: BoundedAppOptions): BoundedApp {
+  const sendingFloor: SendingFloor = {
+    bytesPerSecond: config.BODY_RATE_MIN,
+    windowMs: config.BODY_RATE_WINDOW_MS,
+    totalMs: config.BODY_TIME_MAX_MS,
+  };
   const connectionsOfAddressMax = config.CONNECTIONS_PER_ADDRESS_MAX ?? Math.ceil(config.CONNECTIONS_MAX / 2);
   const isTrusted = trustIn(config.TRUSTED_PROXIES);
   const connections = {
-    max: config.CONNECTIONS_MAX, eachMax: connectionsOfAddressMax, newMax: config.RATE_LIMIT_CONNECTIONS, windowMs: config.RATE_LIMIT_WINDOW_MS,
-    isProxy: (address: string | undefined) => isTrusted(address, 0), observer,
+    max: config.CONNECTIONS_MAX,
+    eachMax: connectionsOfAddressMax,
+    newMax: config.RATE_LIMIT_CONNECTIONS,
+    windowMs: config.RATE_LIMIT_WINDOW_MS,
+    isProxy: (address: string | undefined) => isTrusted(address, 0),
+    observer,
   };
   const limits = { idleMs: config.REQUEST_IDLE_TIMEOUT_MS, connections, readingFloor, sendingFloor, headerBytesMax };
   const servers: Server[] = [];
@@ -86,7 +101,8 @@ export function buildBoundedApp({ config, log, readingFloor = defaultReadingFloo
     },
     frameworkErrors: (_error, request, reply) => {
       const error = new HttpError('request_validation_error', 'path: it is not validly percent-encoded.');
-      const answer = ({ type, message, headers }: HttpError): void => void replyWithError(reply as FastifyReply, type, message, headers);
+      const answer = ({ type, message, headers }: HttpError): void =>
+        void replyWithError(reply as FastifyReply, type, message, headers);
       const refusal = publicLimit?.count(request) ?? null;
       if (refusal === null) answer(error);
       else void refusal.then(answer);
@@ -104,7 +120,8 @@ export function buildBoundedApp({ config, log, readingFloor = defaultReadingFloo
 /** Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team, or as refused tokens. */
 function limitPublic(limit: AddressLimit): onRequestHookHandler {
   return function onRequest(request, _reply, done) {
-    const needsToken = !request.is404 && request.routeOptions.url !== '*' && request.routeOptions.config.public !== true;
+    const needsToken =
+      !request.is404 && request.routeOptions.url !== '*' && request.routeOptions.config.public !== true;
     const refusal = needsToken ? null : limit.count(request);
     if (refusal === null) done();
     else refusal.then(done, done);

@@ -1,6 +1,11 @@
 /** Connection handling below requests: malformed HTTP, idle clients, `Expect`, and draining. */
 import {
-  createServer as createHttpServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server, type ServerResponse,
+  createServer as createHttpServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody } from '../answers/error-reply.ts';
@@ -39,30 +44,40 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
   const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
-    inTurn(request.socket, response, () => {
-      // Until its turn nothing is read from the connection, which is no slowness of the client.
-      if (hasBody(request)) paces.watch(request);
-      if (lacksHost) refuseRequest(response, 'Host: is missing.');
-      else handler(request, response);
-    }, charge);
+    inTurn(
+      request.socket,
+      response,
+      () => {
+        // Until its turn nothing is read from the connection, which is no slowness of the client.
+        if (hasBody(request)) paces.watch(request);
+        if (lacksHost) refuseRequest(response, 'Host: is missing.');
+        else handler(request, response);
+      },
+      charge,
+    );
   }
-  const server = createHttpServer({
-    headersTimeout: headerTimeoutMs,
-    connectionsCheckingInterval: headerTimeoutMs / 3,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    // An import may take long; stalled clients are caught by the idle timeout.
-    requestTimeout: 0,
-    maxHeaderSize: limits.headerBytesMax,
-    // Node's own answer to a request without Host has no body; `handle` sends ours.
-    requireHostHeader: false,
-  }, handle);
+  const server = createHttpServer(
+    {
+      headersTimeout: headerTimeoutMs,
+      connectionsCheckingInterval: headerTimeoutMs / 3,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      // An import may take long; stalled clients are caught by the idle timeout.
+      requestTimeout: 0,
+      maxHeaderSize: limits.headerBytesMax,
+      // Node's own answer to a request without Host has no body; `handle` sends ours.
+      requireHostHeader: false,
+    },
+    handle,
+  );
   limitConnections(server, limits.connections);
   server.setTimeout(limits.idleMs);
   server.on('timeout', onIdle);
   cutOffSlowReaders(server, limits.readingFloor);
   server.once('close', () => paces.close());
   server.on('clientError', onClientError);
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, invalid('CONNECT is not supported.')));
+  server.on('connect', (_request: IncomingMessage, socket: Socket) =>
+    refuse(socket, invalid('CONNECT is not supported.')),
+  );
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     deferContinue(request, response);
     handle(request, response);
@@ -75,11 +90,13 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
 
 function refuseRequest(response: ServerResponse, message: string): void {
   const body = errorBody('request_validation_error', message);
-  response.writeHead(400, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'connection': 'close',
-  }).end(body);
+  response
+    .writeHead(400, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'connection': 'close',
+    })
+    .end(body);
 }
 
 /** Connections whose client broke the protocol. Node's parser reports each packet that comes after that. */
@@ -98,10 +115,14 @@ function onClientError(error: Error & { code?: string }, socket: Socket): void {
 
 function describeClientError(code: string | undefined): HttpError {
   switch (code) {
-    case 'HPE_HEADER_OVERFLOW': return invalid('The header of the request is too large.');
-    case 'HPE_INVALID_EOF_STATE': return invalid('The request is cut short.');
-    case 'ERR_HTTP_REQUEST_TIMEOUT': return timeoutOf('The request did not arrive in time.');
-    default: return invalid('The request is not valid HTTP.');
+    case 'HPE_HEADER_OVERFLOW':
+      return invalid('The header of the request is too large.');
+    case 'HPE_INVALID_EOF_STATE':
+      return invalid('The request is cut short.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return timeoutOf('The request did not arrive in time.');
+    default:
+      return invalid('The request is not valid HTTP.');
   }
 }
 
@@ -149,8 +170,8 @@ function refuse(socket: Socket, { type, message }: HttpError): void {
   const body = errorBody(type, message);
   const status = statusOf[type];
   socket.write(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n`
-    + `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
   endSoon(socket);
 }

@@ -32,5 +32,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 }
 
 function namesOfHeaders(): string[] {
-  return [...new Set(Object.entries(responseHeaders).map(([name, { header = name }]: [string, DescribedHeader]) => header))];
+  return [
+    ...new Set(Object.entries(responseHeaders).map(([name, { header = name }]: [string, DescribedHeader]) => header)),
+  ];
 }

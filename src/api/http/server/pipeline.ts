@@ -19,7 +19,12 @@ interface Line {
 const lines = new WeakMap<Socket, Line>();
 
 /** Calls `handle` when the earlier requests of the connection are answered. `onDropped` is called with how many requests never are handled. */
-export function inTurn(socket: HttpSocket, response: ServerResponse, handle: () => void, onDropped: (socket: Socket, requests: number) => void): void {
+export function inTurn(
+  socket: HttpSocket,
+  response: ServerResponse,
+  handle: () => void,
+  onDropped: (socket: Socket, requests: number) => void,
+): void {
   const line = lines.get(socket) ?? begin(socket, onDropped);
   const run = (): void => {
     line.isBusy = true;

@@ -30,7 +30,11 @@ export class RequestLog extends LogController {
     this.#observer.ended(request.method, routeOf(request), isComplete ? statusCode : null, elapsedTime);
     this.#activity?.requestEnded(teamOf(request), isComplete ? statusCode : null, request.raw.socket);
     if (!this.#enabled) return;
-    const details = { ...describeRequest(request), status: statusCode, durationMs: Math.round(elapsedTime * 1000) / 1000 };
+    const details = {
+      ...describeRequest(request),
+      status: statusCode,
+      durationMs: Math.round(elapsedTime * 1000) / 1000,
+    };
     request.log.info(details, isComplete ? 'request answered' : 'request cut off');
   }
 

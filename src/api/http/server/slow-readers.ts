@@ -47,7 +47,7 @@ export function cutOffSlowReaders(server: Server, { bytesPerSecond, windowMs }: 
       if (waitingOf(socket) === 0) windows.delete(socket);
       else if (window === undefined) windows.set(socket, { since: now, taken });
       else if (now - window.since < windowMs) continue;
-      else if (taken - window.taken < bytesPerSecond * windowMs / 1000) socket.destroy();
+      else if (taken - window.taken < (bytesPerSecond * windowMs) / 1000) socket.destroy();
       else windows.set(socket, { since: now, taken });
     }
   }, windowMs / looksInWindow).unref();

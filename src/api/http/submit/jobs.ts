@@ -76,11 +76,26 @@ export class Jobs {
    * The team's jobs, newest first, and the ID to go on after: null at the end. `appId`: only what tokens of this app asked for; null: all.
    * Jobs whose outcome is forgotten are left out. Throws HttpError while the log is away.
    */
-  async list(teamId: string, { appId, after, limit }: {
-    readonly appId: string | null; readonly after: Job | null; readonly limit: number;
-  }): Promise<{ readonly jobs: readonly ListedJob[]; readonly next: string | null }> {
+  async list(
+    teamId: string,
+    {
+      appId,
+      after,
+      limit,
+    }: {
+      readonly appId: string | null;
+      readonly after: Job | null;
+      readonly limit: number;
+    },
+  ): Promise<{ readonly jobs: readonly ListedJob[]; readonly next: string | null }> {
     const { log, notes } = this.#options;
-    const found = await notes.list({ teamId, appId, since: log.now() - jobLife + notAfterDelay, before: after, limit: limit + 1 });
+    const found = await notes.list({
+      teamId,
+      appId,
+      since: log.now() - jobLife + notAfterDelay,
+      before: after,
+      limit: limit + 1,
+    });
     const page = found.slice(0, limit);
     // One whose signing key is gone is known no more.
     const listed = page.flatMap((note) => {
@@ -103,11 +118,17 @@ export class Jobs {
     if (first === undefined) return [];
     const { log, outcomes } = this.#options;
     const { teamId, partition } = first;
-    const find = (some: readonly Job[]) => outcomes.findAll(partition, some.map(({ commandId, notAfter }) => ({ commandId, at: notAfter - notAfterDelay, notAfter })));
+    const find = (some: readonly Job[]) =>
+      outcomes.findAll(
+        partition,
+        some.map(({ commandId, notAfter }) => ({ commandId, at: notAfter - notAfterDelay, notAfter })),
+      );
     const found = await find(jobs);
     const states = jobs.map((job, at): JobState | null => settled(job, found.outcomes[at]!));
     const now = log.now();
-    const late = jobs.flatMap(({ notAfter }, at) => (found.outcomes[at] === null && now > notAfter + settleDelay ? [at] : []));
+    const late = jobs.flatMap(({ notAfter }, at) =>
+      found.outcomes[at] === null && now > notAfter + settleDelay ? [at] : [],
+    );
     if (late.length === 0 || found.held.since.has(teamId)) return states;
     // Records written behind this end are too late. Once everything before it is projected and not held, no outcome can follow.
     const end = await this.#endOf(partition);
@@ -115,7 +136,8 @@ export class Jobs {
     const isOver = !then.held.since.has(teamId) && then.next >= end;
     for (const [n, at] of late.entries()) {
       const outcome = then.outcomes[n]!;
-      states[at] = outcome === null && isOver ? { status: 'failed', message: lostMessage } : settled(jobs[at]!, outcome);
+      states[at] =
+        outcome === null && isOver ? { status: 'failed', message: lostMessage } : settled(jobs[at]!, outcome);
     }
     return states;
   }
@@ -124,7 +146,12 @@ export class Jobs {
     try {
       return (await this.#options.log.bounds(partition)).end;
     } catch (error) {
-      throw new HttpError('service_unavailable', 'The log cannot be asked what became of the job.', {}, { cause: error });
+      throw new HttpError(
+        'service_unavailable',
+        'The log cannot be asked what became of the job.',
+        {},
+        { cause: error },
+      );
     }
   }
 }
@@ -134,7 +161,8 @@ function settled({ requestTag }: Job, outcome: TryOutcome): JobState | null {
   if (outcome === null) return { status: 'running' };
   if (outcome === 'forgotten') return null;
   // Two requests under one key are one command: the outcome of the first says nothing about the second.
-  if (requestTag !== requestTagOf(outcome.requestDigest ?? null)) return { status: 'failed', message: keyReusedMessage };
+  if (requestTag !== requestTagOf(outcome.requestDigest ?? null))
+    return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
   return { status: 'succeeded', result: outcome.result };
 }

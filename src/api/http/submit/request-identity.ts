@@ -38,7 +38,11 @@ export function identify(request: FastifyRequest): RequestIdentity {
 function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']> {
   const { operation } = request.routeOptions.config;
   const tableId = 'tableID' in (request.params as object) ? tableIdOf(request) : noTable;
-  return { operation: operation!.operationId, appId: request.principal.appId, tableId: tableId === noTable ? null : tableId };
+  return {
+    operation: operation!.operationId,
+    appId: request.principal.appId,
+    tableId: tableId === noTable ? null : tableId,
+  };
 }
 
 /**

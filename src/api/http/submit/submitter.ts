@@ -154,7 +154,8 @@ export class Submitter {
       await this.submit(teamId, { commandId: randomUUIDv7(), digest: null }, data, body);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
-      if (error.type === 'limit_exceeded' || error.type === 'payment_required') throw new TurnedAway(error.type, error.message, error.headers, { cause: error });
+      if (error.type === 'limit_exceeded' || error.type === 'payment_required')
+        throw new TurnedAway(error.type, error.message, error.headers, { cause: error });
       if (error.type !== 'outcome_unknown') throw error;
       throw new NotAppended('a part of the request could not be recorded in time', { cause: error });
     }
@@ -169,7 +170,11 @@ export class Submitter {
       return await build(result);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      throw outcomeUnknown(this.#tellOf(job), 'The request took effect, but its answer cannot be built now.', error as Error);
+      throw outcomeUnknown(
+        this.#tellOf(job),
+        'The request took effect, but its answer cannot be built now.',
+        error as Error,
+      );
     }
   }
 
@@ -190,11 +195,22 @@ export class Submitter {
     const partition = partitionOf(teamId, this.#log.partitions);
     const notAfter = this.#log.nextTime(partition) + notAfterDelay;
     const job = {
-      teamId, partition, commandId, notAfter, rows, requestTag: requestTagOf(requestDigest),
-      about: about === undefined || data instanceof TurnedAway ? null : { ...about, ...namesIn(data, requestDigest !== null) },
+      teamId,
+      partition,
+      commandId,
+      notAfter,
+      rows,
+      requestTag: requestTagOf(requestDigest),
+      about:
+        about === undefined || data instanceof TurnedAway
+          ? null
+          : { ...about, ...namesIn(data, requestDigest !== null) },
     };
-    const { logBytes, shares: { writes, writeUnitsMin } } = this.#options;
-    const submission = data instanceof TurnedAway ? data : turnedAway?.() ?? this.#exceededBy(teamId, data) ?? data;
+    const {
+      logBytes,
+      shares: { writes, writeUnitsMin },
+    } = this.#options;
+    const submission = data instanceof TurnedAway ? data : (turnedAway?.() ?? this.#exceededBy(teamId, data) ?? data);
     if (submission instanceof TurnedAway) {
       const earlier = await this.#outcomeOfEarlierTry(job, requestDigest, submission);
       return { applied: Promise.resolve(toApplied(earlier, requestDigest, job)), job };
@@ -203,17 +219,23 @@ export class Submitter {
     const event = encode({ commandId, notAfter, requestDigest }, submission, body, span?.context);
     const share = await writes.take(teamId, Math.max(event.size, writeUnitsMin));
     const appended = this.#log.append(partition, event).finally(() => share.release());
-    if (span !== null) void appended.then(() => span.end(), (error: unknown) => span.end(error));
+    if (span !== null)
+      void appended.then(
+        () => span.end(),
+        (error: unknown) => span.end(error),
+      );
     const taken = { log: event.size, tables: tableBytesOf(submission, event.size) };
-    const applied = appended.catch((error: unknown) => {
-      if (!(error instanceof NotAppended)) logBytes?.add(teamId, taken);
-      throw error;
-    }).then((outcome) => {
-      logBytes?.add(teamId, taken);
-      if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
-      else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
-      return toApplied(outcome, requestDigest, job);
-    });
+    const applied = appended
+      .catch((error: unknown) => {
+        if (!(error instanceof NotAppended)) logBytes?.add(teamId, taken);
+        throw error;
+      })
+      .then((outcome) => {
+        logBytes?.add(teamId, taken);
+        if (outcome.status === 'refused') this.#options.onRefused?.(outcome.refusal);
+        else this.#options.onApplied?.(teamId, rows ?? countRowsOf(outcome.result.rows ?? []));
+        return toApplied(outcome, requestDigest, job);
+      });
     return { applied, job };
   }
 
@@ -229,7 +251,8 @@ export class Submitter {
   #exceededBy(teamId: string, data: EventData): TurnedAway | null {
     const { logBytes, onRefused } = this.#options;
     if (logBytes === undefined || !beginsWrite(data)) return null;
-    const refusal = logBytes.refusalOf(teamId) ?? (takesNoRoom(data) ? null : logBytes.refusalOfShare(teamId, 'tables'));
+    const refusal =
+      logBytes.refusalOf(teamId) ?? (takesNoRoom(data) ? null : logBytes.refusalOfShare(teamId, 'tables'));
     if (refusal === null) return null;
     onRefused?.(refusal);
     return new TurnedAway(refusal.type, refusal.message);
@@ -242,11 +265,19 @@ export class Submitter {
   async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
     if (requestDigest === null) throw away;
     const { partition, commandId, notAfter } = job;
-    const { outcome } = await this.#options.outcomes.find(partition, commandId, { at: notAfter - notAfterDelay, notAfter });
+    const { outcome } = await this.#options.outcomes.find(partition, commandId, {
+      at: notAfter - notAfterDelay,
+      notAfter,
+    });
     if (outcome !== null && outcome !== 'forgotten') return outcome;
-    const message = `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: `
-      + 'ask for the job, or send the request again.';
-    const headers = { 'tablog-turned-away': away.type, 'job-id': formatJobId(this.#keys, job), 'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter };
+    const message =
+      `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
+      'ask for the job, or send the request again.';
+    const headers = {
+      'tablog-turned-away': away.type,
+      'job-id': formatJobId(this.#keys, job),
+      'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter,
+    };
     throw new HttpError('outcome_unknown', message, headers, { cause: away });
   }
 
@@ -272,7 +303,10 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
 /** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
   const [stash, created] = [stashOf(data), namedBy(data, 'newTable')];
-  return { stashId: stash === null ? null : stashIdIn(stash), ...(created !== null && !hasKey ? { tableId: created } : {}) };
+  return {
+    stashId: stash === null ? null : stashIdIn(stash),
+    ...(created !== null && !hasKey ? { tableId: created } : {}),
+  };
 }
 
 /** Whether no part of the write came before: once its body is open, it is accepted whole. */

@@ -62,14 +62,20 @@ export class Answerer {
   async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
     this.#continuations.removeStale();
     const { copies, timeoutMs } = this.#options;
-    if (request.continuation !== null) return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
+    if (request.continuation !== null)
+      return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     const rowIds = rowIdsOf(query);
     // The time to copy a table is not the query's.
-    const held = rowIds === null ? (await copies.take(request, [request.tableId], gone))[0]! : await copies.takeRows(request, request.tableId, rowIds, new Set(query.sort.map(({ column }) => column)));
+    const held =
+      rowIds === null
+        ? (await copies.take(request, [request.tableId], gone))[0]!
+        : await copies.takeRows(request, request.tableId, rowIds, new Set(query.sort.map(({ column }) => column)));
     try {
       const source = held.copy.at(held.version);
-      return await inTime(timeoutMs, gone, (signal) => this.#page(request, { held, source, query, offset: 0 }, held.isCold, signal));
+      return await inTime(timeoutMs, gone, (signal) =>
+        this.#page(request, { held, source, query, offset: 0 }, held.isCold, signal),
+      );
     } finally {
       held.release();
     }
@@ -78,7 +84,8 @@ export class Answerer {
   async #continue(request: QueryRequest, continuation: string, signal: AbortSignal): Promise<QueryAnswer> {
     await this.#options.copies.check(request, request.tableId);
     const found = this.#continuations.get(request.teamId, parseContinuation(continuation)!.id);
-    const isTheirs = found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
+    const isTheirs =
+      found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
     if (!isTheirs || found.held.copy.isDropped) {
       const { type, message } = expiredContinuation(request.prefix);
       throw new QueryError(type, message);
@@ -87,7 +94,12 @@ export class Answerer {
     const release = held.copy.hold(held.version, 'query');
     try {
       const given = parseExactly(found.query) as GivenQuery;
-      const start = { held, source: held.copy.atEarlier(held.version, columns), query: readRowsQuery(given, found.prefix), offset };
+      const start = {
+        held,
+        source: held.copy.atEarlier(held.version, columns),
+        query: readRowsQuery(given, found.prefix),
+        offset,
+      };
       return await this.#page({ ...request, query: given, prefix: found.prefix }, start, false, signal);
     } finally {
       release();
@@ -98,43 +110,78 @@ export class Answerer {
     const { query, source, held } = at;
     // One after the other: a query is not to share the memory with itself.
     const count = query.count ? await this.#count(query, source, signal) : null;
-    const { rows, next } = hasGroups(query) ? await this.#groups(at, request, signal) : await this.#rows(at, request, signal);
+    const { rows, next } = hasGroups(query)
+      ? await this.#groups(at, request, signal)
+      : await this.#rows(at, request, signal);
     const continuation = next === null ? null : this.#keep(request, at, next);
     return { body: rows.page(continuation), continuation, version: held.version, count, isCold };
   }
 
-  #keep({ teamId, appId, query, prefix }: QueryRequest, { held: { copy, version }, source }: PageStart, offset: number): string {
+  #keep(
+    { teamId, appId, query, prefix }: QueryRequest,
+    { held: { copy, version }, source }: PageStart,
+    offset: number,
+  ): string {
     const held = { copy, version, release: copy.hold(version, 'continuation') };
-    const id = this.#continuations.keep({ asker: { teamId, appId }, held, columns: source.columns.size, query: JSON.stringify(query), prefix, offset });
+    const id = this.#continuations.keep({
+      asker: { teamId, appId },
+      held,
+      columns: source.columns.size,
+      query: JSON.stringify(query),
+      prefix,
+      offset,
+    });
     return formatContinuation(this.#options.id, id);
   }
 
   async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {
-    const [[count]] = await this.#options.columnar.rows(compileCount(query, source), signal) as [[bigint]];
+    const [[count]] = (await this.#options.columnar.rows(compileCount(query, source), signal)) as [[bigint]];
     return count;
   }
 
-  async #rows({ query, source, offset, held }: PageStart, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
+  async #rows(
+    { query, source, offset, held }: PageStart,
+    { limit: asked, format }: QueryRequest,
+    signal: AbortSignal,
+  ): Promise<Page> {
     const limit = Math.min(asked, Math.max(pageRowsMin, Math.floor(pageBytesMax / Math.max(held.copy.rowBytesMax, 1))));
-    const found = await this.#options.columnar.rows(compileRows(query, source, { offset, limit: limit + 1 }), signal) as [string, bigint, string][];
-    const rows = format === 'csv' ? new RowsCsv(columnsOf(query, source)) : new RowsJson(Math.min(found.length, limit), 0);
+    const found = (await this.#options.columnar.rows(
+      compileRows(query, source, { offset, limit: limit + 1 }),
+      signal,
+    )) as [string, bigint, string][];
+    const rows =
+      format === 'csv' ? new RowsCsv(columnsOf(query, source)) : new RowsJson(Math.min(found.length, limit), 0);
     const fields = query.fields === null ? null : new Set(query.fields);
     for (const [rowId, rowVersion, body] of found.slice(0, limit)) {
-      rows.addRetained(rowId, fields === null ? body : selectFields(`{"$version":"${rowVersion}"${body === '{}' ? '}' : `,${body.slice(1)}`}`, fields));
+      rows.addRetained(
+        rowId,
+        fields === null
+          ? body
+          : selectFields(`{"$version":"${rowVersion}"${body === '{}' ? '}' : `,${body.slice(1)}`}`, fields),
+      );
     }
     return { rows, next: found.length > limit ? offset + limit : null };
   }
 
-  async #groups({ query, source, offset, held }: PageStart, { limit: asked, format }: QueryRequest, signal: AbortSignal): Promise<Page> {
+  async #groups(
+    { query, source, offset, held }: PageStart,
+    { limit: asked, format }: QueryRequest,
+    signal: AbortSignal,
+  ): Promise<Page> {
     const groupBytesMax = Math.max(held.copy.rowBytesMax, 1) * (query.groupBy.length + query.aggregate.length);
     const limit = Math.max(1, Math.min(asked, Math.floor(pageBytesMax / groupBytesMax)));
     const { sql, columns } = compileGroups(query, source, { offset, limit: limit + 1 });
     const found = await this.#options.columnar.rows(sql, signal);
     const names = columns.map(({ name }) => name);
-    const memberOf = ({ name, show }: GroupColumn, value: DuckDBValue): string => `${JSON.stringify(name)}:${value === null ? 'null' : JSON.stringify(show(value))}`;
-    const groups = found.slice(0, limit).map((row) => `{${columns.map((column, at) => memberOf(column, row[at]!)).join(',')}}`);
+    const memberOf = ({ name, show }: GroupColumn, value: DuckDBValue): string =>
+      `${JSON.stringify(name)}:${value === null ? 'null' : JSON.stringify(show(value))}`;
+    const groups = found
+      .slice(0, limit)
+      .map((row) => `{${columns.map((column, at) => memberOf(column, row[at]!)).join(',')}}`);
     return {
-      rows: { page: (continuation) => (format === 'csv' ? groupsCsv(names, groups) : groupsJson(groups, continuation)) },
+      rows: {
+        page: (continuation) => (format === 'csv' ? groupsCsv(names, groups) : groupsJson(groups, continuation)),
+      },
       next: found.length > limit ? offset + limit : null,
     };
   }
@@ -142,11 +189,16 @@ export class Answerer {
 
 /** `groups`: each as JSON. */
 function groupsJson(groups: readonly string[], continuation: string | null): Buffer {
-  return Buffer.from(`{"data":[${groups.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`);
+  return Buffer.from(
+    `{"data":[${groups.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`,
+  );
 }
 
 function groupsCsv(names: readonly string[], groups: readonly string[]): Buffer {
-  const writer = new DelimitedRowWriter(',', names.map((id) => ({ id, isJson: false })));
+  const writer = new DelimitedRowWriter(
+    ',',
+    names.map((id) => ({ id, isJson: false })),
+  );
   writer.add(Buffer.from(groups.join('\n')));
   return writer.take();
 }
@@ -155,6 +207,6 @@ function groupsCsv(names: readonly string[], groups: readonly string[]): Buffer 
 function rowIdsOf(query: RowsQuery): readonly string[] | null {
   const { filter } = query;
   if (hasGroups(query) || filter === null || !('column' in filter) || filter.column !== '$rowID') return null;
-  const ids = filter.op === 'eq' ? [filter.value] : filter.op === 'in' ? filter.value as readonly unknown[] : null;
+  const ids = filter.op === 'eq' ? [filter.value] : filter.op === 'in' ? (filter.value as readonly unknown[]) : null;
   return ids?.every((id) => typeof id === 'string') === true ? ids : null;
 }

@@ -1,5 +1,12 @@
 /** Answers SQL: one SELECT over tables of a team, all as of one moment. */
-import { DuckDBTypeId, StatementType, VARCHAR, type DuckDBConnection, type DuckDBListValue, type DuckDBPreparedStatement } from '@duckdb/node-api';
+import {
+  DuckDBTypeId,
+  StatementType,
+  VARCHAR,
+  type DuckDBConnection,
+  type DuckDBListValue,
+  type DuckDBPreparedStatement,
+} from '@duckdb/node-api';
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import { DelimitedRowWriter } from '../../../language/formats/delimited-row-writer.ts';
 import { TimeSlices } from '../../../language/time-slices.ts';
@@ -66,8 +73,11 @@ export class SqlAnswerer {
   async #answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
     const { columnar, copies, timeoutMs, memory } = this.#options;
     const tree = await inTime(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
-    const parameters = new Map(Array.isArray(request.parameters)
-      ? request.parameters.map((value: SqlParameter, at): [string, SqlParameter] => [String(at + 1), value]) : Object.entries(request.parameters));
+    const parameters = new Map(
+      Array.isArray(request.parameters)
+        ? request.parameters.map((value: SqlParameter, at): [string, SqlParameter] => [String(at + 1), value])
+        : Object.entries(request.parameters),
+    );
     const ids = await this.#resolve(request, tablesOf(tree, parameters));
     const tableIds = [...new Set(ids.values())];
     const held = tableIds.length === 0 ? [] : await copies.take(request, tableIds, gone);
@@ -75,15 +85,30 @@ export class SqlAnswerer {
       const sources = new Map(held.map(({ copy, version }) => [copy.tableId, sourceOf(copy.at(version))]));
       const text = compileSql(tree, { table: (name) => sources.get(ids.get(name)!)!, parameters });
       const catalogs = new Set(held.map(({ copy }) => copy.catalog));
-      const { columns, rows } = await memory.run(gone, (wanted) => inTime(timeoutMs, wanted, (signal) => columnar.use(signal, async (connection) => {
-        try {
-          return await select(connection, text, catalogs, request.format, signal);
-        } catch (error) {
-          throw mistakeOf(error, request.sql, new Set(held.flatMap(({ copy, version }) => ['$rowID', '$version', ...copy.at(version).columns.keys()])));
-        }
-      })));
+      const { columns, rows } = await memory.run(gone, (wanted) =>
+        inTime(timeoutMs, wanted, (signal) =>
+          columnar.use(signal, async (connection) => {
+            try {
+              return await select(connection, text, catalogs, request.format, signal);
+            } catch (error) {
+              throw mistakeOf(
+                error,
+                request.sql,
+                new Set(
+                  held.flatMap(({ copy, version }) => ['$rowID', '$version', ...copy.at(version).columns.keys()]),
+                ),
+              );
+            }
+          }),
+        ),
+      );
       const versions = Object.fromEntries(held.map(({ copy, version }) => [copy.tableId, String(version)]));
-      const body = request.format === 'csv' ? rows : Buffer.from(`{"data":[${rows}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`);
+      const body =
+        request.format === 'csv'
+          ? rows
+          : Buffer.from(
+              `{"data":[${rows}],"columns":${JSON.stringify(columns)},"versions":${JSON.stringify(versions)}}`,
+            );
       return { body, isCold: held.some(({ isCold }) => isCold) };
     } catch (error) {
       if (error instanceof StuckQuery) this.#options.onStuck(request.teamId);
@@ -96,7 +121,9 @@ export class SqlAnswerer {
   async #parse(sql: string, signal: AbortSignal): Promise<SqlNode> {
     checkSql(sql);
     const text = `SELECT CASE WHEN strlen(tree) <= ${treeBytesMax} THEN tree END FROM (SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR) AS tree)`;
-    const [[json]] = await this.#options.columnar.rows({ text, values: [sql], types: [VARCHAR] }, signal) as [[string | null]];
+    const [[json]] = (await this.#options.columnar.rows({ text, values: [sql], types: [VARCHAR] }, signal)) as [
+      [string | null],
+    ];
     if (json === null) throw new QueryError('limit_exceeded', 'sql: has too many parts.');
     const tree = parseTree(json);
     if (tree['error'] === true) throw new QueryError('query_invalid', messageOf(String(tree['error_message']), sql));
@@ -110,13 +137,22 @@ export class SqlAnswerer {
     const missing = names.find((name) => !tables.has(name));
     if (missing !== undefined) {
       const alike = await this.#options.queries.tableAlike(teamId, appId, missing);
-      throw new QueryError('query_invalid', `There is no table ${JSON.stringify(missing)}${didYouMean(missing, alike)}`);
+      throw new QueryError(
+        'query_invalid',
+        `There is no table ${JSON.stringify(missing)}${didYouMean(missing, alike)}`,
+      );
     }
-    return new Map(names.map((name) => {
-      const [id, ...others] = tables.get(name)!;
-      if (others.length > 0) throw new QueryError('query_invalid', `Several tables have the name ${JSON.stringify(name)}: name the table by its ID.`);
-      return [name, id!];
-    }));
+    return new Map(
+      names.map((name) => {
+        const [id, ...others] = tables.get(name)!;
+        if (others.length > 0)
+          throw new QueryError(
+            'query_invalid',
+            `Several tables have the name ${JSON.stringify(name)}: name the table by its ID.`,
+          );
+        return [name, id!];
+      }),
+    );
   }
 }
 
@@ -137,11 +173,16 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
 function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   const items = [...columns].map(([id, { sql, type }]) => {
     switch (type) {
-      case 'time': return [`CAST(make_timestamp(${sql}) AS TIME)`, id];
-      case 'array<time>': return [`list_transform(${sql}, lambda t: CAST(make_timestamp(t) AS TIME))`, id];
-      case 'json': return [`CAST(${sql} AS JSON)`, id];
-      case 'array<json>': return [`CAST(${sql} AS JSON[])`, id];
-      default: return [sql, id];
+      case 'time':
+        return [`CAST(make_timestamp(${sql}) AS TIME)`, id];
+      case 'array<time>':
+        return [`list_transform(${sql}, lambda t: CAST(make_timestamp(t) AS TIME))`, id];
+      case 'json':
+        return [`CAST(${sql} AS JSON)`, id];
+      case 'array<json>':
+        return [`CAST(${sql} AS JSON[])`, id];
+      default:
+        return [sql, id];
     }
   });
   const all = [...items, ['row_id', '$rowID'], ['row_version', '$version']];
@@ -153,7 +194,11 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
 
 /** Runs a compiled query: its columns, and its rows as JSON, or as CSV with a header. */
 async function select(
-  connection: DuckDBConnection, text: string, catalogs: ReadonlySet<string>, format: SqlRequest['format'], signal: AbortSignal,
+  connection: DuckDBConnection,
+  text: string,
+  catalogs: ReadonlySet<string>,
+  format: SqlRequest['format'],
+  signal: AbortSignal,
 ): Promise<{ readonly columns: readonly { readonly name: string; readonly type: unknown }[]; readonly rows: Buffer }> {
   const columns = await columnsOf(connection, text);
   const places = columns.map((_, at) => `o${at}`);
@@ -165,11 +210,21 @@ async function select(
   try {
     if (statement.statementType !== StatementType.SELECT) throw new Error('the text of a query is no SELECT');
     const result = await statement.stream();
-    const rows = format === 'csv' ? new DelimitedRowWriter(',', columns.map(({ name, isJson }) => ({ id: name, isJson }))) : new JsonRowsWriter();
+    const rows =
+      format === 'csv'
+        ? new DelimitedRowWriter(
+            ',',
+            columns.map(({ name, isJson }) => ({ id: name, isJson })),
+          )
+        : new JsonRowsWriter();
     const keys = columns.map(({ name }) => JSON.stringify(name));
     const slices = new TimeSlices();
     let count = 0;
-    for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    for (
+      let chunk = await result.fetchChunk();
+      chunk !== null && chunk.rowCount > 0;
+      chunk = await result.fetchChunk()
+    ) {
       const vectors = columns.map((_, at) => chunk!.getColumnVector(at));
       for (let row = 0; row < chunk.rowCount; row += 1) {
         const members = columns.map(({ show }, at) => {
@@ -178,7 +233,11 @@ async function select(
         });
         rows.add(Buffer.from(`{${members.join(',')}}`));
         count += 1;
-        if (count > rowsMax || rows.length > bytesMax) throw new QueryError('limit_exceeded', `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`);
+        if (count > rowsMax || rows.length > bytesMax)
+          throw new QueryError(
+            'limit_exceeded',
+            `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`,
+          );
         if (slices.isOver) await slices.next();
       }
       signal.throwIfAborted();
@@ -194,12 +253,17 @@ type ResultColumn = SqlColumn & { readonly name: string };
 async function columnsOf(connection: DuckDBConnection, text: string): Promise<ResultColumn[]> {
   const statement = await connection.prepare(text);
   try {
-    if (statement.columnCount > columnsMax) throw new QueryError('limit_exceeded', `The answer has more than ${columnsMax} columns.`);
+    if (statement.columnCount > columnsMax)
+      throw new QueryError('limit_exceeded', `The answer has more than ${columnsMax} columns.`);
     await checkTypes(connection, statement, text);
     const taken = new Map<string, number>();
     return Array.from({ length: statement.columnCount }, (_, at) => {
       const type = statement.columnType(at);
-      if (hasUnnamed(type)) throw new QueryError('query_invalid', 'The members of a row that is in the answer must have names, as in {\'x\': 1}.');
+      if (hasUnnamed(type))
+        throw new QueryError(
+          'query_invalid',
+          "The members of a row that is in the answer must have names, as in {'x': 1}.",
+        );
       return { name: uniqueName(decodeName(statement.columnName(at)), taken), ...sqlColumn(type) };
     });
   } finally {
@@ -207,13 +271,27 @@ async function columnsOf(connection: DuckDBConnection, text: string): Promise<Re
   }
 }
 
-const nestedTypes: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.STRUCT, DuckDBTypeId.LIST, DuckDBTypeId.ARRAY, DuckDBTypeId.MAP, DuckDBTypeId.UNION]);
+const nestedTypes: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.STRUCT,
+  DuckDBTypeId.LIST,
+  DuckDBTypeId.ARRAY,
+  DuckDBTypeId.MAP,
+  DuckDBTypeId.UNION,
+]);
 
 /** Types in the heap are trees, and may be much larger than in the engine. So it is asked first how large they are. */
-async function checkTypes(connection: DuckDBConnection, statement: DuckDBPreparedStatement, text: string): Promise<void> {
-  const isNested = Array.from({ length: statement.columnCount }, (_, at) => statement.columnTypeId(at)).some((id) => nestedTypes.has(id));
+async function checkTypes(
+  connection: DuckDBConnection,
+  statement: DuckDBPreparedStatement,
+  text: string,
+): Promise<void> {
+  const isNested = Array.from({ length: statement.columnCount }, (_, at) => statement.columnTypeId(at)).some((id) =>
+    nestedTypes.has(id),
+  );
   if (!isNested) return;
-  const [[bytes]] = (await connection.runAndReadAll(`SELECT sum(strlen(column_type))::BIGINT FROM (DESCRIBE ${text})`)).getRows() as [[bigint]];
+  const [[bytes]] = (
+    await connection.runAndReadAll(`SELECT sum(strlen(column_type))::BIGINT FROM (DESCRIBE ${text})`)
+  ).getRows() as [[bigint]];
   if (bytes > typesBytesMax) throw new QueryError('limit_exceeded', 'The rows in the answer have too many members.');
 }
 
@@ -250,16 +328,29 @@ async function checkText(connection: DuckDBConnection, text: string, catalogs: R
   const members = ['table_name', 'catalog_name', 'schema_name', 'function_name', 'show_type'];
   const asked = `SELECT json_array_length(tree, '$.statements'), ${members.map((member) => `list_distinct(json_extract_string(tree, '$..${member}'))`).join(', ')}
     FROM (SELECT json_serialize_sql(CAST($1 AS VARCHAR)) AS tree)`;
-  const [[statements, ...found]] = (await connection.runAndReadAll(asked, [text], [VARCHAR])).getRows() as [[bigint, ...DuckDBListValue[]]];
+  const [[statements, ...found]] = (await connection.runAndReadAll(asked, [text], [VARCHAR])).getRows() as [
+    [bigint, ...DuckDBListValue[]],
+  ];
   const [tables, catalogsFound, schemas, functionsFound, shows] = found.map(({ items }) => items as string[]);
-  const isGood = statements === 1n && shows!.length === 0
-    && tables!.every((name) => /^(?:rows(?:_\d+)?|w\d+)$/.test(name)) && catalogsFound!.every((name) => name === '' || catalogs.has(name))
-    && schemas!.every((name) => name === '' || name === 'main') && functionsFound!.every((name) => functions.has(name) || operators.has(name) || tableFunctions.has(name));
+  const isGood =
+    statements === 1n &&
+    shows!.length === 0 &&
+    tables!.every((name) => /^(?:rows(?:_\d+)?|w\d+)$/.test(name)) &&
+    catalogsFound!.every((name) => name === '' || catalogs.has(name)) &&
+    schemas!.every((name) => name === '' || name === 'main') &&
+    functionsFound!.every((name) => functions.has(name) || operators.has(name) || tableFunctions.has(name));
   if (!isGood) throw new Error('the text of a query is not what was compiled');
 }
 
 /** Faults of the service, not of the query. */
-const ownFaults: ReadonlySet<string> = new Set(['Out of Memory', 'IO', 'INTERNAL', 'FATAL', 'INTERRUPT', 'TransactionContext']);
+const ownFaults: ReadonlySet<string> = new Set([
+  'Out of Memory',
+  'IO',
+  'INTERNAL',
+  'FATAL',
+  'INTERRUPT',
+  'TransactionContext',
+]);
 
 /** The error of a query for what the engine says of it, if that is a mistake in the query. */
 function mistakeOf(error: unknown, sql: string, columns: ReadonlySet<string>): unknown {

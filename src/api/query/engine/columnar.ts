@@ -1,5 +1,10 @@
 /** The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at a time. */
-import { DuckDBInstance, type DuckDBConnection, type DuckDBPreparedStatement, type DuckDBValue } from '@duckdb/node-api';
+import {
+  DuckDBInstance,
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+} from '@duckdb/node-api';
 import { QueryError } from '../language/query-error.ts';
 import { tooLong, type Sql } from './compile.ts';
 import { eachRun } from './text-runs.ts';
@@ -50,10 +55,17 @@ export class Columnar {
 
   static async open({ folder, memoryBytesMax, diskBytesMax, threads, onEnd }: ColumnarOptions): Promise<Columnar> {
     const instance = await DuckDBInstance.create(':memory:', {
-      memory_limit: `${memoryBytesMax}B`, threads: String(threads), temp_directory: folder, max_temp_directory_size: `${diskBytesMax}B`,
-      autoinstall_known_extensions: 'false', autoload_known_extensions: 'false', allow_community_extensions: 'false',
+      memory_limit: `${memoryBytesMax}B`,
+      threads: String(threads),
+      temp_directory: folder,
+      max_temp_directory_size: `${diskBytesMax}B`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      allow_community_extensions: 'false',
       // What is freed goes back to the system at once, or the process would keep the most that it ever had.
-      allocator_flush_threshold: '16MB', allocator_bulk_deallocation_flush_threshold: '32MB', allocator_background_threads: 'true',
+      allocator_flush_threshold: '16MB',
+      allocator_bulk_deallocation_flush_threshold: '32MB',
+      allocator_background_threads: 'true',
       // Bodies are fetched only for the rows of a page.
       late_materialization_max_rows: '10001',
     });
@@ -74,7 +86,9 @@ export class Columnar {
   rows({ text, values, types }: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
     return this.use(signal, async (connection) => {
       // A statement with parameters is planned twice, without their values and with them.
-      const reader = await (values.length === 0 ? connection.runAndReadAll(text) : connection.runAndReadAll(text, values, types));
+      const reader = await (values.length === 0
+        ? connection.runAndReadAll(text)
+        : connection.runAndReadAll(text, values, types));
       return reader.getRows();
     });
   }
@@ -84,29 +98,37 @@ export class Columnar {
    * made while it is read, and is never in memory as a whole. Rejects as `rows` does.
    */
   texts({ text, values, types }: Sql, signal: AbortSignal, take: (texts: Buffer) => void): Promise<void> {
-    return this.use(signal, async (connection) => {
-      const result = await (values.length === 0 ? connection.stream(text) : connection.stream(text, values, types));
-      let next = result.fetchChunk();
-      try {
-        for (let chunk = await next; chunk !== null && chunk.rowCount > 0; chunk = await next) {
-          // The engine makes the next one while this is taken.
-          next = result.fetchChunk();
-          let bytes = 0;
-          eachRun(chunk, (texts) => {
-            bytes += texts.length;
-            take(texts);
-          });
-          this.#collectTexts(bytes);
+    return this.use(
+      signal,
+      async (connection) => {
+        const result = await (values.length === 0 ? connection.stream(text) : connection.stream(text, values, types));
+        let next = result.fetchChunk();
+        try {
+          for (let chunk = await next; chunk !== null && chunk.rowCount > 0; chunk = await next) {
+            // The engine makes the next one while this is taken.
+            next = result.fetchChunk();
+            let bytes = 0;
+            eachRun(chunk, (texts) => {
+              bytes += texts.length;
+              take(texts);
+            });
+            this.#collectTexts(bytes);
+          }
+        } finally {
+          // A connection that is at work cannot be closed.
+          await Promise.allSettled([next]);
         }
-      } finally {
-        // A connection that is at work cannot be closed.
-        await Promise.allSettled([next]);
-      }
-    }, 'texts');
+      },
+      'texts',
+    );
   }
 
   /** Lends a connection to work that the signal interrupts. Rejects as `rows` does. */
-  use<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, results: Results = 'values'): Promise<T> {
+  use<T>(
+    signal: AbortSignal,
+    work: (connection: DuckDBConnection) => Promise<T>,
+    results: Results = 'values',
+  ): Promise<T> {
     return this.#with(async (connection) => {
       signal.throwIfAborted();
       // One that comes between two steps of a statement is lost.
@@ -142,7 +164,10 @@ export class Columnar {
   async change<T>(queue: string | null, work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     if (queue === null) return this.#change(work);
     const changed = (this.#queues.get(queue) ?? Promise.resolve()).then(() => this.#change(work));
-    this.#queues.set(queue, changed.catch(() => undefined));
+    this.#queues.set(
+      queue,
+      changed.catch(() => undefined),
+    );
     return changed;
   }
 
@@ -261,20 +286,27 @@ function failureOf(error: unknown, isShared: boolean): unknown {
     const what = message.includes('max_temp_directory_size') ? 'room on the disk' : 'memory';
     // The memory is that of all queries, so which one takes too much is known only of one that is alone.
     return isShared
-      ? new QueryError('service_unavailable', `There is too little ${what} for the query now, beside others.`, { cause: error })
+      ? new QueryError('service_unavailable', `There is too little ${what} for the query now, beside others.`, {
+          cause: error,
+        })
       : new QueryError('limit_exceeded', `The query takes more ${what} than a query may.`, { cause: error });
   }
   if (message.includes(tooLong)) return new QueryError('limit_exceeded', tooLong, { cause: error });
-  if (message.startsWith('IO Error')) return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
+  if (message.startsWith('IO Error'))
+    return new QueryError('service_unavailable', 'The query engine cannot use its disk now.', { cause: error });
   return error;
 }
 
 /** DuckDB has no memory any more, or the process has none. While a change is committed it says so behind another kind. */
 function isMemory(error: unknown): boolean {
-  return /^Out of Memory Error|could not allocate block|failed to (?:pin block|allocate data|offload data)|bad[ _]alloc|^(?:[A-Za-z]+ Error: )?(?:Failed to commit: )?Allocation failure/.test((error as Error).message);
+  return /^Out of Memory Error|could not allocate block|failed to (?:pin block|allocate data|offload data)|bad[ _]alloc|^(?:[A-Za-z]+ Error: )?(?:Failed to commit: )?Allocation failure/.test(
+    (error as Error).message,
+  );
 }
 
 /** Not even a small block could be had: the allocator keeps what it has, so it stays so. */
 function isExhausted(error: unknown): boolean {
-  return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)|bad_alloc|Allocation failure/.test((error as Error).message);
+  return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)|bad_alloc|Allocation failure/.test(
+    (error as Error).message,
+  );
 }

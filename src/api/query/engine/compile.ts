@@ -82,7 +82,9 @@ class Builder {
 export function compileRows(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): Sql {
   const builder = new Builder();
   const found = compileSortedRows(query, source, builder, shownColumns);
-  return builder.build(`${found} LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`);
+  return builder.build(
+    `${found} LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`,
+  );
 }
 
 /** Which rows of a source are read as text, and how. */
@@ -102,13 +104,20 @@ export interface TextRows {
 }
 
 /** The rows with some numbers, in their order, as the JSON that pages have. */
-export function compileText({ query, source, isVersioned, isInOrder, before, behind, hasIdBefore }: TextRows, numbers: Numbers): Sql {
+export function compileText(
+  { query, source, isVersioned, isInOrder, before, behind, hasIdBefore }: TextRows,
+  numbers: Numbers,
+): Sql {
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
   const from = builder.from(source);
   // A join may bring them in another order.
   const order = isInOrder() && from === source.from ? '' : ' ORDER BY n';
-  const parts = [...textIn(before), hasIdBefore && !isVersioned ? 'row_id, body' : objectWithId(isVersioned), ...textIn(behind)];
+  const parts = [
+    ...textIn(before),
+    hasIdBefore && !isVersioned ? 'row_id, body' : objectWithId(isVersioned),
+    ...textIn(behind),
+  ];
   // `||` would write each row once for each of its parts.
   const row = `concat(${parts.join(', ')})`;
   return builder.build(`SELECT ${row} FROM ${from} WHERE ${compileNumbers(numbers)} AND ${where}${order}`);
@@ -129,25 +138,33 @@ function objectWithId(isVersioned: boolean): string {
 export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: number): Sql {
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
-  return builder.build(`SELECT concat(${objectWithId(false)}, chr(10)) FROM ${builder.from(source)} WHERE strlen(body) > ${bytes} AND ${where}`);
+  return builder.build(
+    `SELECT concat(${objectWithId(false)}, chr(10)) FROM ${builder.from(source)} WHERE strlen(body) > ${bytes} AND ${where}`,
+  );
 }
 
 /** How many bytes the bodies of the rows with some numbers have. */
 export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
-  return new Builder().build(`SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`);
+  return new Builder().build(
+    `SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`,
+  );
 }
 
 /** How many bytes the rows that a query asks for have, with some for their IDs and versions. Throws QueryError. */
 export function compileBytes(query: RowsQuery, source: QuerySource): Sql {
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
-  return builder.build(`SELECT coalesce(sum(strlen(body) + ${bytesBesideBody}), 0)::BIGINT FROM ${builder.from(source)} WHERE ${where}`);
+  return builder.build(
+    `SELECT coalesce(sum(strlen(body) + ${bytesBesideBody}), 0)::BIGINT FROM ${builder.from(source)} WHERE ${where}`,
+  );
 }
 
 /** Makes a table of the rows that a query asks for, numbered in its order. Throws QueryError. */
 export function compileSorted(query: RowsQuery, source: QuerySource, table: string): Sql {
   const builder = new Builder();
-  return builder.build(`CREATE TABLE ${table} AS SELECT row_number() OVER () - 1 AS n, * FROM (${compileSortedRows(query, source, builder, shownColumns)})`);
+  return builder.build(
+    `CREATE TABLE ${table} AS SELECT row_number() OVER () - 1 AS n, * FROM (${compileSortedRows(query, source, builder, shownColumns)})`,
+  );
 }
 
 /** How many rows a table has. */
@@ -160,8 +177,12 @@ const zonePattern = '[Tt ][0-9]{2}[^"]*(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)(?:"|
 
 /** Which of these columns, which have moments, hold a value with a zone: one truth value for each. Whatever the rows are that a query asks for, the answer is that of all of them. */
 export function compileZones({ from, version }: QuerySource, ids: readonly string[]): Sql {
-  const found = ids.map((_, at) => `coalesce(bool_or(regexp_matches(cells[${at + 1}], '${zonePattern}')), false)`).join(', ');
-  return new Builder().build(`SELECT ${found} FROM (SELECT ${extracted('body', ids.map(pointerTo))} AS cells FROM ${from} WHERE ${compileShown(version)})`);
+  const found = ids
+    .map((_, at) => `coalesce(bool_or(regexp_matches(cells[${at + 1}], '${zonePattern}')), false)`)
+    .join(', ');
+  return new Builder().build(
+    `SELECT ${found} FROM (SELECT ${extracted('body', ids.map(pointerTo))} AS cells FROM ${from} WHERE ${compileShown(version)})`,
+  );
 }
 
 /** The columns of a file of Parquet whose types say nothing of zones, which their values may have. */
@@ -170,14 +191,25 @@ export function momentsOf(ids: readonly string[], { columns }: QuerySource): str
 }
 
 /** Writes the rows that a query asks for to a file, with these columns. `zoned`: those with zones (compileZones). Throws QueryError. */
-export function compileParquet(query: RowsQuery, source: QuerySource, ids: readonly string[], zoned: ReadonlySet<string>, file: string): Sql {
+export function compileParquet(
+  query: RowsQuery,
+  source: QuerySource,
+  ids: readonly string[],
+  zoned: ReadonlySet<string>,
+  file: string,
+): Sql {
   checkColumns(query, source);
   const builder = new Builder();
-  const outputs = ids.map((id, at) => `${id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false), zoned.has(id))} AS o${at}`);
+  const outputs = ids.map(
+    (id, at) =>
+      `${id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false), zoned.has(id))} AS o${at}`,
+  );
   const rows = compileSortedRows(query, source, builder, outputs.join(', '));
   // The names of clients come outside of all that is asked of the copy: nothing there can mean them.
   const named = namesInParquet(ids).map((name, at) => `o${at} AS "${name.replaceAll('"', '""')}"`);
-  return builder.build(`COPY (SELECT ${named.join(', ')} FROM (${rows})) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`);
+  return builder.build(
+    `COPY (SELECT ${named.join(', ')} FROM (${rows})) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`,
+  );
 }
 
 /** The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column has. */
@@ -205,12 +237,17 @@ function rowGroupRowsOf(columns: number): number {
 /** A column as the type of Parquet that it has. `isZoned`: its moments are adjusted to UTC. */
 function inParquet({ sql, type }: QueryColumn, isZoned: boolean): string {
   switch (type) {
-    case 'time': return `make_timestamp(${sql})::TIME`;
-    case 'array<time>': return `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)`;
+    case 'time':
+      return `make_timestamp(${sql})::TIME`;
+    case 'array<time>':
+      return `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)`;
     // A cast would go by the zone of the process.
-    case 'dateTime': return isZoned ? `make_timestamptz(epoch_us(${sql}))` : sql;
-    case 'array<dateTime>': return isZoned ? `list_transform(${sql}, lambda t: make_timestamptz(epoch_us(t)))` : sql;
-    default: return sql;
+    case 'dateTime':
+      return isZoned ? `make_timestamptz(epoch_us(${sql}))` : sql;
+    case 'array<dateTime>':
+      return isZoned ? `list_transform(${sql}, lambda t: make_timestamptz(epoch_us(t)))` : sql;
+    default:
+      return sql;
   }
 }
 
@@ -251,7 +288,11 @@ export interface GroupColumn {
 }
 
 /** The groups that a query asks for, one column for each of `columns`. Throws QueryError. */
-export function compileGroups(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): { readonly sql: Sql; readonly columns: readonly GroupColumn[] } {
+export function compileGroups(
+  query: RowsQuery,
+  source: QuerySource,
+  { offset, limit }: Slice,
+): { readonly sql: Sql; readonly columns: readonly GroupColumn[] } {
   if (!hasGroups(query)) throw new Error('the query has no groups');
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
@@ -259,7 +300,10 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
     const { sql, stored } = columnOf(source, builder, id, `${query.prefix}groupBy[${at}]`, true);
     return { name: id, sql, show: stored.show, isText: stored.sql === 'VARCHAR' };
   });
-  const values = query.aggregate.map((aggregate, at) => ({ name: aggregate.as, ...compileAggregate(aggregate, source, builder, `${query.prefix}aggregate[${at}]`) }));
+  const values = query.aggregate.map((aggregate, at) => ({
+    name: aggregate.as,
+    ...compileAggregate(aggregate, source, builder, `${query.prefix}aggregate[${at}]`),
+  }));
   const columns = [...groups, ...values];
   const outputs = columns.map(({ sql }, at) => `${sql} AS o${at}`).join(', ');
   const grouping = groups.length === 0 ? '' : ` GROUP BY ${groups.map(({ sql }) => sql).join(', ')}`;
@@ -271,22 +315,36 @@ export function compileGroups(query: RowsQuery, source: QuerySource, { offset, l
   const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
   const found = `SELECT ${outputs} FROM ${builder.from(source)} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
   // Texts are measured before they become values of this process.
-  const length = columns.map(({ isText }, at) => (isText ? `coalesce(strlen(o${at}), 0)` : '')).filter((part) => part !== '').join(' + ');
-  const text = length === '' ? found : `SELECT *, CASE WHEN ${length} > ${groupBytesMax} THEN error('${tooLong}') END FROM (${found})`;
+  const length = columns
+    .map(({ isText }, at) => (isText ? `coalesce(strlen(o${at}), 0)` : ''))
+    .filter((part) => part !== '')
+    .join(' + ');
+  const text =
+    length === ''
+      ? found
+      : `SELECT *, CASE WHEN ${length} > ${groupBytesMax} THEN error('${tooLong}') END FROM (${found})`;
   return { sql: builder.build(text), columns };
 }
 
 function compileAggregate(
-  { op, column, as }: Aggregate, source: QuerySource, builder: Builder, at: string,
+  { op, column, as }: Aggregate,
+  source: QuerySource,
+  builder: Builder,
+  at: string,
 ): { readonly sql: string; readonly show: StoredType['show']; readonly isText: boolean } {
   const count = (sql: string) => ({ sql, show: (stored: DuckDBValue): unknown => Number(stored), isText: false });
   if (column === null) return count('count(*)');
   if (op === 'count') return count(`count(${columnOf(source, builder, column, `${at}.column`, false).sql})`);
-  if (op === 'countDistinct') return count(`count(DISTINCT ${columnOf(source, builder, column, `${at}.column`, false).sql})`);
+  if (op === 'countDistinct')
+    return count(`count(DISTINCT ${columnOf(source, builder, column, `${at}.column`, false).sql})`);
   const { sql, stored } = columnOf(source, builder, column, `${at}.column`, true);
-  if (op === 'min' || op === 'max') return { sql: `${op}(${sql})`, show: stored.show, isText: stored.sql === 'VARCHAR' };
+  if (op === 'min' || op === 'max')
+    return { sql: `${op}(${sql})`, show: stored.show, isText: stored.sql === 'VARCHAR' };
   if (stored.comparing !== 'number') {
-    throw new QueryError('request_validation_error', `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`);
+    throw new QueryError(
+      'request_validation_error',
+      `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`,
+    );
   }
   return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show, isText: false };
 }
@@ -298,14 +356,23 @@ export function compileShown(version: bigint): string {
 
 function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): string {
   const shown = compileShown(source.version);
-  return query.filter === null ? shown : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
+  return query.filter === null
+    ? shown
+    : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
 }
 
 /** `isNegated`: whether it stands below a `not`, where an empty cell must give false and not null. */
-function compileCondition(condition: Condition, source: QuerySource, builder: Builder, at: string, isNegated: boolean): string {
+function compileCondition(
+  condition: Condition,
+  source: QuerySource,
+  builder: Builder,
+  at: string,
+  isNegated: boolean,
+): string {
   if ('not' in condition) return `(NOT ${compileCondition(condition.not, source, builder, `${at}.not`, true)})`;
   if ('and' in condition || 'or' in condition) {
-    const [name, parts, empty] = 'and' in condition ? ['and', condition.and, 'true'] as const : ['or', condition.or, 'false'] as const;
+    const [name, parts, empty] =
+      'and' in condition ? (['and', condition.and, 'true'] as const) : (['or', condition.or, 'false'] as const);
     if (parts.length === 0) return empty;
     return `(${parts.map((part, n) => compileCondition(part, source, builder, `${at}.${name}[${n}]`, isNegated)).join(` ${name.toUpperCase()} `)})`;
   }
@@ -316,12 +383,20 @@ function compileCondition(condition: Condition, source: QuerySource, builder: Bu
 const ordered: ReadonlySet<Operator> = new Set(['lt', 'lte', 'gt', 'gte']);
 const ofText: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
 const signs: Readonly<Partial<Record<Operator, string>>> = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' };
-const functionsOfText: Readonly<Partial<Record<Operator, string>>> = { contains: 'contains', startsWith: 'starts_with', endsWith: 'ends_with' };
+const functionsOfText: Readonly<Partial<Record<Operator, string>>> = {
+  contains: 'contains',
+  startsWith: 'starts_with',
+  endsWith: 'ends_with',
+};
 
 function compileComparison(comparison: Comparison, source: QuerySource, builder: Builder, at: string): string {
   const { column, op, value, ignoreCase = false } = comparison;
   const { sql, type, stored } = columnOf(source, builder, column, `${at}.column`, false);
-  const cannot = (): QueryError => new QueryError('request_validation_error', `${at}.op: ${op} has no meaning for ${JSON.stringify(column)}, which is ${type}`);
+  const cannot = (): QueryError =>
+    new QueryError(
+      'request_validation_error',
+      `${at}.op: ${op} has no meaning for ${JSON.stringify(column)}, which is ${type}`,
+    );
   if (op === 'isEmpty' || op === 'isNotEmpty') return `(${sql} IS ${op === 'isEmpty' ? '' : 'NOT '}NULL)`;
   if (ordered.has(op) && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
   if (op === 'in' && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
@@ -329,7 +404,9 @@ function compileComparison(comparison: Comparison, source: QuerySource, builder:
     if (stored.comparing !== 'text' || column === rowId) throw cannot();
     if (typeof value !== 'string') throw invalid(comparison, `${at}.value`, 'is no text');
     const part = builder.add(value, VARCHAR);
-    return ignoreCase ? `${functionsOfText[op]}(lower(${sql}), lower(${part}))` : `${functionsOfText[op]}(${sql}, ${part})`;
+    return ignoreCase
+      ? `${functionsOfText[op]}(lower(${sql}), lower(${part}))`
+      : `${functionsOfText[op]}(${sql}, ${part})`;
   }
   if (column === rowId && ordered.has(op)) throw cannot();
 
@@ -357,12 +434,22 @@ function invalid({ column }: Comparison, place: string, problem: string): QueryE
 }
 
 /** A column with how it is stored. `reader`: the statement that reads it, if one does. `isOrdered`: it is sorted or grouped by. Throws QueryError. */
-function columnOf(source: QuerySource, reader: Builder | null, id: string, at: string, isOrdered: boolean): QueryColumn & { readonly stored: StoredType } {
+function columnOf(
+  source: QuerySource,
+  reader: Builder | null,
+  id: string,
+  at: string,
+  isOrdered: boolean,
+): QueryColumn & { readonly stored: StoredType } {
   const column = id === rowId ? { sql: 'row_id', type: 'string' as const, part: 0 } : source.columns.get(id);
-  if (column === undefined) throw new QueryError('column_id_not_found', `${at}: the table has no column ${JSON.stringify(id)}`);
+  if (column === undefined)
+    throw new QueryError('column_id_not_found', `${at}: the table has no column ${JSON.stringify(id)}`);
   const stored = storedType(column.type);
   if (isOrdered && (stored.comparing === 'equality' || stored.comparing === 'list')) {
-    throw new QueryError('request_validation_error', `${at}: ${JSON.stringify(id)} is ${column.type}, whose values cannot be sorted, grouped, or compared by size`);
+    throw new QueryError(
+      'request_validation_error',
+      `${at}: ${JSON.stringify(id)} is ${column.type}, whose values cannot be sorted, grouped, or compared by size`,
+    );
   }
   reader?.read(column);
   return { ...column, stored };

@@ -51,8 +51,10 @@ export class Continuations {
     if (ofTeam === undefined) {
       ofTeam = new LRUCache({
         // Not `max`, for which it would take the memory of so many at once.
-        maxSize: bytesOfTeamMax, sizeCalculation: ({ query }) => bytesBeside + query.length * bytesOfUnit,
-        ttl: lifeMs, dispose: ({ held }) => held.release(),
+        maxSize: bytesOfTeamMax,
+        sizeCalculation: ({ query }) => bytesBeside + query.length * bytesOfUnit,
+        ttl: lifeMs,
+        dispose: ({ held }) => held.release(),
       });
       this.#teams.set(teamId, ofTeam);
     }

@@ -63,14 +63,22 @@ export class Copies {
     // Always in the same order, so that two requests cannot wait for each other.
     return this.#inTurn([...new Set(tableIds)].toSorted(), async () => {
       gone.throwIfAborted();
-      return (await this.#takeNow(asker, tableIds, quickBytesMax)) ?? this.#fills.run(asker.teamId, gone, async () => {
-        return (await this.#takeNow(asker, tableIds, Infinity))!;
-      });
+      return (
+        (await this.#takeNow(asker, tableIds, quickBytesMax)) ??
+        this.#fills.run(asker.teamId, gone, async () => {
+          return (await this.#takeNow(asker, tableIds, Infinity))!;
+        })
+      );
     });
   }
 
   /** Some rows of a table, as they are now, without a copy of the others; with the cells of some columns only. Rejects with QueryError. */
-  async takeRows({ teamId, appId }: Asker, tableId: string, rowIds: readonly string[], columnIds: ReadonlySet<string>): Promise<HeldTable> {
+  async takeRows(
+    { teamId, appId }: Asker,
+    tableId: string,
+    rowIds: readonly string[],
+    columnIds: ReadonlySet<string>,
+  ): Promise<HeldTable> {
     const { columnar, queries, room } = this.#options;
     return queries.inSnapshot(async (snapshot) => {
       const state = await snapshot.state(teamId, tableId, appId);
@@ -128,17 +136,25 @@ export class Copies {
     return null;
   }
 
-  async #bringUpToDate(snapshot: TableSnapshot, { teamId, appId }: Asker, tableId: string, lackingMax: number): Promise<HeldTable | null> {
+  async #bringUpToDate(
+    snapshot: TableSnapshot,
+    { teamId, appId }: Asker,
+    tableId: string,
+    lackingMax: number,
+  ): Promise<HeldTable | null> {
     const { columnar, room } = this.#options;
     const state = await snapshot.state(teamId, tableId, appId);
     if (typeof state === 'string') {
       // To another team, or an app, it is not there; that says nothing of the copy.
-      if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId) this.#leave(tableId);
+      if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId)
+        this.#leave(tableId);
       throw new QueryError(state, problems[state]);
     }
     const found = this.#present.get(tableId);
     const isCold = found === undefined || found.copy.isDropped || !found.copy.follows(state);
-    const copy = isCold ? new TableCopy({ columnar, teamId, tableId, catalog: `copy${(this.#count += 1)}` }, state) : found.copy;
+    const copy = isCold
+      ? new TableCopy({ columnar, teamId, tableId, catalog: `copy${(this.#count += 1)}` }, state)
+      : found.copy;
     // Nobody takes its room meanwhile.
     const done = this.#hold(copy, copy.version);
     try {

@@ -46,7 +46,11 @@ export class Ending {
 export function isBroken(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     // The text of a QueryError may be the client's.
-    if (!(at instanceof QueryError) && /^(?:Failed to extract statements: )?(?:INTERNAL|FATAL) Error\b/.test(at.message)) return true;
+    if (
+      !(at instanceof QueryError) &&
+      /^(?:Failed to extract statements: )?(?:INTERNAL|FATAL) Error\b/.test(at.message)
+    )
+      return true;
   }
   return false;
 }

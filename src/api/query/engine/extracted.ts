@@ -7,5 +7,7 @@ export function pointerTo(columnId: string): string {
 
 /** What is at some places of a JSON text, as a list of texts. */
 export function extracted(json: string, pointers: readonly string[]): string {
-  return pointers.length === 0 ? '[]' : `json_extract_string(${json}, [${pointers.map((pointer) => `'${pointer.replaceAll("'", "''")}'`).join(', ')}])`;
+  return pointers.length === 0
+    ? '[]'
+    : `json_extract_string(${json}, [${pointers.map((pointer) => `'${pointer.replaceAll("'", "''")}'`).join(', ')}])`;
 }

@@ -29,10 +29,19 @@ export function changeRow(to: WrittenTable, { body, ...row }: CopiedChange): str
 }
 
 /** One statement for each part. `from`: where its number is read. */
-function inserts({ table, columns, since }: WrittenTable, { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>, body: string, n: string, from: string): string[] {
+function inserts(
+  { table, columns, since }: WrittenTable,
+  { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>,
+  body: string,
+  n: string,
+  from: string,
+): string[] {
   const cells = rowValues(body);
   return byPart(columns).map(([part, ofPart]) => {
-    const place = part === 0 ? [n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body)] : [n, since];
+    const place =
+      part === 0
+        ? [n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body)]
+        : [n, since];
     const cellTexts = ofPart.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
     return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
   });
@@ -42,5 +51,5 @@ function inserts({ table, columns, since }: WrittenTable, { version, ordinal, in
 function cellText({ prepare, read }: StoredType, json: unknown): string {
   const given = prepare === null ? JSON.stringify(json) : prepare(json);
   // What `json_extract_string` makes of it.
-  return given === 'null' ? 'NULL' : read(quoteText(given.startsWith('"') ? JSON.parse(given) as string : given));
+  return given === 'null' ? 'NULL' : read(quoteText(given.startsWith('"') ? (JSON.parse(given) as string) : given));
 }

@@ -17,7 +17,11 @@ export function giveWay(niceness: number, leadsSession: boolean, logger: Logger)
   try {
     // Linux has a priority for each thread.
     const lowered = new Set<number>();
-    for (let threads = threadsOfProcess(); threads.length > 0; threads = threadsOfProcess().filter((thread) => !lowered.has(thread))) {
+    for (
+      let threads = threadsOfProcess();
+      threads.length > 0;
+      threads = threadsOfProcess().filter((thread) => !lowered.has(thread))
+    ) {
       for (const thread of threads) {
         lower(thread, niceness);
         lowered.add(thread);

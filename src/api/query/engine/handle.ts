@@ -6,7 +6,14 @@ import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../../storage/database/database-away.ts';
 import { parseExactly } from '../../../language/formats/exact-json.ts';
 import { QueryError } from '../language/query-error.ts';
-import { answerHeaders, type EngineUse, type ExportRequest, type ProcessKind, type QueryRequest, type SqlTurnRequest } from '../protocol.ts';
+import {
+  answerHeaders,
+  type EngineUse,
+  type ExportRequest,
+  type ProcessKind,
+  type QueryRequest,
+  type SqlTurnRequest,
+} from '../protocol.ts';
 import type { Answerer } from './answer-query.ts';
 import type { SqlAnswerer } from './answer-sql.ts';
 import type { CancelledSql } from './cancelled-sql.ts';
@@ -30,7 +37,11 @@ interface Dependencies {
   readonly cancelled: CancelledSql;
 }
 
-export async function handle(dependencies: Dependencies, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function handle(
+  dependencies: Dependencies,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { secret, logger, ending } = dependencies;
   const gone = new AbortController();
   response.on('close', () => gone.abort());
@@ -59,7 +70,12 @@ export async function handle(dependencies: Dependencies, request: IncomingMessag
 }
 
 /** Each process answers its kind of queries only. */
-async function answer(dependencies: Dependencies, request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+async function answer(
+  dependencies: Dependencies,
+  request: IncomingMessage,
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
   const { kind, copies, answerer, exporter, columnar } = dependencies;
   if (request.url === '/use') {
     response.end(JSON.stringify({ ...copies.use, residentBytes: process.memoryUsage.rss() } satisfies EngineUse));
@@ -71,16 +87,27 @@ async function answer(dependencies: Dependencies, request: IncomingMessage, resp
   } else if (request.url === '/export') {
     await sendExport(await exporter.export(parseExactly(await text(request)) as ExportRequest, gone), response);
   } else {
-    const { body, version, isCold, continuation, count } = await answerer.answer(parseExactly(await text(request)) as QueryRequest, gone);
+    const { body, version, isCold, continuation, count } = await answerer.answer(
+      parseExactly(await text(request)) as QueryRequest,
+      gone,
+    );
     response.writeHead(200, {
-      'content-length': body.length, [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold),
-      ...(continuation !== null && { [answerHeaders.continuation]: continuation }), ...(count !== null && { [answerHeaders.count]: String(count) }),
+      'content-length': body.length,
+      [answerHeaders.version]: String(version),
+      [answerHeaders.cold]: String(isCold),
+      ...(continuation !== null && { [answerHeaders.continuation]: continuation }),
+      ...(count !== null && { [answerHeaders.count]: String(count) }),
     });
     response.end(body);
   }
 }
 
-async function answerSql({ sqlAnswerer, ending, cancelled, onStuck }: Dependencies, { turn, ...asked }: SqlTurnRequest, response: ServerResponse, gone: AbortSignal): Promise<void> {
+async function answerSql(
+  { sqlAnswerer, ending, cancelled, onStuck }: Dependencies,
+  { turn, ...asked }: SqlTurnRequest,
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
   await cancelled.during(turn, async (cancel) => {
     try {
       const { body, isCold } = await sqlAnswerer.answer(asked, AbortSignal.any([gone, cancel]));
@@ -88,7 +115,9 @@ async function answerSql({ sqlAnswerer, ending, cancelled, onStuck }: Dependenci
     } catch (error) {
       // Only a query that was alone is told that it took too much: then it is also why the process has no memory left.
       if (ending.hasBegun && error instanceof QueryError && error.type === 'limit_exceeded') onStuck(asked.teamId);
-      throw cancel.aborted && !isBroken(error) && !(error instanceof QueryError) ? new QueryError('service_unavailable', 'Nobody waits for the answer any more.') : error;
+      throw cancel.aborted && !isBroken(error) && !(error instanceof QueryError)
+        ? new QueryError('service_unavailable', 'Nobody waits for the answer any more.')
+        : error;
     }
   });
 }

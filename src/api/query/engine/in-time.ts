@@ -1,9 +1,16 @@
 import { QueryError } from '../language/query-error.ts';
 
 /** Does work that ends when nobody waits for it any more, or after some milliseconds: then it rejects with QueryError `query_timeout`. */
-export async function inTime<T>(timeoutMs: number, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function inTime<T>(
+  timeoutMs: number,
+  gone: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new QueryError('query_timeout', `The query took longer than ${timeoutMs / 1000} s.`)), timeoutMs);
+  const timer = setTimeout(
+    () => late.abort(new QueryError('query_timeout', `The query took longer than ${timeoutMs / 1000} s.`)),
+    timeoutMs,
+  );
   try {
     return await work(AbortSignal.any([gone, late.signal]));
   } finally {

@@ -41,14 +41,20 @@ const segmentsOfLargeGroup = 256;
 
 /** How many segments a copy with these columns has at least: each takes a block while a row is added. */
 export function segmentsOf(columns: readonly SchemaColumn[]): number {
-  return columns.reduce((sum, column) => sum + (isArrayType(currentType(column)) ? segmentsOfList : segmentsOfCell), segmentsOfPlace);
+  return columns.reduce(
+    (sum, column) => sum + (isArrayType(currentType(column)) ? segmentsOfList : segmentsOfCell),
+    segmentsOfPlace,
+  );
 }
 
 /** The layout of a copy with so many segments. */
 export function layoutOf(segments: number): Layout {
   const blockBytes = 2 ** Math.floor(Math.log2(heldBytes / segments));
-  const rows = Math.floor(rowGroupRowsMax * Math.min(segmentsOfLargeGroup / segments, 1) / vectorRows) * vectorRows;
-  return { blockBytes: Math.min(Math.max(blockBytes, blockBytesMin), blockBytesMax), rowGroupRows: Math.max(rows, rowGroupRowsMin) };
+  const rows = Math.floor((rowGroupRowsMax * Math.min(segmentsOfLargeGroup / segments, 1)) / vectorRows) * vectorRows;
+  return {
+    blockBytes: Math.min(Math.max(blockBytes, blockBytesMin), blockBytesMax),
+    rowGroupRows: Math.max(rows, rowGroupRowsMin),
+  };
 }
 
 /** Whether a copy with this layout may have so many segments: columns were added since. */

@@ -8,7 +8,13 @@ import { pino } from 'pino';
 import { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import { Database } from '../../../storage/database/database.ts';
 import { removeAbandonedFolders, touchedEveryMs, touchFolder } from '../abandoned-folders.ts';
-import { exitCodeOfChange, type CancelSql, type EngineReady, type EngineSettings, type EngineStuck } from '../protocol.ts';
+import {
+  exitCodeOfChange,
+  type CancelSql,
+  type EngineReady,
+  type EngineSettings,
+  type EngineStuck,
+} from '../protocol.ts';
 import { Answerer } from './answer-query.ts';
 import { SqlAnswerer } from './answer-sql.ts';
 import { CancelledSql } from './cancelled-sql.ts';
@@ -21,7 +27,27 @@ import { handle } from './handle.ts';
 import { Room } from './room.ts';
 import { keptRoom, memoryOfProcess, SqlMemory, sqlMemoryMargins } from './sql-memory.ts';
 
-const [{ id, kind, logLevel, host, port, databaseUrl, schema, folder, memoryBytesMax, residentBytesMax, mappedBytesMax, diskBytesMax, diskFreeMin, threads, niceness, timeoutMs, secret }] = await once(process, 'message') as [EngineSettings];
+const [
+  {
+    id,
+    kind,
+    logLevel,
+    host,
+    port,
+    databaseUrl,
+    schema,
+    folder,
+    memoryBytesMax,
+    residentBytesMax,
+    mappedBytesMax,
+    diskBytesMax,
+    diskFreeMin,
+    threads,
+    niceness,
+    timeoutMs,
+    secret,
+  },
+] = (await once(process, 'message')) as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
 
 // Threads that are at work do not let it exit.
@@ -38,7 +64,13 @@ database.history.onChanged((reason) => {
 // The rest is for what queries spill.
 const copiesBytesMax = Math.floor(diskBytesMax * 0.75);
 const ending = new Ending(logger);
-const columnar = await Columnar.open({ folder, memoryBytesMax, diskBytesMax: diskBytesMax - copiesBytesMax, threads, onEnd: (reason) => ending.begin(reason) });
+const columnar = await Columnar.open({
+  folder,
+  memoryBytesMax,
+  diskBytesMax: diskBytesMax - copiesBytesMax,
+  threads,
+  onEnd: (reason) => ending.begin(reason),
+});
 const queries = new CopyQueries(database);
 const room = new Room({ columnar, folder, bytesMax: copiesBytesMax, diskBytesMax, freeMin: diskFreeMin });
 const copies = new Copies({ columnar, queries, room });
@@ -47,8 +79,13 @@ const onStuck = (teamId: string): void => {
   process.send!({ stuck: teamId } satisfies EngineStuck);
 };
 const memory = new SqlMemory({
-  residentBytesMax: residentBytesMax - sqlMemoryMargins.resident, keptBytesMax: residentBytesMax - sqlMemoryMargins.resident - keptRoom, mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped, everyMs: 25, read: memoryOfProcess,
-  onInterrupt: (taken, atWork) => logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
+  residentBytesMax: residentBytesMax - sqlMemoryMargins.resident,
+  keptBytesMax: residentBytesMax - sqlMemoryMargins.resident - keptRoom,
+  mappedBytesMax: mappedBytesMax - sqlMemoryMargins.mapped,
+  everyMs: 25,
+  read: memoryOfProcess,
+  onInterrupt: (taken, atWork) =>
+    logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
   onKept: (taken) => {
     logger.warn({ taken }, 'the process for SQL ends because it keeps too much memory of earlier SQL');
     process.exit(exitCodeOfChange);
@@ -61,7 +98,11 @@ process.on('message', ({ cancel }: CancelSql) => cancelled.add(cancel));
 // Not before: queries wait for the start, and on a busy machine a process of low priority would not start in time.
 giveWay(niceness, kind === 'sql', logger);
 const server = createServer((request, response) => {
-  void handle({ kind, copies, answerer, sqlAnswerer, exporter, columnar, secret, logger, ending, onStuck, cancelled }, request, response);
+  void handle(
+    { kind, copies, answerer, sqlAnswerer, exporter, columnar, secret, logger, ending, onStuck, cancelled },
+    request,
+    response,
+  );
 });
 server.listen(port, host, () => {
   process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady);
@@ -70,11 +111,13 @@ server.listen(port, host, () => {
 });
 
 setInterval(() => {
-  touchFolder(folder).then(() => Promise.all([removeAbandonedFolders(dirname(folder)), copies.dropDeleted()])).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      logger.fatal({ err: error }, 'the folder of the query process is gone');
-      process.exit(exitCodeOfChange);
-    }
-    logger.warn({ err: error }, 'the query process could not look after its copies');
-  });
+  touchFolder(folder)
+    .then(() => Promise.all([removeAbandonedFolders(dirname(folder)), copies.dropDeleted()]))
+    .catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        logger.fatal({ err: error }, 'the folder of the query process is gone');
+        process.exit(exitCodeOfChange);
+      }
+      logger.warn({ err: error }, 'the query process could not look after its copies');
+    });
 }, touchedEveryMs).unref();

@@ -79,15 +79,20 @@ export class Room {
       await this.#checkDisk(bytes);
       const { blockBytes, rowGroupRows } = copy.layout;
       // Nothing is recovered after a crash, so commits need no log, and wait for no disk.
-      await columnar.run(`ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes, BLOCK_SIZE ${blockBytes}, ROW_GROUP_SIZE ${rowGroupRows})`);
+      await columnar.run(
+        `ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes, BLOCK_SIZE ${blockBytes}, ROW_GROUP_SIZE ${rowGroupRows})`,
+      );
     });
   }
 
   /** Makes a database in memory for a copy of some rows. Rejects with QueryError. */
   async createInMemory(copy: TableCopy): Promise<Entry> {
-    return this.#add({ copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false, isPresent: false }, async () => {
-      await this.#options.columnar.run(`ATTACH ':memory:' AS ${copy.catalog}`);
-    });
+    return this.#add(
+      { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false, isPresent: false },
+      async () => {
+        await this.#options.columnar.run(`ATTACH ':memory:' AS ${copy.catalog}`);
+      },
+    );
   }
 
   /** A copy grows while it is filled, and has at least the bytes that were expected. Rejects with QueryError if there is too little room. */
@@ -126,7 +131,11 @@ export class Room {
     const { bytesMax } = this.#options;
     const entry = this.#entryOf(copy);
     const needed = bytes + (entry?.bytes ?? 0);
-    if (needed > bytesMax) throw new QueryError('limit_exceeded', `The export needs ${Math.round(needed)} bytes on the disk with the copy of its table, and there may be ${bytesMax}.`);
+    if (needed > bytesMax)
+      throw new QueryError(
+        'limit_exceeded',
+        `The export needs ${Math.round(needed)} bytes on the disk with the copy of its table, and there may be ${bytesMax}.`,
+      );
     let taken = 0;
     const change = (to: number): void => {
       this.#exportBytes += to - taken;
@@ -201,7 +210,8 @@ export class Room {
   async #checkDisk(bytes: number): Promise<void> {
     const { folder, freeMin } = this.#options;
     const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize - bytes < freeMin) throw new QueryError('service_unavailable', 'There is too little room on the disk for the query now.');
+    if (bavail * bsize - bytes < freeMin)
+      throw new QueryError('service_unavailable', 'There is too little room on the disk for the query now.');
   }
 
   get #keepsMuch(): boolean {
@@ -217,9 +227,19 @@ export class Room {
     const { folder, diskBytesMax } = this.#options;
     const names = await readdir(folder);
     // What is gone meanwhile takes no room.
-    const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+    const sizes = await Promise.all(
+      names.map((name) =>
+        stat(join(folder, name)).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      ),
+    );
     if (sizes.reduce((sum, size) => sum + size, 0) > diskBytesMax) {
-      throw new QueryError('service_unavailable', 'There is too little room on the disk for the export now: running queries use all of it.');
+      throw new QueryError(
+        'service_unavailable',
+        'There is too little room on the disk for the export now: running queries use all of it.',
+      );
     }
     await this.#checkDisk(0);
   }
@@ -240,7 +260,10 @@ export class Room {
       if (kept !== null && kept.bytes > bytesMax) throw tooLarge(kept.bytes, bytesMax);
       const [next] = inOrder;
       if ((next === undefined && this.#exportBytes === 0) || performance.now() > endAt) {
-        throw new QueryError('service_unavailable', 'There is no room for a copy of the table now: queries of other tables use all of it.');
+        throw new QueryError(
+          'service_unavailable',
+          'There is no room for a copy of the table now: queries of other tables use all of it.',
+        );
       }
       // Queries on it end soon, and exports break off. What exports write is counted to their copies, or given back.
       if (next !== undefined) next.copy.isWanted = true;
@@ -253,10 +276,18 @@ export class Room {
   /** In the order in which they give way: continuations have to, and copies of replaced rows have nothing else. */
   #inOrder(): Entry[] {
     // What is short: bytes, memory, or else copies, of which some have no bytes.
-    const measure = this.bytes > this.#options.bytesMax ? ({ bytes }: Entry) => bytes : this.#keepsMuch ? ({ copy }: Entry) => copy.keptBytes : () => 1;
+    const measure =
+      this.bytes > this.#options.bytesMax
+        ? ({ bytes }: Entry) => bytes
+        : this.#keepsMuch
+          ? ({ copy }: Entry) => copy.keptBytes
+          : () => 1;
     const taken = new Map<string, number>();
-    for (const entry of this.#entries) taken.set(entry.copy.teamId, (taken.get(entry.copy.teamId) ?? 0) + measure(entry));
-    return [...this.#entries].toSorted((a, b) => taken.get(b.copy.teamId)! - taken.get(a.copy.teamId)! || a.lastUsed - b.lastUsed);
+    for (const entry of this.#entries)
+      taken.set(entry.copy.teamId, (taken.get(entry.copy.teamId) ?? 0) + measure(entry));
+    return [...this.#entries].toSorted(
+      (a, b) => taken.get(b.copy.teamId)! - taken.get(a.copy.teamId)! || a.lastUsed - b.lastUsed,
+    );
   }
 
   /** Writes rows to files that are in memory only, if there are many: of the copies that have most of them. */
@@ -277,5 +308,8 @@ export class Room {
 }
 
 function tooLarge(bytes: number, bytesMax: number): QueryError {
-  return new QueryError('limit_exceeded', `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`);
+  return new QueryError(
+    'limit_exceeded',
+    `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`,
+  );
 }

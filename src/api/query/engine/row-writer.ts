@@ -22,7 +22,14 @@ const bytesAtOnce = 2 * 1024 * 1024;
 const plainText = 'VARCHAR USING COMPRESSION uncompressed';
 
 /** The columns that all copies have. The first ones come with a row, in this order. */
-const placeColumns = ['n BIGINT', '"version" BIGINT', '"ordinal" INTEGER', '"index" INTEGER', 'row_version BIGINT', `row_id ${plainText}`] as const;
+const placeColumns = [
+  'n BIGINT',
+  '"version" BIGINT',
+  '"ordinal" INTEGER',
+  '"index" INTEGER',
+  'row_version BIGINT',
+  `row_id ${plainText}`,
+] as const;
 const fixedColumns = [...placeColumns, 'since BIGINT', 'until BIGINT', `body ${plainText}`] as const;
 
 /** By which the cells of other parts are found. */
@@ -61,7 +68,12 @@ export interface RowWriterOptions extends WrittenTable {
 
 /** The columns of each part that has any, and those of the first part, which has the rows. */
 export function byPart(columns: readonly WrittenColumn[]): [part: number, columns: readonly WrittenColumn[]][] {
-  return [...Map.groupBy(columns, ({ part }) => part).set(0, columns.filter(({ part }) => part === 0))].toSorted(([a], [b]) => a - b);
+  return [
+    ...Map.groupBy(columns, ({ part }) => part).set(
+      0,
+      columns.filter(({ part }) => part === 0),
+    ),
+  ].toSorted(([a], [b]) => a - b);
 }
 
 /** The statements that make the tables for rows with these columns. */
@@ -92,16 +104,30 @@ export class RowWriter {
   /** When this many were added, the time is looked at. */
   #lookAt = 0;
 
-  private constructor(insert: (values: readonly Uint8Array[]) => Promise<void>, columns: readonly WrittenColumn[], onProgress: () => Promise<void>) {
+  private constructor(
+    insert: (values: readonly Uint8Array[]) => Promise<void>,
+    columns: readonly WrittenColumn[],
+    onProgress: () => Promise<void>,
+  ) {
     this.#insert = insert;
     this.#prepared = columns.filter(isPrepared);
-    this.#keys = columns.some(({ type }) => type === 'json' || type === 'array<json>') ? null : this.#prepared.map(({ id }) => `${JSON.stringify(id)}:"`);
+    this.#keys = columns.some(({ type }) => type === 'json' || type === 'array<json>')
+      ? null
+      : this.#prepared.map(({ id }) => `${JSON.stringify(id)}:"`);
     this.#onProgress = onProgress;
   }
 
   /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
-  static async use(change: ColumnarChange, { table, columns, since, onProgress }: RowWriterOptions, work: (writer: RowWriter) => Promise<void>): Promise<void> {
-    const writer = new RowWriter(await change.prepare(byPart(columns).map(([part, ofPart]) => insertRows(table, part, ofPart, columns, since))), columns, onProgress);
+  static async use(
+    change: ColumnarChange,
+    { table, columns, since, onProgress }: RowWriterOptions,
+    work: (writer: RowWriter) => Promise<void>,
+  ): Promise<void> {
+    const writer = new RowWriter(
+      await change.prepare(byPart(columns).map(([part, ofPart]) => insertRows(table, part, ofPart, columns, since))),
+      columns,
+      onProgress,
+    );
     try {
       await work(writer);
       await writer.#write();
@@ -204,13 +230,23 @@ class Lines {
 }
 
 /** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of all parts. */
-function insertRows(table: string, part: number, columns: readonly WrittenColumn[], all: readonly WrittenColumn[], since: bigint): string {
+function insertRows(
+  table: string,
+  part: number,
+  columns: readonly WrittenColumn[],
+  all: readonly WrittenColumn[],
+  since: bigint,
+): string {
   const prepared = all.filter(isPrepared);
   const own = columns.filter((column) => !isPrepared(column));
   const places = placeColumns.map((column, at) => `CAST(beside[${at + 1}] AS ${column.split(' ')[1]})`);
   const cells = columns.map((column) => {
     const { stored } = column;
-    return stored.read(!isPrepared(column) ? `cells[${own.indexOf(column) + 1}]` : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`);
+    return stored.read(
+      !isPrepared(column)
+        ? `cells[${own.indexOf(column) + 1}]`
+        : `beside[${placeColumns.length + prepared.indexOf(column) + 1}]`,
+    );
   });
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
   const paths = own.map(({ id }) => pointerTo(id));

@@ -3,7 +3,17 @@
  * size leave it: lists, structs and the like come as texts in JSON, and each text is measured before.
  */
 import {
-  DuckDBArrayType, DuckDBDateValue, DuckDBListType, DuckDBMapType, DuckDBStructType, DuckDBTimestampTZValue, DuckDBTimestampValue, DuckDBTimeValue, DuckDBTypeId, type DuckDBType, type DuckDBValue,
+  DuckDBArrayType,
+  DuckDBDateValue,
+  DuckDBListType,
+  DuckDBMapType,
+  DuckDBStructType,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  DuckDBTimeValue,
+  DuckDBTypeId,
+  type DuckDBType,
+  type DuckDBValue,
 } from '@duckdb/node-api';
 import { arrayOf, isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
 import { decodeName } from '../sql/names.ts';
@@ -26,12 +36,29 @@ const textBytesMax = 1024 * 1024;
 /** What the engine raises for a longer text. */
 export const textTooLong = `The answer has a text of more than ${textBytesMax} bytes.`;
 
-const measured = (text: string): string => `CASE WHEN strlen(${text}) > ${textBytesMax} THEN error('${textTooLong}') ELSE ${text} END`;
+const measured = (text: string): string =>
+  `CASE WHEN strlen(${text}) > ${textBytesMax} THEN error('${textTooLong}') ELSE ${text} END`;
 const asText = (place: string): string => measured(`CAST(${place} AS VARCHAR)`);
 const asIs = (place: string): string => place;
 
-const { BOOLEAN, TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT, FLOAT, DOUBLE, DECIMAL } = DuckDBTypeId;
-const { DATE, TIME, TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS, TIMESTAMP_TZ, BLOB, UNION, VARIANT } = DuckDBTypeId;
+const {
+  BOOLEAN,
+  TINYINT,
+  SMALLINT,
+  INTEGER,
+  BIGINT,
+  HUGEINT,
+  UTINYINT,
+  USMALLINT,
+  UINTEGER,
+  UBIGINT,
+  UHUGEINT,
+  FLOAT,
+  DOUBLE,
+  DECIMAL,
+} = DuckDBTypeId;
+const { DATE, TIME, TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS, TIMESTAMP_TZ, BLOB, UNION, VARIANT } =
+  DuckDBTypeId;
 
 type Scalar = Pick<SqlColumn, 'select' | 'show'> & { readonly type: ColumnType };
 
@@ -42,7 +69,9 @@ const dateTime: Scalar = { type: 'dateTime', select: (place) => `CAST(${place} A
 /** All others are texts, as the engine writes them. */
 const scalars: ReadonlyMap<DuckDBTypeId, Scalar> = new Map<DuckDBTypeId, Scalar>([
   [BOOLEAN, { type: 'boolean', select: asIs, show: String }],
-  ...[TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT, FLOAT, DOUBLE].map((id): [DuckDBTypeId, Scalar] => [id, number]),
+  ...[TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT, FLOAT, DOUBLE].map(
+    (id): [DuckDBTypeId, Scalar] => [id, number],
+  ),
   [DECIMAL, { ...number, select: (place) => `CAST(${place} AS DOUBLE)` }],
   [DATE, { type: 'date', select: asIs, show: showDay }],
   [TIME, { type: 'time', select: asIs, show: (value) => JSON.stringify(showTime((value as DuckDBTimeValue).micros)) }],
@@ -57,7 +86,12 @@ export function sqlColumn(type: DuckDBType): SqlColumn {
   const isJson = shown === 'json';
   if (isJson || isArrayType(shown)) {
     const spelled = isArrayType(shown) ? { kind: 'array', items: { kind: itemKind(shown) } } : shown;
-    return { type: spelled, isJson, select: (place) => asText(`to_json(${place})`), show: (value) => showJson(value as string, type) };
+    return {
+      type: spelled,
+      isJson,
+      select: (place) => asText(`to_json(${place})`),
+      show: (value) => showJson(value as string, type),
+    };
   }
   const { select, show } = scalars.get(type.typeId) ?? string;
   return { type: shown, isJson, select, show };
@@ -68,8 +102,13 @@ function shownType(type: DuckDBType): ColumnType {
     const item = shownType(type.valueType);
     return item === 'json' || isArrayType(item) ? 'json' : arrayOf(item);
   }
-  const isJson = type.alias === 'JSON' || type instanceof DuckDBStructType || type instanceof DuckDBMapType || type.typeId === UNION || type.typeId === VARIANT;
-  return isJson ? 'json' : scalars.get(type.typeId)?.type ?? 'string';
+  const isJson =
+    type.alias === 'JSON' ||
+    type instanceof DuckDBStructType ||
+    type instanceof DuckDBMapType ||
+    type.typeId === UNION ||
+    type.typeId === VARIANT;
+  return isJson ? 'json' : (scalars.get(type.typeId)?.type ?? 'string');
 }
 
 /** Integers that a double does not hold are texts, and what is no number is null. */
@@ -94,9 +133,13 @@ function showMoment(value: DuckDBValue): string {
 /** JSON of the engine, with moments and names as they are shown elsewhere. */
 function showJson(text: string, type: DuckDBType): string {
   // The engine has numbers that JSON has not.
-  const strict = /NaN|Infinity/.test(text) ? text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (part) => (part.startsWith('"') ? part : 'null')) : text;
+  const strict = /NaN|Infinity/.test(text)
+    ? text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (part) => (part.startsWith('"') ? part : 'null'))
+    : text;
   const exact = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
-    return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context!.source!) ? context!.source : value;
+    return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context!.source!)
+      ? context!.source
+      : value;
   };
   try {
     return JSON.stringify(present(JSON.parse(strict, exact), type));
@@ -108,10 +151,22 @@ function showJson(text: string, type: DuckDBType): string {
 
 function present(value: unknown, type: DuckDBType): unknown {
   if (value === null) return null;
-  if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return (value as readonly unknown[]).map((item) => present(item, type.valueType));
-  if (type instanceof DuckDBMapType) return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [presentScalar(key, type.keyType), present(item, type.valueType)]));
+  if (type instanceof DuckDBListType || type instanceof DuckDBArrayType)
+    return (value as readonly unknown[]).map((item) => present(item, type.valueType));
+  if (type instanceof DuckDBMapType)
+    return Object.fromEntries(
+      Object.entries(value as object).map(([key, item]) => [
+        presentScalar(key, type.keyType),
+        present(item, type.valueType),
+      ]),
+    );
   if (type instanceof DuckDBStructType) {
-    return Object.fromEntries(type.entryNames.map((name, at) => [decodeName(name), present((value as Readonly<Record<string, unknown>>)[name], type.entryTypes[at]!)]));
+    return Object.fromEntries(
+      type.entryNames.map((name, at) => [
+        decodeName(name),
+        present((value as Readonly<Record<string, unknown>>)[name], type.entryTypes[at]!),
+      ]),
+    );
   }
   return type.alias === 'JSON' ? withNames(value) : presentScalar(value, type);
 }
@@ -120,8 +175,13 @@ function present(value: unknown, type: DuckDBType): unknown {
 function presentScalar(value: unknown, type: DuckDBType): unknown {
   const kind = scalars.get(type.typeId)?.type;
   if (kind !== 'date' && kind !== 'dateTime') return value;
-  const [, year, day, isBefore, time] = /^(\d+)(-\d\d-\d\d)( \(BC\))?(?: ([\d:.]+)(?:\+00)?)?$/.exec(value as string) ?? [];
-  const midnight = new Date(0).setUTCFullYear(isBefore === undefined ? Number(year) : 1 - Number(year), Number(day?.slice(1, 3)) - 1, Number(day?.slice(4)));
+  const [, year, day, isBefore, time] =
+    /^(\d+)(-\d\d-\d\d)( \(BC\))?(?: ([\d:.]+)(?:\+00)?)?$/.exec(value as string) ?? [];
+  const midnight = new Date(0).setUTCFullYear(
+    isBefore === undefined ? Number(year) : 1 - Number(year),
+    Number(day?.slice(1, 3)) - 1,
+    Number(day?.slice(4)),
+  );
   if (Number.isNaN(midnight)) return null;
   const date = showDate(midnight / 86_400_000);
   return kind === 'date' ? date : `${date}T${time}Z`;
@@ -140,4 +200,3 @@ export function hasUnnamed(type: DuckDBType): boolean {
   if (type instanceof DuckDBMapType) return hasUnnamed(type.valueType);
   return type instanceof DuckDBStructType && (type.entryNames.includes('') || type.entryTypes.some(hasUnnamed));
 }
-

@@ -85,7 +85,10 @@ export class SqlMemory {
     }
   }
 
-  async #attempt<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<{ readonly isDone: true; readonly value: T } | { readonly isDone: false }> {
+  async #attempt<T>(
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<{ readonly isDone: true; readonly value: T } | { readonly isDone: false }> {
     signal.throwIfAborted();
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     // Its memory would be that of earlier SQL.
@@ -133,7 +136,10 @@ export class SqlMemory {
 }
 
 function tooMuch(): QueryError {
-  return new QueryError('limit_exceeded', 'The query takes more memory than a query may: lists, and texts that are copied, take most.');
+  return new QueryError(
+    'limit_exceeded',
+    'The query takes more memory than a query may: lists, and texts that are copied, take most.',
+  );
 }
 
 async function settled(work: Promise<unknown>): Promise<void> {
@@ -145,6 +151,7 @@ export function memoryOfProcess(): ProcessMemory {
   if (process.platform !== 'linux') return { resident: process.memoryUsage.rss(), mapped: 0 };
   // At once: a trip to another thread would wait for the threads that are at work.
   const status = readFileSync('/proc/self/status', 'utf8');
-  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1024;
   return { resident: bytes('VmRSS'), mapped: bytes('VmData') };
 }

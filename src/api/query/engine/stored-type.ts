@@ -3,7 +3,18 @@
  * docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
  */
 import {
-  BIGINT, BOOLEAN, DATE, DOUBLE, LIST, TIMESTAMP, VARCHAR, DuckDBDateValue, DuckDBListValue, DuckDBTimestampValue, type DuckDBType, type DuckDBValue,
+  BIGINT,
+  BOOLEAN,
+  DATE,
+  DOUBLE,
+  LIST,
+  TIMESTAMP,
+  VARCHAR,
+  DuckDBDateValue,
+  DuckDBListValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  type DuckDBValue,
 } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../../language/values/column-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../language/values/moments.ts';
@@ -29,36 +40,69 @@ export interface StoredType {
 }
 
 const text: StoredType = {
-  sql: 'VARCHAR', type: VARCHAR, comparing: 'text', of: (json) => json as string, prepare: null, read: (given) => given, show: (stored) => stored,
+  sql: 'VARCHAR',
+  type: VARCHAR,
+  comparing: 'text',
+  of: (json) => json as string,
+  prepare: null,
+  read: (given) => given,
+  show: (stored) => stored,
 };
 
 const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
   number: {
     // There is one zero.
-    sql: 'DOUBLE', type: DOUBLE, comparing: 'number', of: (json) => (json as number) + 0, show: showNumber,
-    prepare: null, read: (given) => `(CAST(${given} AS DOUBLE) + 0.0::DOUBLE)`,
+    sql: 'DOUBLE',
+    type: DOUBLE,
+    comparing: 'number',
+    of: (json) => (json as number) + 0,
+    show: showNumber,
+    prepare: null,
+    read: (given) => `(CAST(${given} AS DOUBLE) + 0.0::DOUBLE)`,
   },
   boolean: {
-    sql: 'BOOLEAN', type: BOOLEAN, comparing: 'ordered', of: (json) => json as boolean, show: (stored) => stored,
-    prepare: null, read: (given) => `(${given} = 'true')`,
+    sql: 'BOOLEAN',
+    type: BOOLEAN,
+    comparing: 'ordered',
+    of: (json) => json as boolean,
+    show: (stored) => stored,
+    prepare: null,
+    read: (given) => `(${given} = 'true')`,
   },
   date: {
-    sql: 'DATE', type: DATE, comparing: 'ordered', of: (json) => new DuckDBDateValue(daysOf(json as string)),
+    sql: 'DATE',
+    type: DATE,
+    comparing: 'ordered',
+    of: (json) => new DuckDBDateValue(daysOf(json as string)),
     show: (stored) => showDate((stored as DuckDBDateValue).days),
-    prepare: (json) => String(daysOf(json as string)), read: (given) => `(DATE '1970-01-01' + CAST(${given} AS INTEGER))`,
+    prepare: (json) => String(daysOf(json as string)),
+    read: (given) => `(DATE '1970-01-01' + CAST(${given} AS INTEGER))`,
   },
   time: {
-    sql: 'BIGINT', type: BIGINT, comparing: 'ordered', of: (json) => BigInt(microsecondsOfDay(json as string)), show: (stored) => showTime(stored as bigint),
-    prepare: (json) => String(microsecondsOfDay(json as string)), read: (given) => `CAST(${given} AS BIGINT)`,
+    sql: 'BIGINT',
+    type: BIGINT,
+    comparing: 'ordered',
+    of: (json) => BigInt(microsecondsOfDay(json as string)),
+    show: (stored) => showTime(stored as bigint),
+    prepare: (json) => String(microsecondsOfDay(json as string)),
+    read: (given) => `CAST(${given} AS BIGINT)`,
   },
   dateTime: {
-    sql: 'TIMESTAMP', type: TIMESTAMP, comparing: 'ordered', of: (json) => new DuckDBTimestampValue(microsecondsSince1970(json as string)),
+    sql: 'TIMESTAMP',
+    type: TIMESTAMP,
+    comparing: 'ordered',
+    of: (json) => new DuckDBTimestampValue(microsecondsSince1970(json as string)),
     show: (stored) => showDateTime((stored as DuckDBTimestampValue).micros),
-    prepare: (json) => String(microsecondsSince1970(json as string)), read: (given) => `make_timestamp(CAST(${given} AS BIGINT))`,
+    prepare: (json) => String(microsecondsSince1970(json as string)),
+    read: (given) => `make_timestamp(CAST(${given} AS BIGINT))`,
   },
   duration: { ...text, comparing: 'equality' },
   json: {
-    ...text, comparing: 'equality', of: canonicalJson, show: (stored) => JSON.parse(stored as string) as unknown, prepare: (json) => JSON.stringify(canonicalJson(json)),
+    ...text,
+    comparing: 'equality',
+    of: canonicalJson,
+    show: (stored) => JSON.parse(stored as string) as unknown,
+    prepare: (json) => JSON.stringify(canonicalJson(json)),
   },
 };
 
@@ -67,7 +111,10 @@ export function storedType(type: ColumnType): StoredType {
   if (!isArrayType(type)) return scalars[type] ?? text;
   const { prepare, ...item } = itemOf(type);
   return {
-    sql: `${item.sql}[]`, type: LIST(item.type), comparing: 'list', of: (json) => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element))),
+    sql: `${item.sql}[]`,
+    type: LIST(item.type),
+    comparing: 'list',
+    of: (json) => new DuckDBListValue((json as readonly unknown[]).map((element) => item.of(element))),
     prepare: prepare === null ? null : (json) => `[${(json as readonly unknown[]).map(prepare).join(',')}]`,
     read: (given) => `list_transform(from_json(${given}, '["VARCHAR"]'), lambda item: ${item.read('item')})`,
     show: (stored) => (stored as DuckDBListValue).items.map((element) => item.show(element)),

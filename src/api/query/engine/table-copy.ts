@@ -10,7 +10,15 @@ import type { QueryColumn, QuerySource } from './compile.ts';
 import { addRow, changeRow, fewRowsMax } from './few-rows.ts';
 import { holdsFor, isGoodFor, keepsFor, layoutOf, segmentsOf, type Layout } from './layout.ts';
 import { areMany, Parts, partsBeside, tableOf } from './parts.ts';
-import { byPart, createPart, createRows, forever, RowWriter, type WrittenColumn, type WrittenTable } from './row-writer.ts';
+import {
+  byPart,
+  createPart,
+  createRows,
+  forever,
+  RowWriter,
+  type WrittenColumn,
+  type WrittenTable,
+} from './row-writer.ts';
 import { storedType } from './stored-type.ts';
 
 /** A new copy is saved at once. Later additions are saved when they have this many bytes. */
@@ -116,7 +124,10 @@ export class TableCopy {
   follows({ generation, widened, schema, schemaVersion }: TableState): boolean {
     if (generation !== this.generation || widened !== this.widened) return false;
     if (schemaVersion === this.#schemaVersion || this.#schemaVersion < 0n) return true;
-    return isGoodFor(this.layout, segmentsOf(schema.columns)) && this.#bytesOfColumns(schema.columns.length - this.#columns.length) <= addedColumnsBytesMax;
+    return (
+      isGoodFor(this.layout, segmentsOf(schema.columns)) &&
+      this.#bytesOfColumns(schema.columns.length - this.#columns.length) <= addedColumnsBytesMax
+    );
   }
 
   /** Bytes that are in memory, and not in its file yet. */
@@ -126,7 +137,11 @@ export class TableCopy {
 
   /** Bytes that the engine keeps in memory as long as it is there. */
   get keptBytes(): number {
-    return keepsFor(this.layout, this.#schemaVersion < 0n ? this.#expected : this.#written.length, this.rows + this.superseded);
+    return keepsFor(
+      this.layout,
+      this.#schemaVersion < 0n ? this.#expected : this.#written.length,
+      this.rows + this.superseded,
+    );
   }
 
   #bytesOfColumns(columns: number): number {
@@ -138,15 +153,27 @@ export class TableCopy {
     if (state.version <= this.version) return { rows: [], changes: null };
     const extents = snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
     const changes = this.version < 0n ? null : snapshot.changes(this.tableId, this.version, state);
-    return { rows: (await extents).map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 })), changes };
+    return {
+      rows: (await extents).map((extent) => ({ ...extent, from: this.#isTail(extent) ? this.#tail!.rows : 0 })),
+      changes,
+    };
   }
 
   /** Copies what is missing. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped. */
-  async catchUp(snapshot: TableSnapshot, state: TableState, { rows, changes }: Missing, onProgress: () => Promise<void>): Promise<void> {
+  async catchUp(
+    snapshot: TableSnapshot,
+    state: TableState,
+    { rows, changes }: Missing,
+    onProgress: () => Promise<void>,
+  ): Promise<void> {
     if (state.version <= this.version) return;
     const isNew = this.version < 0n;
     // What writes many columns takes much memory beside what the engine counts. Long work does not keep short work waiting.
-    const queue = !areMany(state.schema.columns.map(currentType)) ? null : bytesOf({ rows, changes }) > longBytes ? 'wide and long' : 'wide';
+    const queue = !areMany(state.schema.columns.map(currentType))
+      ? null
+      : bytesOf({ rows, changes }) > longBytes
+        ? 'wide and long'
+        : 'wide';
     await this.#columnar.change(queue, async (change) => {
       this.#isChanged = true;
       this.#takeColumns(change, state, null);
@@ -170,19 +197,29 @@ export class TableCopy {
    * Takes these rows only, in this order, and of their cells only those of some columns: for queries that ask for no other rows, and compare, sort or group by no other
    * columns. `onProgress` is awaited as by `catchUp`.
    */
-  async takeRows(state: TableState, rows: AsyncIterable<Iterable<CopiedRow>>, columnIds: ReadonlySet<string>, onProgress: () => Promise<void>): Promise<void> {
+  async takeRows(
+    state: TableState,
+    rows: AsyncIterable<Iterable<CopiedRow>>,
+    columnIds: ReadonlySet<string>,
+    onProgress: () => Promise<void>,
+  ): Promise<void> {
     await this.#columnar.change(null, async (change) => {
       this.#takeColumns(change, state, columnIds);
-      await this.#write(change, state, async (writer) => {
-        for await (const some of rows) {
-          for (const row of some) {
-            writer.add(row, this.#next);
-            this.#addedBytes += row.body.length;
-            this.#next += 1n;
-            if (writer.isDue) await writer.giveWay();
+      await this.#write(
+        change,
+        state,
+        async (writer) => {
+          for await (const some of rows) {
+            for (const row of some) {
+              writer.add(row, this.#next);
+              this.#addedBytes += row.body.length;
+              this.#next += 1n;
+              if (writer.isDue) await writer.giveWay();
+            }
           }
-        }
-      }, onProgress);
+        },
+        onProgress,
+      );
       this.version = state.version;
       this.rowBytesMax = state.rowBytesMax;
     });
@@ -200,7 +237,9 @@ export class TableCopy {
   /** The same at a version at which it had this many columns: they are only ever added. */
   atEarlier(version: bigint, columns: number): QuerySource {
     const source = this.at(version);
-    return columns === source.columns.size ? source : { ...source, columns: new Map([...source.columns].slice(0, columns)) };
+    return columns === source.columns.size
+      ? source
+      : { ...source, columns: new Map([...source.columns].slice(0, columns)) };
   }
 
   /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */
@@ -229,7 +268,11 @@ export class TableCopy {
   }
 
   /** `written`: the columns that it has cells of; null: all. */
-  #takeColumns(change: ColumnarChange, { schema, schemaVersion }: TableState, written: ReadonlySet<string> | null): void {
+  #takeColumns(
+    change: ColumnarChange,
+    { schema, schemaVersion }: TableState,
+    written: ReadonlySet<string> | null,
+  ): void {
     if (schemaVersion === this.#schemaVersion) return;
     const known = new Map(this.#columns.map((column) => [column.id, column]));
     const { last } = this.#parts;
@@ -259,7 +302,9 @@ export class TableCopy {
   #addColumns(change: ColumnarChange, added: readonly CopiedColumn[], last: number): void {
     for (const [part, ofPart] of byPart(added)) {
       if (part > last) change.run(createPart(this.#table, part, ofPart));
-      else for (const { sql, stored } of ofPart) change.run(`ALTER TABLE ${tableOf(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
+      else
+        for (const { sql, stored } of ofPart)
+          change.run(`ALTER TABLE ${tableOf(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
     }
   }
 
@@ -293,16 +338,29 @@ export class TableCopy {
     const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
     const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
     const found = await change.rows(
-      `SELECT "version", "ordinal", "index", n FROM ${this.#table} WHERE until = ${forever} AND ("version", "ordinal", "index") IN (${ofPlaces})`, [places],
+      `SELECT "version", "ordinal", "index", n FROM ${this.#table} WHERE until = ${forever} AND ("version", "ordinal", "index") IN (${ofPlaces})`,
+      [places],
     );
-    const numbers = new Map((found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [placeOf({ version, ordinal, index }), n]));
+    const numbers = new Map(
+      (found as [bigint, number, number, bigint][]).map(([version, ordinal, index, n]) => [
+        placeOf({ version, ordinal, index }),
+        n,
+      ]),
+    );
     // Not found by the UPDATE itself: RETURNING reads all columns of the rows beside them.
-    if (numbers.size > 0) change.run(`UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`);
+    if (numbers.size > 0)
+      change.run(
+        `UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`,
+      );
     return numbers;
   }
 
   async #addRows(
-    change: ColumnarChange, snapshot: TableSnapshot, state: TableState, missing: readonly MissingRows[], onProgress: () => Promise<void>,
+    change: ColumnarChange,
+    snapshot: TableSnapshot,
+    state: TableState,
+    missing: readonly MissingRows[],
+    onProgress: () => Promise<void>,
   ): Promise<void> {
     const count = missing.reduce((sum, { from, rows }) => sum + rows - from, 0);
     if (count === 0) return;
@@ -316,16 +374,21 @@ export class TableCopy {
       }
       return;
     }
-    await this.#write(change, state, async (writer) => {
-      for await (const rows of snapshot.rows(missing, state)) {
-        for (const row of rows) {
-          writer.add(row, this.#next);
-          this.#next += 1n;
-          if (writer.isDue) await writer.giveWay();
+    await this.#write(
+      change,
+      state,
+      async (writer) => {
+        for await (const rows of snapshot.rows(missing, state)) {
+          for (const row of rows) {
+            writer.add(row, this.#next);
+            this.#next += 1n;
+            if (writer.isDue) await writer.giveWay();
+          }
         }
-      }
-      this.#addedBytes += writer.bytes;
-    }, onProgress);
+        this.#addedBytes += writer.bytes;
+      },
+      onProgress,
+    );
   }
 
   /** What is written is shown from the version of a state on. */
@@ -333,7 +396,12 @@ export class TableCopy {
     return { table: this.#table, columns: this.#written, since: version };
   }
 
-  #write(change: ColumnarChange, state: TableState, work: (writer: RowWriter) => Promise<void>, onProgress = async () => {}): Promise<void> {
+  #write(
+    change: ColumnarChange,
+    state: TableState,
+    work: (writer: RowWriter) => Promise<void>,
+    onProgress = async () => {},
+  ): Promise<void> {
     return RowWriter.use(change, { ...this.#writtenAt(state), onProgress }, work);
   }
 
@@ -357,7 +425,8 @@ export class TableCopy {
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
     const removed = `${this.#table} WHERE until <= ${oldest}`;
-    for (const part of partsBeside(this.#written)) change.run(`DELETE FROM ${tableOf(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
+    for (const part of partsBeside(this.#written))
+      change.run(`DELETE FROM ${tableOf(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
     change.run(`DELETE FROM ${removed}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }

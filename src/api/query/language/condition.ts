@@ -2,7 +2,19 @@
 import { malformed } from './query-error.ts';
 
 export const operators = [
-  'eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'contains', 'startsWith', 'endsWith', 'isEmpty', 'isNotEmpty', 'has',
+  'eq',
+  'ne',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'in',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'isEmpty',
+  'isNotEmpty',
+  'has',
 ] as const;
 export type Operator = (typeof operators)[number];
 
@@ -15,7 +27,11 @@ export interface Comparison {
   readonly ignoreCase?: boolean;
 }
 
-export type Condition = Comparison | { readonly and: readonly Condition[] } | { readonly or: readonly Condition[] } | { readonly not: Condition };
+export type Condition =
+  | Comparison
+  | { readonly and: readonly Condition[] }
+  | { readonly or: readonly Condition[] }
+  | { readonly not: Condition };
 
 /** How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name together. */
 const conditionsMax = 100;
@@ -34,7 +50,8 @@ export function readCondition(given: unknown, place: string): Condition {
     count += 1;
     if (count > conditionsMax) throw malformed(place, `must have at most ${conditionsMax} conditions`);
     if (depth > depthMax) throw malformed(place, `must be nested at most ${depthMax} deep`);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(at, 'must be an object, such as {"column":"age","op":"gte","value":18}');
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw malformed(at, 'must be an object, such as {"column":"age","op":"gte","value":18}');
     const members = value as Readonly<Record<string, unknown>>;
     for (const name of ['and', 'or'] as const) {
       if (!(name in members)) continue;
@@ -64,18 +81,29 @@ function readComparison(members: Readonly<Record<string, unknown>>, at: string):
   if (!operators.includes(op as Operator)) throw malformed(`${at}.op`, `must be one of ${operators.join(', ')}`);
   const operator = op as Operator;
   if (withoutValue.has(operator) ? value !== undefined : value === undefined || value === null) {
-    throw malformed(`${at}.value`, withoutValue.has(operator) ? `has no meaning with ${operator}` : 'must be there; whether a cell is empty is asked by isEmpty');
+    throw malformed(
+      `${at}.value`,
+      withoutValue.has(operator)
+        ? `has no meaning with ${operator}`
+        : 'must be there; whether a cell is empty is asked by isEmpty',
+    );
   }
   if (operator === 'in') {
     if (!Array.isArray(value)) throw malformed(`${at}.value`, 'must be an array of values');
     const empty = value.indexOf(null);
-    if (empty !== -1) throw malformed(`${at}.value[${empty}]`, 'must not be null; whether a cell is empty is asked by isEmpty');
+    if (empty !== -1)
+      throw malformed(`${at}.value[${empty}]`, 'must not be null; whether a cell is empty is asked by isEmpty');
   }
   if (ignoreCase !== undefined) {
     if (typeof ignoreCase !== 'boolean') throw malformed(`${at}.ignoreCase`, 'must be true or false');
     if (!withCase.has(operator)) throw malformed(`${at}.ignoreCase`, `has no meaning with ${operator}`);
   }
-  return { column, op: operator, ...(value === undefined ? {} : { value }), ...(ignoreCase === undefined ? {} : { ignoreCase }) };
+  return {
+    column,
+    op: operator,
+    ...(value === undefined ? {} : { value }),
+    ...(ignoreCase === undefined ? {} : { ignoreCase }),
+  };
 }
 
 function allowOnly(members: Readonly<Record<string, unknown>>, names: readonly string[], at: string): void {

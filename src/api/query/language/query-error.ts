@@ -1,6 +1,15 @@
 /** Why a query has no answer, in the types of the interface (docs/spec/queries.md). */
-export type QueryErrorType = 'request_validation_error' | 'limit_exceeded' | 'continuation_expired' | 'query_timeout' | 'service_unavailable'
-  | 'query_invalid' | 'payment_required' | 'table_not_found' | 'column_id_not_found' | 'column_has_invalid_value';
+export type QueryErrorType =
+  | 'request_validation_error'
+  | 'limit_exceeded'
+  | 'continuation_expired'
+  | 'query_timeout'
+  | 'service_unavailable'
+  | 'query_invalid'
+  | 'payment_required'
+  | 'table_not_found'
+  | 'column_id_not_found'
+  | 'column_has_invalid_value';
 
 /** An error that the client gets as it is. */
 export class QueryError extends Error {

@@ -70,9 +70,14 @@ export function readRowsQuery(given: GivenQuery, prefix = ''): RowsQuery {
   if (query.fields !== null) throw malformed(`${prefix}fields`, 'has no meaning with groupBy or aggregate');
   const names = [...query.groupBy, ...query.aggregate.map(({ as }) => as)];
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw malformed(`${prefix}aggregate`, `the answer would have ${JSON.stringify(twice)} twice; name one of them by "as"`);
+  if (twice !== undefined)
+    throw malformed(
+      `${prefix}aggregate`,
+      `the answer would have ${JSON.stringify(twice)} twice; name one of them by "as"`,
+    );
   const unknown = query.sort.findIndex(({ column }) => !names.includes(column));
-  if (unknown !== -1) throw malformed(`${prefix}sort[${unknown}]`, 'must be a column of groupBy or the name of an aggregate');
+  if (unknown !== -1)
+    throw malformed(`${prefix}sort[${unknown}]`, 'must be a column of groupBy or the name of an aggregate');
   return query;
 }
 
@@ -91,9 +96,12 @@ function readSort(given: unknown, place: string): SortKey[] {
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw malformed(place, 'must be an array of column IDs');
   if (given.length > sortKeysMax) throw malformed(place, `must have at most ${sortKeysMax} columns`);
-  const keys = given.map((key: unknown, at) => (typeof key === 'string' ? readSortText(key, `${place}[${at}]`) : readSortKey(key, `${place}[${at}]`)));
+  const keys = given.map((key: unknown, at) =>
+    typeof key === 'string' ? readSortText(key, `${place}[${at}]`) : readSortKey(key, `${place}[${at}]`),
+  );
   keys.forEach(({ column, descending }, at) => {
-    if (keys.findIndex((other) => other.column === column && other.descending === descending) !== at) throw malformed(`${place}[${at}]`, 'is named twice');
+    if (keys.findIndex((other) => other.column === column && other.descending === descending) !== at)
+      throw malformed(`${place}[${at}]`, 'is named twice');
   });
   return keys;
 }
@@ -105,7 +113,8 @@ function readSortText(text: string, place: string): SortKey {
 }
 
 function readSortKey(key: unknown, place: string): SortKey {
-  if (typeof key !== 'object' || key === null || Array.isArray(key)) throw malformed(place, 'must be the ID of a column');
+  if (typeof key !== 'object' || key === null || Array.isArray(key))
+    throw malformed(place, 'must be the ID of a column');
   const { column, descending = false, ...others } = key as Readonly<Record<string, unknown>>;
   const [other] = Object.keys(others);
   if (other !== undefined) throw malformed(`${place}.${other}`, 'there is no such property');
@@ -129,10 +138,17 @@ function readAggregates(given: unknown, place: string): Aggregate[] {
     const { op, column, as, ...others } = item as Readonly<Record<string, unknown>>;
     const [other] = Object.keys(others);
     if (other !== undefined) throw malformed(`${at}.${other}`, 'there is no such property');
-    if (!aggregateFunctions.includes(op as AggregateFunction)) throw malformed(`${at}.op`, `must be one of ${aggregateFunctions.join(', ')}`);
-    if (column === undefined ? op !== 'count' : typeof column !== 'string') throw malformed(`${at}.column`, 'must be the ID of a column');
-    if (as !== undefined && (typeof as !== 'string' || as === '' || as.length > nameLengthMax)) throw malformed(`${at}.as`, `must be a name of at most ${nameLengthMax} characters`);
+    if (!aggregateFunctions.includes(op as AggregateFunction))
+      throw malformed(`${at}.op`, `must be one of ${aggregateFunctions.join(', ')}`);
+    if (column === undefined ? op !== 'count' : typeof column !== 'string')
+      throw malformed(`${at}.column`, 'must be the ID of a column');
+    if (as !== undefined && (typeof as !== 'string' || as === '' || as.length > nameLengthMax))
+      throw malformed(`${at}.as`, `must be a name of at most ${nameLengthMax} characters`);
     const name = column === undefined ? String(op) : `${String(op)}_${column as string}`;
-    return { op: op as AggregateFunction, column: (column as string | undefined) ?? null, as: (as as string | undefined) ?? name };
+    return {
+      op: op as AggregateFunction,
+      column: (column as string | undefined) ?? null,
+      as: (as as string | undefined) ?? name,
+    };
   });
 }

@@ -29,7 +29,11 @@ export class Budget {
   /** Does work on a subquery, a lambda or a BETWEEN. */
   costly<T>(work: () => T): T {
     this.#costlyDepth += 1;
-    if (this.#costlyDepth > costlyDepthMax) throw new QueryError('query_invalid', `Subqueries, lambdas and BETWEEN are nested more than ${costlyDepthMax} deep.`);
+    if (this.#costlyDepth > costlyDepthMax)
+      throw new QueryError(
+        'query_invalid',
+        `Subqueries, lambdas and BETWEEN are nested more than ${costlyDepthMax} deep.`,
+      );
     const done = work();
     this.#costlyDepth -= 1;
     return done;
@@ -37,19 +41,27 @@ export class Budget {
 
   addTable(): void {
     this.#tables += 1;
-    if (this.#tables > tablesMax) throw new QueryError('limit_exceeded', `The query names more than ${tablesMax} tables.`);
+    if (this.#tables > tablesMax)
+      throw new QueryError('limit_exceeded', `The query names more than ${tablesMax} tables.`);
   }
 
   /** Counts characters that are written more than once. */
   addText(characters: number): void {
     this.#written += characters;
-    if (this.#written > textMax) throw new QueryError('limit_exceeded', 'The query is too large, with its parameters and the columns of its tables.');
+    if (this.#written > textMax)
+      throw new QueryError(
+        'limit_exceeded',
+        'The query is too large, with its parameters and the columns of its tables.',
+      );
   }
 
   addParts(parts: number): void {
     this.#parts += parts;
     if (this.#parts > partsMax) {
-      throw new QueryError('limit_exceeded', `The query has more than ${partsMax} parts, where an alias, or a column of a subquery, counts as what it stands for.`);
+      throw new QueryError(
+        'limit_exceeded',
+        `The query has more than ${partsMax} parts, where an alias, or a column of a subquery, counts as what it stands for.`,
+      );
     }
   }
 

@@ -9,10 +9,19 @@ const tokensMax = 100_000;
 
 /** Throws QueryError. */
 export function checkSql(sql: string): void {
-  if (Buffer.byteLength(sql) > bytesMax) throw new QueryError('limit_exceeded', `sql: has more than ${bytesMax} bytes.`);
+  if (Buffer.byteLength(sql) > bytesMax)
+    throw new QueryError('limit_exceeded', `sql: has more than ${bytesMax} bytes.`);
   if (sql.includes('\0')) throw new QueryError('query_invalid', 'sql: has the character U+0000.');
-  if (operators.test(sql)) throw new QueryError('limit_exceeded', `sql: has more than ${operatorsMax} characters of operators or comments in sequence, such as "/*" or "--".`);
-  if (tokensOf(sql) > tokensMax) throw new QueryError('limit_exceeded', 'sql: has too many parts, where what follows CASE counts for each WHEN, and a named window wherever it is used.');
+  if (operators.test(sql))
+    throw new QueryError(
+      'limit_exceeded',
+      `sql: has more than ${operatorsMax} characters of operators or comments in sequence, such as "/*" or "--".`,
+    );
+  if (tokensOf(sql) > tokensMax)
+    throw new QueryError(
+      'limit_exceeded',
+      'sql: has too many parts, where what follows CASE counts for each WHEN, and a named window wherever it is used.',
+    );
 }
 
 const operators = new RegExp(`[-+*/<>=~!@#%^&|\`?]{${operatorsMax + 1}}`);

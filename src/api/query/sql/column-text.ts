@@ -4,7 +4,11 @@ import { list, take, text, type SqlNode } from './node.ts';
 import type { Scope } from './scope.ts';
 
 /** What standard SQL writes without parentheses. */
-const moments: ReadonlyMap<string, string> = new Map([['CURRENT_DATE', 'current_date'], ['CURRENT_TIMESTAMP', 'current_timestamp'], ['LOCALTIMESTAMP', 'localtimestamp']]);
+const moments: ReadonlyMap<string, string> = new Map([
+  ['CURRENT_DATE', 'current_date'],
+  ['CURRENT_TIMESTAMP', 'current_timestamp'],
+  ['LOCALTIMESTAMP', 'localtimestamp'],
+]);
 
 /** A column in SQL, or what its name stands for. `names`: of `namesOf`. */
 export function columnText(names: readonly string[], scope: Scope): string {
@@ -13,7 +17,9 @@ export function columnText(names: readonly string[], scope: Scope): string {
   const at = scope.hasRelation(names[0]!) ? 2 : 1;
   const [column, members] = [names.slice(0, at).map(quoteName).join('.'), names.slice(at)];
   // After a dot the engine would look in JSON, too, where names are not encoded.
-  return members.every((name) => encodeName(name) === name) ? [column, ...members.map(quoteName)].join('.') : members.reduce(memberText, column);
+  return members.every((name) => encodeName(name) === name)
+    ? [column, ...members.map(quoteName)].join('.')
+    : members.reduce(memberText, column);
 }
 
 /** A member of a row. */

@@ -52,14 +52,19 @@ class Compiler {
 
   constructor(names: SqlNames) {
     this.#names = names;
-    this.#expressions = new Expressions({ parameters: names.parameters, budget: this.#budget, subquery: (given, scope) => this.#subquery(given, scope).text });
+    this.#expressions = new Expressions({
+      parameters: names.parameters,
+      budget: this.#budget,
+      subquery: (given, scope) => this.#subquery(given, scope).text,
+    });
   }
 
   compile(given: SqlNode): string {
     const compiled = this.#query(given, new Scope()).text;
     this.#budget.addText(compiled.length);
     const { unusedParameter } = this.#expressions;
-    if (unusedParameter !== undefined) throw new QueryError('query_invalid', `The query has no parameter $${unusedParameter}.`);
+    if (unusedParameter !== undefined)
+      throw new QueryError('query_invalid', `The query has no parameter $${unusedParameter}.`);
     return compiled;
   }
 
@@ -70,7 +75,9 @@ class Compiler {
       const scope = new Scope(outer);
       const before = this.#with(node(expressions), scope);
       const { text: query, columns } = this.#body({ type, ...rest }, nodes(modifiers), scope);
-      const after = nodes(modifiers).filter(({ type: kind }) => kind !== 'DISTINCT_MODIFIER').map((modifier) => this.#modifier(modifier, scope));
+      const after = nodes(modifiers)
+        .filter(({ type: kind }) => kind !== 'DISTINCT_MODIFIER')
+        .map((modifier) => this.#modifier(modifier, scope));
       return { text: [before, query, ...after].join(''), columns };
     });
   }
@@ -95,7 +102,9 @@ class Compiler {
       const isRecursion = inner['type'] === 'RECURSIVE_CTE_NODE';
       isRecursive ||= isRecursion;
       const names = namesIn(aliases);
-      const { text: body, columns } = isRecursion ? this.#recursion(inner, scope, text(key), name, names) : this.#query(inner, scope);
+      const { text: body, columns } = isRecursion
+        ? this.#recursion(inner, scope, text(key), name, names)
+        : this.#query(inner, scope);
       // Those after it see it, and itself only its recursion.
       scope.addTable(text(key), { name, columns: columns.renamed(names) });
       return `${name}${columnList(names)} AS (${body})`;
@@ -104,14 +113,22 @@ class Compiler {
   }
 
   #recursion(given: SqlNode, outer: Scope, key: string, name: string, names: readonly string[]): Query {
-    const { cte_map: expressions, left, right, union_all: all } = take(given, 'modifiers', 'cte_map', 'cte_name', 'left', 'right', 'union_all', 'aliases');
+    const {
+      cte_map: expressions,
+      left,
+      right,
+      union_all: all,
+    } = take(given, 'modifiers', 'cte_map', 'cte_name', 'left', 'right', 'union_all', 'aliases');
     if (isSet(given['modifiers'])) throw refused('A recursion with ORDER BY or LIMIT');
     const scope = new Scope(outer);
     if (this.#with(node(expressions), scope) !== '') throw refused('A recursion with a WITH of its own');
     const first = this.#query(node(left), scope);
     scope.addTable(key, { name, columns: first.columns.renamed(names) });
     const next = this.#query(node(right), scope);
-    return { text: `(${first.text}) UNION ${all === true ? 'ALL ' : ''}(${next.text})`, columns: first.columns.united(next.columns) };
+    return {
+      text: `(${first.text}) UNION ${all === true ? 'ALL ' : ''}(${next.text})`,
+      columns: first.columns.united(next.columns),
+    };
   }
 
   #setOperation(given: SqlNode, scope: Scope): Query {
@@ -125,17 +142,38 @@ class Compiler {
 
   #select(given: SqlNode, modifiers: readonly SqlNode[], scope: Scope): Query {
     const {
-      select_list: items, from_table: from, where_clause: where, group_expressions: groups, group_sets: sets, aggregate_handling: handling, having, qualify,
-    } = take(given, 'select_list', 'from_table', 'where_clause', 'group_expressions', 'group_sets', 'aggregate_handling', 'having', 'qualify');
+      select_list: items,
+      from_table: from,
+      where_clause: where,
+      group_expressions: groups,
+      group_sets: sets,
+      aggregate_handling: handling,
+      having,
+      qualify,
+    } = take(
+      given,
+      'select_list',
+      'from_table',
+      'where_clause',
+      'group_expressions',
+      'group_sets',
+      'aggregate_handling',
+      'having',
+      'qualify',
+    );
     // The names of all that follows are those of FROM, and of the items before.
     const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
     scope.windowInput = (read) => this.#windowInput(given, read, scope);
     const columns = new Columns();
-    const selected = nodes(items).map((item) => this.#item(item, scope, columns)).join(', ');
-    const distinct = modifiers.filter(({ type }) => type === 'DISTINCT_MODIFIER').map((modifier) => {
-      const targets = nodes(take(modifier, 'distinct_on_targets').distinct_on_targets);
-      return targets.length === 0 ? 'DISTINCT ' : `DISTINCT ON (${this.#expressions.textOfAll(targets, scope)}) `;
-    });
+    const selected = nodes(items)
+      .map((item) => this.#item(item, scope, columns))
+      .join(', ');
+    const distinct = modifiers
+      .filter(({ type }) => type === 'DISTINCT_MODIFIER')
+      .map((modifier) => {
+        const targets = nodes(take(modifier, 'distinct_on_targets').distinct_on_targets);
+        return targets.length === 0 ? 'DISTINCT ' : `DISTINCT ON (${this.#expressions.textOfAll(targets, scope)}) `;
+      });
     const compiled = [
       `SELECT ${distinct.join('')}${selected}${source}`,
       this.#expressions.clause(' WHERE', where, scope),
@@ -148,27 +186,52 @@ class Compiler {
 
   /** Writes what a SELECT reads once more (`WindowInput`). The budget counts it again. */
   #windowInput(given: SqlNode, read: readonly SqlNode[], outer: Scope): string | null {
-    const { select_list: items, from_table: from, where_clause: where, group_expressions: groups, group_sets: sets, aggregate_handling: handling, having } = given;
-    const aliases = new Set(nodes(items).map((item) => text(item['alias'] ?? '').toLowerCase()).filter((alias) => alias !== ''));
+    const {
+      select_list: items,
+      from_table: from,
+      where_clause: where,
+      group_expressions: groups,
+      group_sets: sets,
+      aggregate_handling: handling,
+      having,
+    } = given;
+    const aliases = new Set(
+      nodes(items)
+        .map((item) => text(item['alias'] ?? '').toLowerCase())
+        .filter((alias) => alias !== ''),
+    );
     const isByPlace = nodes(groups).some(({ class: kind }) => kind === 'CONSTANT' || kind === 'PARAMETER');
-    if (handling !== 'STANDARD_HANDLING' || isByPlace || namesOneOf([...read, where, ...nodes(groups), having], aliases)) return null;
+    if (
+      handling !== 'STANDARD_HANDLING' ||
+      isByPlace ||
+      namesOneOf([...read, where, ...nodes(groups), having], aliases)
+    )
+      return null;
     return this.#budget.costly(() => {
       const scope = new Scope(outer);
       const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
-      const [columns, parts] = this.#budget.measure(() => read.map((expression, at) => `${this.#expressions.textOf(expression, scope)} AS _p${at}`).join(', '));
+      const [columns, parts] = this.#budget.measure(() =>
+        read.map((expression, at) => `${this.#expressions.textOf(expression, scope)} AS _p${at}`).join(', '),
+      );
       this.#budget.addParts(parts);
       return [
-        `SELECT ${columns}${source}`, this.#expressions.clause(' WHERE', where, scope), this.#groupBy(nodes(groups), list(sets), scope), this.#expressions.clause(' HAVING', having, scope),
+        `SELECT ${columns}${source}`,
+        this.#expressions.clause(' WHERE', where, scope),
+        this.#groupBy(nodes(groups), list(sets), scope),
+        this.#expressions.clause(' HAVING', having, scope),
       ].join('');
     });
   }
 
   #groupBy(groups: readonly SqlNode[], sets: readonly unknown[], scope: Scope): string {
     if (sets.length === 0) return '';
-    if (sets.length > groupingSetsMax) throw new QueryError('limit_exceeded', `The query has more than ${groupingSetsMax} grouping sets.`);
+    if (sets.length > groupingSetsMax)
+      throw new QueryError('limit_exceeded', `The query has more than ${groupingSetsMax} grouping sets.`);
     const texts = groups.map((group) => this.#expressions.textOf(group, scope));
     const [only, ...others] = sets.map((set) => {
-      const members = list(set).map((index) => known(new Map(texts.map((member, at) => [String(at), member])), index, 'A group'));
+      const members = list(set).map((index) =>
+        known(new Map(texts.map((member, at) => [String(at), member])), index, 'A group'),
+      );
       this.#budget.addText(members.reduce((sum, { length }) => sum + length, 0));
       return members;
     });
@@ -188,7 +251,8 @@ class Compiler {
   #from(given: SqlNode, scope: Scope): string {
     return this.#budget.deeper(() => {
       switch (given['type']) {
-        case 'BASE_TABLE': return this.#table(given, scope);
+        case 'BASE_TABLE':
+          return this.#table(given, scope);
         case 'SUBQUERY': {
           const { alias, subquery, column_name_alias: names } = take(given, 'alias', 'subquery', 'column_name_alias');
           const { text: query, columns } = this.#subquery(subquery, scope);
@@ -196,17 +260,28 @@ class Compiler {
         }
         case 'EXPRESSION_LIST': {
           const { alias, values } = take(given, 'alias', 'values');
-          const [rows, parts] = this.#budget.measure(() => list(values).map((row) => `(${this.#expressions.textOfAll(nodes(row), scope)})`).join(', '));
+          const [rows, parts] = this.#budget.measure(() =>
+            list(values)
+              .map((row) => `(${this.#expressions.textOfAll(nodes(row), scope)})`)
+              .join(', '),
+          );
           const cells = list(values).reduce<number>((sum, row) => sum + list(row).length, 0);
           return `(VALUES ${rows})${this.#relation(alias, [], new Columns().add('*', parts - cells + 1, list(list(values)[0]).length), scope)}`;
         }
         case 'TABLE_FUNCTION': {
-          const { alias, function: call, column_name_alias: names, with_ordinality: ordinality } = take(given, 'alias', 'function', 'column_name_alias', 'with_ordinality');
+          const {
+            alias,
+            function: call,
+            column_name_alias: names,
+            with_ordinality: ordinality,
+          } = take(given, 'alias', 'function', 'column_name_alias', 'with_ordinality');
           const [called, parts] = this.#budget.measure(() => this.#expressions.call(node(call), scope, tableFunctions));
           return `${called}${known(ordinalities, ordinality, 'The table function')}${this.#relation(alias, names, new Columns().add('*', Math.max(1, parts)), scope)}`;
         }
-        case 'JOIN': return this.#join(given, scope);
-        default: throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nameOf(given));
+        case 'JOIN':
+          return this.#join(given, scope);
+        default:
+          throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nameOf(given));
       }
     });
   }
@@ -219,8 +294,13 @@ class Compiler {
   }
 
   #table(given: SqlNode, scope: Scope): string {
-    if (isSet(given['schema_name']) || isSet(given['catalog_name'])) throw new QueryError('query_invalid', 'There are no schemas: a table is named by its ID, or its name, alone.');
-    const { table_name: name, alias, column_name_alias: names } = take(given, 'table_name', 'alias', 'column_name_alias');
+    if (isSet(given['schema_name']) || isSet(given['catalog_name']))
+      throw new QueryError('query_invalid', 'There are no schemas: a table is named by its ID, or its name, alone.');
+    const {
+      table_name: name,
+      alias,
+      column_name_alias: names,
+    } = take(given, 'table_name', 'alias', 'column_name_alias');
     this.#budget.addTable();
     const shown = isSet(alias) ? alias : name;
     const common = scope.table(text(name));
@@ -233,7 +313,14 @@ class Compiler {
   }
 
   #join(given: SqlNode, scope: Scope): string {
-    const { left, right, condition, join_type: type, ref_type: kind, using_columns: columns } = take(given, 'left', 'right', 'condition', 'join_type', 'ref_type', 'using_columns');
+    const {
+      left,
+      right,
+      condition,
+      join_type: type,
+      ref_type: kind,
+      using_columns: columns,
+    } = take(given, 'left', 'right', 'condition', 'join_type', 'ref_type', 'using_columns');
     const [before, joined] = [this.#from(node(left), scope), this.#from(node(right), scope)];
     const word = `${known(joinKinds, kind, 'A join that is')}${kind === 'REGULAR' || kind === 'ASOF' ? known(joinTypes, type, 'A join that is') : ''}`;
     const using = isSet(columns) ? ` USING${columnList(namesIn(columns))}` : '';
@@ -260,15 +347,22 @@ class Compiler {
   }
 
   #star(given: SqlNode, scope: Scope, columns: Columns): string {
-    const { relation_name: table, exclude_list: excluded, qualified_exclude_list: alsoExcluded, replace_list: replaced, rename_list: newNames } =
-      take(given, 'relation_name', 'exclude_list', 'qualified_exclude_list', 'replace_list', 'rename_list');
+    const {
+      relation_name: table,
+      exclude_list: excluded,
+      qualified_exclude_list: alsoExcluded,
+      replace_list: replaced,
+      rename_list: newNames,
+    } = take(given, 'relation_name', 'exclude_list', 'qualified_exclude_list', 'replace_list', 'rename_list');
     const all = scope.columnsOf(isSet(table) ? text(table) : '');
     this.#budget.addParts(all.count);
     columns.addAll(all);
     const excludes = [...namesIn(excluded).map(quoteName), ...nodes(alsoExcluded).map(qualified)];
     const replaces = nodes(replaced).map((entry) => {
       const { key, value } = take(entry, 'key', 'value');
-      const [written, parts] = this.#budget.measure(() => this.#expressions.textOf(withoutAlias(node(value)).unnamed, scope));
+      const [written, parts] = this.#budget.measure(() =>
+        this.#expressions.textOf(withoutAlias(node(value)).unnamed, scope),
+      );
       columns.replace(text(key), parts);
       return `${written}${aliasText(key)}`;
     });
@@ -277,7 +371,11 @@ class Compiler {
       columns.add(text(value), scope.partsOf([text(node(key)['column'])]));
       return `${qualified(node(key))}${aliasText(value)}`;
     });
-    const parts = [['EXCLUDE', excludes], ['REPLACE', replaces], ['RENAME', renames]] as const;
+    const parts = [
+      ['EXCLUDE', excludes],
+      ['REPLACE', replaces],
+      ['RENAME', renames],
+    ] as const;
     return `${isSet(table) ? `${quoteName(text(table))}.` : ''}*${parts.map(([word, items]) => (items.length === 0 ? '' : ` ${word} (${items.join(', ')})`)).join('')}`;
   }
 }
@@ -295,14 +393,20 @@ function namesOneOf(given: unknown, aliases: ReadonlySet<string>): boolean {
 /** The name of a column of the result that has none; empty for a column that keeps its own. */
 function labelOf(given: SqlNode): string {
   switch (given['class']) {
-    case 'COLUMN_REF': case 'POSITIONAL_REFERENCE': return '';
-    case 'FUNCTION': case 'WINDOW': {
+    case 'COLUMN_REF':
+    case 'POSITIONAL_REFERENCE':
+      return '';
+    case 'FUNCTION':
+    case 'WINDOW': {
       const name = text(given['function_name']).toLowerCase();
       return name === 'count_star' ? 'count' : functions.has(name) ? name : 'column';
     }
-    case 'CAST': return labelOf(node(given['child'])) || 'column';
-    case 'CASE': return 'case';
-    default: return 'column';
+    case 'CAST':
+      return labelOf(node(given['child'])) || 'column';
+    case 'CASE':
+      return 'case';
+    default:
+      return 'column';
   }
 }
 
@@ -324,14 +428,35 @@ function columnList(names: readonly string[]): string {
 }
 
 const setOperations: ReadonlyMap<string, readonly [word: string, suffix: string]> = new Map([
-  ['UNION', ['UNION', '']], ['UNION_BY_NAME', ['UNION', ' BY NAME']], ['EXCEPT', ['EXCEPT', '']], ['INTERSECT', ['INTERSECT', '']],
+  ['UNION', ['UNION', '']],
+  ['UNION_BY_NAME', ['UNION', ' BY NAME']],
+  ['EXCEPT', ['EXCEPT', '']],
+  ['INTERSECT', ['INTERSECT', '']],
 ]);
 
 /** Whether they are GROUP BY ALL. */
-const groupings: ReadonlyMap<string, boolean> = new Map([['STANDARD_HANDLING', false], ['FORCE_AGGREGATES', true]]);
+const groupings: ReadonlyMap<string, boolean> = new Map([
+  ['STANDARD_HANDLING', false],
+  ['FORCE_AGGREGATES', true],
+]);
 
-const ordinalities: ReadonlyMap<string, string> = new Map([['WITHOUT_ORDINALITY', ''], ['WITH_ORDINALITY', ' WITH ORDINALITY']]);
+const ordinalities: ReadonlyMap<string, string> = new Map([
+  ['WITHOUT_ORDINALITY', ''],
+  ['WITH_ORDINALITY', ' WITH ORDINALITY'],
+]);
 
 /** A NATURAL join is none of them: it would compare `$rowID` and `$version`. */
-const joinKinds: ReadonlyMap<string, string> = new Map([['REGULAR', ''], ['CROSS', 'CROSS '], ['POSITIONAL', 'POSITIONAL '], ['ASOF', 'ASOF ']]);
-const joinTypes: ReadonlyMap<string, string> = new Map([['INNER', ''], ['LEFT', 'LEFT '], ['RIGHT', 'RIGHT '], ['FULL', 'FULL '], ['SEMI', 'SEMI '], ['ANTI', 'ANTI ']]);
+const joinKinds: ReadonlyMap<string, string> = new Map([
+  ['REGULAR', ''],
+  ['CROSS', 'CROSS '],
+  ['POSITIONAL', 'POSITIONAL '],
+  ['ASOF', 'ASOF '],
+]);
+const joinTypes: ReadonlyMap<string, string> = new Map([
+  ['INNER', ''],
+  ['LEFT', 'LEFT '],
+  ['RIGHT', 'RIGHT '],
+  ['FULL', 'FULL '],
+  ['SEMI', 'SEMI '],
+  ['ANTI', 'ANTI '],
+]);

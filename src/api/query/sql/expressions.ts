@@ -3,7 +3,17 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
 import {
-  functionBounds, guardedCall, type Guard, type Literal, windowCopiesGuard, windowCopiesText, windowCopying, windowGathering, windowResultsGuard, windowResultsText, zoneGuard,
+  functionBounds,
+  guardedCall,
+  type Guard,
+  type Literal,
+  windowCopiesGuard,
+  windowCopiesText,
+  windowCopying,
+  windowGathering,
+  windowResultsGuard,
+  windowResultsText,
+  zoneGuard,
 } from './function-bounds.ts';
 import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
@@ -84,8 +94,10 @@ export class Expressions {
           this.#budget.addParts(scope.partsOfAny() - 1);
           return `#${positionOf(take(given, 'index').index)}`;
         }
-        case 'CONSTANT': return constantText(node(take(given, 'value').value));
-        case 'PARAMETER': return this.#parameter(text(take(given, 'identifier').identifier));
+        case 'CONSTANT':
+          return constantText(node(take(given, 'value').value));
+        case 'PARAMETER':
+          return this.#parameter(text(take(given, 'identifier').identifier));
         case 'COMPARISON': {
           const { left, right } = take(given, 'left', 'right');
           const compared = `(${of(left)} ${known(comparisons, given['type'], 'The comparison')} ${of(right)})`;
@@ -97,7 +109,9 @@ export class Expressions {
         }
         case 'CONJUNCTION': {
           const word = known(conjunctions, given['type'], 'The condition');
-          return `(${nodes(take(given, 'children').children).map((child) => of(child)).join(` ${word} `)})`;
+          return `(${nodes(take(given, 'children').children)
+            .map((child) => of(child))
+            .join(` ${word} `)})`;
         }
         case 'CASE': {
           const { case_checks: checks, else_expr: otherwise } = take(given, 'case_checks', 'else_expr');
@@ -114,22 +128,32 @@ export class Expressions {
           const guard = zoneGuard(written, this.#literal(node(child)), isTried === true);
           if (guard === null) return call(value);
           this.#budget.addParts(partsOfGuard);
-          return guardedCall([{ text: value, isConstant: this.#isConstant(node(child)) }], guard, (place) => call(place!));
+          return guardedCall([{ text: value, isConstant: this.#isConstant(node(child)) }], guard, (place) =>
+            call(place!),
+          );
         }
         case 'COLLATE': {
           const { child, collation } = take(given, 'child', 'collation');
-          return `(${of(child)} COLLATE ${text(collation).split('.').map((name) => known(collations, name.toLowerCase(), 'The collation')).join('.')})`;
+          return `(${of(child)} COLLATE ${text(collation)
+            .split('.')
+            .map((name) => known(collations, name.toLowerCase(), 'The collation'))
+            .join('.')})`;
         }
-        case 'FUNCTION': return this.call(given, scope, functions);
-        case 'WINDOW': return this.#window(given, scope);
-        case 'OPERATOR': return this.#operator(given, scope);
-        case 'SUBQUERY': return this.#budget.costly(() => this.#subqueryExpression(given, scope));
+        case 'FUNCTION':
+          return this.call(given, scope, functions);
+        case 'WINDOW':
+          return this.#window(given, scope);
+        case 'OPERATOR':
+          return this.#operator(given, scope);
+        case 'SUBQUERY':
+          return this.#budget.costly(() => this.#subqueryExpression(given, scope));
         // Where no lambda can be, the arrow is that of JSON.
         case 'LAMBDA': {
           const { lhs, expr } = take(given, 'lhs', 'expr');
           return this.#scalar('json_extract', [node(lhs), node(expr)], [of(lhs), of(expr)]);
         }
-        default: throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
+        default:
+          throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
       }
     });
   }
@@ -138,7 +162,10 @@ export class Expressions {
     const value = this.#options.parameters.get(name);
     if (value === undefined) {
       const isColumn = name === 'rowID' || name === 'version';
-      throw new QueryError('query_invalid', `There is no value for the parameter $${name}.${isColumn ? ` The column is named "$${name}", in double quotes.` : ''}`);
+      throw new QueryError(
+        'query_invalid',
+        `There is no value for the parameter $${name}.${isColumn ? ` The column is named "$${name}", in double quotes.` : ''}`,
+      );
     }
     this.#used.add(name);
     const written = parameterText(value);
@@ -148,7 +175,12 @@ export class Expressions {
 
   /** A call of a function, which may be an aggregate, or be written as an operator. */
   call(given: SqlNode, scope: Scope, allowed: ReadonlySet<string>): string {
-    const { children, filter, order_bys: orders, distinct } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
+    const {
+      children,
+      filter,
+      order_bys: orders,
+      distinct,
+    } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
     const name = this.#functionOf(given, allowed);
     const values = name === 'struct_extract' ? nodes(children).map(withEncodedText) : nodes(children);
     if (allowed === functions && functionBounds.has(name)) {
@@ -160,7 +192,14 @@ export class Expressions {
       }
       this.#checkAggregate(name, values);
     }
-    if (lambdaFunctions.has(name) && values.length === 2 && values[1]!['class'] === 'LAMBDA' && distinct !== true && !isSet(filter) && nodes(take(node(orders), 'orders').orders).length === 0) {
+    if (
+      lambdaFunctions.has(name) &&
+      values.length === 2 &&
+      values[1]!['class'] === 'LAMBDA' &&
+      distinct !== true &&
+      !isSet(filter) &&
+      nodes(take(node(orders), 'orders').orders).length === 0
+    ) {
       return this.#lambdaCall(name, values[0]!, values[1]!, scope);
     }
     const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
@@ -170,7 +209,9 @@ export class Expressions {
   #functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
     const name = text(given['function_name']).toLowerCase();
     // The parser writes `main` for what has a syntax of its own, such as extract(year FROM born).
-    const isKnown = (given['schema'] === '' || given['schema'] === 'main') && (allowed.has(name) || (allowed === functions && operators.has(name)));
+    const isKnown =
+      (given['schema'] === '' || given['schema'] === 'main') &&
+      (allowed.has(name) || (allowed === functions && operators.has(name)));
     if (!isKnown) throw new QueryError('query_invalid', noFunction(String(given['function_name'])));
     return name;
   }
@@ -181,23 +222,40 @@ export class Expressions {
     const call = (...places: readonly string[]): string => `"${name}"(${places.join(', ')})`;
     const guard = functionBounds.get(name)!({ name, literals, isInLambda: this.#lambdas > 0 });
     const [, pattern, escape] = literals;
-    const like = typeof pattern === 'string' ? likeText(name, texts[0]!, pattern, typeof escape === 'string' ? escape : undefined) : null;
+    const like =
+      typeof pattern === 'string'
+        ? likeText(name, texts[0]!, pattern, typeof escape === 'string' ? escape : undefined)
+        : null;
     if (like !== null) return like;
     if (guard === null) return call(...texts);
     this.#budget.addParts(partsOfGuard);
-    return guardedCall(texts.map((value, at) => ({ text: value, isConstant: this.#isConstant(given[at]!) })), guard, call);
+    return guardedCall(
+      texts.map((value, at) => ({ text: value, isConstant: this.#isConstant(given[at]!) })),
+      guard,
+      call,
+    );
   }
 
   /** An aggregate, or a window, cannot be guarded: of those with a bound only these may run whose literals show that they are within it. */
   #checkAggregate(name: string, given: readonly SqlNode[]): void {
-    const guard = functionBounds.get(name)?.({ name, literals: given.map((value) => this.#literal(value)), isInLambda: this.#lambdas > 0 }) ?? null;
-    if (guard !== null) throw refused(`DISTINCT, ORDER BY, FILTER, OVER or a name of an argument with the function ${name}`);
+    const guard =
+      functionBounds.get(name)?.({
+        name,
+        literals: given.map((value) => this.#literal(value)),
+        isInLambda: this.#lambdas > 0,
+      }) ?? null;
+    if (guard !== null)
+      throw refused(`DISTINCT, ORDER BY, FILTER, OVER or a name of an argument with the function ${name}`);
   }
 
   /** Whether an argument certainly has the same value for each row: a literal, or what casts and joins literals. */
   #isConstant(given: SqlNode): boolean {
     if (given['class'] === 'CAST') return this.#isConstant(node(given['child']));
-    if (given['class'] === 'FUNCTION') return joining.has(String(given['function_name']).toLowerCase()) && nodes(given['children']).every((child) => this.#isConstant(child));
+    if (given['class'] === 'FUNCTION')
+      return (
+        joining.has(String(given['function_name']).toLowerCase()) &&
+        nodes(given['children']).every((child) => this.#isConstant(child))
+      );
     return given['class'] === 'CONSTANT' || given['class'] === 'PARAMETER';
   }
 
@@ -211,7 +269,9 @@ export class Expressions {
 
   #arguments(name: string, children: readonly SqlNode[], scope: Scope): string {
     const isLambda = (child: SqlNode): boolean => child['class'] === 'LAMBDA' && lambdaFunctions.has(name);
-    const [values, parts] = this.#budget.measure(() => children.map((child) => (isLambda(child) ? null : this.#argument(child, scope))));
+    const [values, parts] = this.#budget.measure(() =>
+      children.map((child) => (isLambda(child) ? null : this.#argument(child, scope))),
+    );
     if (copyingFunctions.has(name)) this.#budget.addParts(2 * parts);
     return children.map((child, at) => values[at] ?? this.#lambda(child, scope, parts)).join(', ');
   }
@@ -220,14 +280,24 @@ export class Expressions {
   #lambdaCall(name: string, elements: SqlNode, lambda: SqlNode, scope: Scope): string {
     const [written, parts] = this.#budget.measure(() => this.#argument(elements, scope));
     const { alias, unnamed } = withoutAlias(elements);
-    const { mayGrow, copied } = growthOf(node(lambda['expr']), parametersOf(lambda), (table, column) => scope.hasColumn(table, column));
-    const isGuarded = alias === '' && this.#literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
-    const { names, body } = isGuarded ? this.#budget.costly(() => this.#lambdaParts(lambda, scope, parts)) : this.#lambdaParts(lambda, scope, parts);
+    const { mayGrow, copied } = growthOf(node(lambda['expr']), parametersOf(lambda), (table, column) =>
+      scope.hasColumn(table, column),
+    );
+    const isGuarded =
+      alias === '' && this.#literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
+    const { names, body } = isGuarded
+      ? this.#budget.costly(() => this.#lambdaParts(lambda, scope, parts))
+      : this.#lambdaParts(lambda, scope, parts);
     const call = (place: string): string => `"${name}"(${place}, (lambda ${names.join(', ')}: ${body}))`;
     if (!isGuarded) return call(written);
     this.#budget.addParts(partsOfGuard);
     this.#budget.addText(2 * body.length);
-    const guard = lambdaGuard(name, { parameters: names, body, mayGrow: mayGrow && !filters.has(name), copied: copied.map(({ column, share }) => ({ column: this.textOf(column, scope), share })) });
+    const guard = lambdaGuard(name, {
+      parameters: names,
+      body,
+      mayGrow: mayGrow && !filters.has(name),
+      copied: copied.map(({ column, share }) => ({ column: this.textOf(column, scope), share })),
+    });
     return guardedCall([{ text: written, isConstant: false }], guard, (place) => call(place!));
   }
 
@@ -242,11 +312,16 @@ export class Expressions {
   }
 
   /** `parts`: of what its parameters stand for. */
-  #lambdaParts(given: SqlNode, outer: Scope, parts: number): { readonly names: readonly string[]; readonly body: string } {
+  #lambdaParts(
+    given: SqlNode,
+    outer: Scope,
+    parts: number,
+  ): { readonly names: readonly string[]; readonly body: string } {
     const { lhs, expr } = take(given, 'lhs', 'expr');
     const left = node(lhs);
     // Several parameters come as a row.
-    const parameters = left['class'] === 'FUNCTION' && left['function_name'] === 'row' ? nodes(left['children']) : [left];
+    const parameters =
+      left['class'] === 'FUNCTION' && left['function_name'] === 'row' ? nodes(left['children']) : [left];
     const scope = new Scope(outer);
     const names = parameters.map((parameter) => {
       const [name, ...others] = parameter['class'] === 'COLUMN_REF' ? namesOf(parameter) : [];
@@ -262,21 +337,51 @@ export class Expressions {
 
   #window(given: SqlNode, scope: Scope): string {
     const {
-      children, partitions, orders, start, end, start_expr: from, end_expr: to, offset_expr: offset, default_expr: otherwise, ignore_nulls: ignoresNulls, filter_expr: filter,
-      exclude_clause: excluded, distinct, arg_orders: argumentOrders,
+      children,
+      partitions,
+      orders,
+      start,
+      end,
+      start_expr: from,
+      end_expr: to,
+      offset_expr: offset,
+      default_expr: otherwise,
+      ignore_nulls: ignoresNulls,
+      filter_expr: filter,
+      exclude_clause: excluded,
+      distinct,
+      arg_orders: argumentOrders,
     } = take(
-      given, 'function_name', 'schema', 'children', 'partitions', 'orders', 'start', 'end', 'start_expr', 'end_expr', 'offset_expr', 'default_expr', 'ignore_nulls', 'filter_expr',
-      'exclude_clause', 'distinct', 'arg_orders',
+      given,
+      'function_name',
+      'schema',
+      'children',
+      'partitions',
+      'orders',
+      'start',
+      'end',
+      'start_expr',
+      'end_expr',
+      'offset_expr',
+      'default_expr',
+      'ignore_nulls',
+      'filter_expr',
+      'exclude_clause',
+      'distinct',
+      'arg_orders',
     );
     const name = this.#functionOf(given, functions);
     const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
     this.#checkAggregate(name, nodes(children));
     const within = [
       distinct === true ? 'DISTINCT ' : '',
-      windowCopying.has(name) ? this.#copied(name, nodes(children), scope)
-        : windowGathering.has(name) ? this.#gathered(name, nodes(children), nodes(partitions), this.#width([start, from], [end, to]), scope)
+      windowCopying.has(name)
+        ? this.#copied(name, nodes(children), scope)
+        : windowGathering.has(name)
+          ? this.#gathered(name, nodes(children), nodes(partitions), this.#width([start, from], [end, to]), scope)
           : this.#arguments(name, all, scope),
-      this.orderBy(argumentOrders, scope), ignoresNulls === true ? ' IGNORE NULLS' : '',
+      this.orderBy(argumentOrders, scope),
+      ignoresNulls === true ? ' IGNORE NULLS' : '',
     ].join('');
     const frame = this.#frame([start, from], [end, to], scope);
     const partition = isSet(partitions) ? `PARTITION BY ${this.textOfAll(nodes(partitions), scope)}` : '';
@@ -293,27 +398,45 @@ export class Expressions {
   }
 
   /** The arguments of an aggregate whose result has all values of a frame. */
-  #gathered(name: string, given: readonly SqlNode[], partitions: readonly SqlNode[], width: number | null, scope: Scope): string {
+  #gathered(
+    name: string,
+    given: readonly SqlNode[],
+    partitions: readonly SqlNode[],
+    width: number | null,
+    scope: Scope,
+  ): string {
     return this.#measured(name, given, scope, (value) => {
       const input = scope.windowInput?.([value, ...partitions]) ?? null;
-      if (input === null) throw refused(`${name} with OVER of an alias or a group of the same SELECT, instead of one of a subquery,`);
+      if (input === null)
+        throw refused(`${name} with OVER of an alias or a group of the same SELECT, instead of one of a subquery,`);
       return [windowResultsText(input, partitions.length, width), windowResultsGuard(name)];
     });
   }
 
   /** Arguments of which those that are no constants have a guard, for which something is measured before the window runs. */
-  #measured(name: string, given: readonly SqlNode[], scope: Scope, measure: (value: SqlNode) => readonly [measured: string | null, guard: Guard]): string {
-    return given.map((value, at) => {
-      const { alias, unnamed } = withoutAlias(value);
-      if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
-      const written = this.textOf(unnamed, scope);
-      const isConstant = this.#isConstant(unnamed);
-      // How many rows it keeps, or what it puts between texts, must be a literal.
-      if (at > 0 && isConstant) return written;
-      this.#budget.addParts(partsOfGuard);
-      const [measured, guard] = measure(unnamed);
-      return guardedCall([{ text: written, isConstant }, ...(measured === null ? [] : [{ text: measured, isConstant: false }])], guard, (place) => place!);
-    }).join(', ');
+  #measured(
+    name: string,
+    given: readonly SqlNode[],
+    scope: Scope,
+    measure: (value: SqlNode) => readonly [measured: string | null, guard: Guard],
+  ): string {
+    return given
+      .map((value, at) => {
+        const { alias, unnamed } = withoutAlias(value);
+        if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
+        const written = this.textOf(unnamed, scope);
+        const isConstant = this.#isConstant(unnamed);
+        // How many rows it keeps, or what it puts between texts, must be a literal.
+        if (at > 0 && isConstant) return written;
+        this.#budget.addParts(partsOfGuard);
+        const [measured, guard] = measure(unnamed);
+        return guardedCall(
+          [{ text: written, isConstant }, ...(measured === null ? [] : [{ text: measured, isConstant: false }])],
+          guard,
+          (place) => place!,
+        );
+      })
+      .join(', ');
   }
 
   /** How many rows a frame has at most; null if that is not known. */
@@ -331,7 +454,10 @@ export class Expressions {
     const [from, to] = [start, end].map(([kind, distance]) => {
       const bound = known(bounds, kind, 'The window');
       if (bound.isExpression !== isSet(distance)) throw refused('A window that is written so');
-      return { unit: bound.unit, text: `${bound.isExpression ? `${this.textOf(node(distance), scope)} ` : ''}${bound.text}` };
+      return {
+        unit: bound.unit,
+        text: `${bound.isExpression ? `${this.textOf(node(distance), scope)} ` : ''}${bound.text}`,
+      };
     }) as [{ unit: string | null; text: string }, { unit: string | null; text: string }];
     return ` ${from.unit ?? to.unit ?? 'ROWS'} BETWEEN ${from.text} AND ${to.text}`;
   }
@@ -341,24 +467,36 @@ export class Expressions {
     const [first, ...rest] = operands.map((operand) => this.#operand(operand, scope));
     if (first === undefined) return given['type'] === 'ARRAY_CONSTRUCTOR' ? '[]' : this.#refuseOperator(given);
     switch (given['type']) {
-      case 'OPERATOR_NOT': return `(NOT ${operands[0]!['type'] === 'COMPARE_NOT_DISTINCT_FROM' ? unsimplified(String(first)) : first})`;
-      case 'OPERATOR_IS_NULL': return `(${first} IS NULL)`;
-      case 'OPERATOR_IS_NOT_NULL': return `(${first} IS NOT NULL)`;
-      case 'OPERATOR_COALESCE': return `coalesce(${[first, ...rest].join(', ')})`;
-      case 'OPERATOR_TRY': return `TRY(${first})`;
-      case 'GROUPING_FUNCTION': return `GROUPING(${[first, ...rest].join(', ')})`;
-      case 'ARRAY_CONSTRUCTOR': return `[${[first, ...rest].join(', ')}]`;
-      case 'COMPARE_IN': return `(${first} IN (${rest.join(', ')}))`;
-      case 'COMPARE_NOT_IN': return `(${first} NOT IN (${rest.join(', ')}))`;
-      case 'ARRAY_EXTRACT': return `(${first})[${rest.join()}]`;
+      case 'OPERATOR_NOT':
+        return `(NOT ${operands[0]!['type'] === 'COMPARE_NOT_DISTINCT_FROM' ? unsimplified(String(first)) : first})`;
+      case 'OPERATOR_IS_NULL':
+        return `(${first} IS NULL)`;
+      case 'OPERATOR_IS_NOT_NULL':
+        return `(${first} IS NOT NULL)`;
+      case 'OPERATOR_COALESCE':
+        return `coalesce(${[first, ...rest].join(', ')})`;
+      case 'OPERATOR_TRY':
+        return `TRY(${first})`;
+      case 'GROUPING_FUNCTION':
+        return `GROUPING(${[first, ...rest].join(', ')})`;
+      case 'ARRAY_CONSTRUCTOR':
+        return `[${[first, ...rest].join(', ')}]`;
+      case 'COMPARE_IN':
+        return `(${first} IN (${rest.join(', ')}))`;
+      case 'COMPARE_NOT_IN':
+        return `(${first} NOT IN (${rest.join(', ')}))`;
+      case 'ARRAY_EXTRACT':
+        return `(${first})[${rest.join()}]`;
       // A bound that is left out is an empty list.
-      case 'ARRAY_SLICE': return `(${first})[${rest.map((bound, at) => bound ?? (at === 1 && rest.length === 3 ? '-' : '')).join(':')}]`;
+      case 'ARRAY_SLICE':
+        return `(${first})[${rest.map((bound, at) => bound ?? (at === 1 && rest.length === 3 ? '-' : '')).join(':')}]`;
       case 'STRUCT_EXTRACT': {
         const name = textOfConstant(operands[1]!);
         if (name === null) throw refused('A member that is named so');
         return memberText(String(first), name);
       }
-      default: return this.#refuseOperator(given);
+      default:
+        return this.#refuseOperator(given);
     }
   }
 
@@ -372,7 +510,12 @@ export class Expressions {
   }
 
   #subqueryExpression(given: SqlNode, scope: Scope): string {
-    const { subquery_type: kind, subquery, child, comparison_type: comparison } = take(given, 'subquery_type', 'subquery', 'child', 'comparison_type');
+    const {
+      subquery_type: kind,
+      subquery,
+      child,
+      comparison_type: comparison,
+    } = take(given, 'subquery_type', 'subquery', 'child', 'comparison_type');
     const inner = `(${this.#options.subquery(subquery, scope)})`;
     if (kind === 'SCALAR') return inner;
     if (kind === 'EXISTS') return `EXISTS ${inner}`;

@@ -22,7 +22,11 @@ export interface Guard {
 }
 
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
-export type FunctionBound = (call: { readonly name: string; readonly literals: readonly Literal[]; readonly isInLambda: boolean }) => Guard | null;
+export type FunctionBound = (call: {
+  readonly name: string;
+  readonly literals: readonly Literal[];
+  readonly isInLambda: boolean;
+}) => Guard | null;
 
 /** The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128 MiB. */
 export const madeTextMax = 64 * 1024;
@@ -55,13 +59,15 @@ const topMax = 100;
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
-const countOf = (place: string, part: string): string => `(strlen(${place}) - strlen(replace(${place}, ${quoteText(part)}, '')))`;
+const countOf = (place: string, part: string): string =>
+  `(strlen(${place}) - strlen(replace(${place}, ${quoteText(part)}, '')))`;
 
 function beyond(message: string): QueryError {
   return new QueryError('limit_exceeded', message);
 }
 
-const isShort = (literal: Literal, bytesMax: number): boolean => literal === null || (literal !== undefined && Buffer.byteLength(String(literal)) <= bytesMax);
+const isShort = (literal: Literal, bytesMax: number): boolean =>
+  literal === null || (literal !== undefined && Buffer.byteLength(String(literal)) <= bytesMax);
 
 /** A text that is made of a number. */
 const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) => {
@@ -99,7 +105,9 @@ const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda 
   if (length !== undefined && Number(length) <= most && isShortValue) return null;
   if (typeof length === 'number' && length > most) throw beyond(message);
   return {
-    isBeyond: (_elements, place, filling) => `(CAST(${place} AS DOUBLE) > ${most}${filling === undefined ? '' : ` OR CAST(${place} AS DOUBLE) * ${bytesBeyondFree(filling)} > ${longest}`})`, message,
+    isBeyond: (_elements, place, filling) =>
+      `(CAST(${place} AS DOUBLE) > ${most}${filling === undefined ? '' : ` OR CAST(${place} AS DOUBLE) * ${bytesBeyondFree(filling)} > ${longest}`})`,
+    message,
   };
 };
 
@@ -120,7 +128,8 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
   const most = isInLambda ? madeListMaxInLambda : madeListMax;
   const message = `${name} makes a list of more than ${most} elements${inLambda(isInLambda)}. After FROM it may make as many rows as there is time for.`;
   if (literals.every((literal) => typeof literal === 'number')) {
-    const [start, stop, step] = literals.length === 1 ? [0, literals[0]!, 1] : [literals[0]!, literals[1]!, literals[2] ?? 1];
+    const [start, stop, step] =
+      literals.length === 1 ? [0, literals[0]!, 1] : [literals[0]!, literals[1]!, literals[2] ?? 1];
     if (step !== 0 && (stop - start) / step > most) throw beyond(message);
     return null;
   }
@@ -142,12 +151,21 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
 /** A text in which another is looked for. */
 const searched: FunctionBound = ({ name, literals: [, sought] }) => {
   if (sought !== undefined && isShort(sought, soughtLiteralMax)) return null;
-  return { isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`, message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.` };
+  return {
+    isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`,
+    message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.`,
+  };
 };
 
 const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) => {
   const bytesMax = joinedMax(isInLambda);
-  if (typeof from === 'string' && typeof to === 'string' && isShort(from, soughtLiteralMax) && Buffer.byteLength(to) <= Buffer.byteLength(from)) return null;
+  if (
+    typeof from === 'string' &&
+    typeof to === 'string' &&
+    isShort(from, soughtLiteralMax) &&
+    Buffer.byteLength(to) <= Buffer.byteLength(from)
+  )
+    return null;
   return {
     isBeyond: (text, old, new_) => {
       // First the most that it could be, then the number of places.
@@ -175,7 +193,8 @@ const replacedByPattern: FunctionBound = (call) => {
   if (guard === null && isShort(call.literals[2], 1)) return null;
   const bytesMax = replacedByPatternTimes * joinedMax(call.isInLambda);
   return {
-    isBeyond: (text, pattern, new_) => `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
+    isBeyond: (text, pattern, new_) =>
+      `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
     message: `${call.name} could make a text of more than ${bytesMax} bytes${inLambda(call.isInLambda)}, or has a pattern of more than ${patternMax}.`,
   };
 };
@@ -183,18 +202,26 @@ const replacedByPattern: FunctionBound = (call) => {
 /** Two texts whose difference is measured. */
 const compared: FunctionBound = ({ name, literals: [first, second] }) => {
   const message = `${name} compares texts that are too long: their bytes, multiplied, are more than ${comparedMax}.`;
-  return first === null || second === null ? null : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
+  return first === null || second === null
+    ? null
+    : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
 };
 
 /** A function whose result is several times as long as its argument. */
 const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
   const bytesMax = joinedMax(isInLambda);
-  return text === undefined ? { isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`, message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.` } : null;
+  return text === undefined
+    ? {
+        isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`,
+        message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
+      }
+    : null;
 };
 
 /** The elements of a list as one text. */
 const joined: FunctionBound = ({ name, isInLambda }) => ({
-  isBeyond: (elements, separator) => `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? '\'\'')} > ${joinedMax(isInLambda)}`,
+  isBeyond: (elements, separator) =>
+    `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? "''")} > ${joinedMax(isInLambda)}`,
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}.`,
 });
 
@@ -218,13 +245,15 @@ const zoneMax = 100;
 const zonesMax = 64 * 1024;
 
 /** An argument that is the name of a time zone, or a text with one. */
-const zoned = (at: number): FunctionBound => ({ name, literals }) => {
-  const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
-  const literal = literals[at];
-  if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
-  if (!isShort(literal, zoneMax)) throw beyond(message);
-  return null;
-};
+const zoned =
+  (at: number): FunctionBound =>
+  ({ name, literals }) => {
+    const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
+    const literal = literals[at];
+    if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
+    if (!isShort(literal, zoneMax)) throw beyond(message);
+    return null;
+  };
 
 /** The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is NULL if the cast is tried. */
 export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
@@ -242,18 +271,25 @@ const zonedType = 'TIMESTAMP WITH TIME ZONE';
 const pathed: FunctionBound = ({ name, literals: [, path] }) => {
   const message = `${name} has a path with more than ${pathWildcardsMax} wildcards.`;
   if (path === undefined) {
-    return { isBeyond: (_value, place) => `len(regexp_extract_all(CAST(${place} AS VARCHAR), '\\*|\\.\\.')) > ${pathWildcardsMax}`, message };
+    return {
+      isBeyond: (_value, place) =>
+        `len(regexp_extract_all(CAST(${place} AS VARCHAR), '\\*|\\.\\.')) > ${pathWildcardsMax}`,
+      message,
+    };
   }
   if ((String(path).match(/\*|\.\./g)?.length ?? 0) > pathWildcardsMax) throw beyond(message);
   return null;
 };
 
 /** An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not called once for each row. */
-const kept = (at: number, most: number): FunctionBound => ({ name, literals }) => {
-  const count = literals[at];
-  if (typeof count !== 'number' || count > most) throw beyond(`The last argument of ${name} must be a number or a parameter, and ${most} at most.`);
-  return null;
-};
+const kept =
+  (at: number, most: number): FunctionBound =>
+  ({ name, literals }) => {
+    const count = literals[at];
+    if (typeof count !== 'number' || count > most)
+      throw beyond(`The last argument of ${name} must be a number or a parameter, and ${most} at most.`);
+    return null;
+  };
 
 /** The steps in which a pattern with these wildcards is matched. Those at its end take none. */
 const stepsOf = (text: string, pattern: string, wildcard: string): string => {
@@ -262,18 +298,29 @@ const stepsOf = (text: string, pattern: string, wildcard: string): string => {
 };
 
 /** A pattern of LIKE or GLOB. `like.ts` writes most patterns that are literals in another way. */
-const wildcards = (wildcard: string): FunctionBound => ({ literals: [, pattern] }) => {
-  const message = `A pattern is longer than ${patternMax} bytes, or has too many "${wildcard}" for the length of the text.`;
-  if (typeof pattern === 'string') {
-    if (!isShort(pattern, patternMax)) throw beyond(message);
-    if (wildcardsIn(pattern, wildcard) <= 1) return null;
-  }
-  return { isBeyond: (text, place) => `(strlen(${place}) > ${patternMax} OR ${stepsOf(text!, place!, wildcard)} > ${matchMax})`, message };
-};
+const wildcards =
+  (wildcard: string): FunctionBound =>
+  ({ literals: [, pattern] }) => {
+    const message = `A pattern is longer than ${patternMax} bytes, or has too many "${wildcard}" for the length of the text.`;
+    if (typeof pattern === 'string') {
+      if (!isShort(pattern, patternMax)) throw beyond(message);
+      if (wildcardsIn(pattern, wildcard) <= 1) return null;
+    }
+    return {
+      isBeyond: (text, place) =>
+        `(strlen(${place}) > ${patternMax} OR ${stepsOf(text!, place!, wildcard)} > ${matchMax})`,
+      message,
+    };
+  };
 
 /** How many groups of a wildcard a pattern has before its end. */
 export function wildcardsIn(pattern: string, wildcard: string): number {
-  return pattern.split(wildcard).slice(0, -1).filter((part, at) => at === 0 || part !== '').length - (pattern.endsWith(wildcard) ? 1 : 0);
+  return (
+    pattern
+      .split(wildcard)
+      .slice(0, -1)
+      .filter((part, at) => at === 0 || part !== '').length - (pattern.endsWith(wildcard) ? 1 : 0)
+  );
 }
 
 /** The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is harmless. */
@@ -285,13 +332,21 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['range generate_series', 1, ranged],
   ['contains instr position split split_part str_split string_split string_to_array strpos', 2, searched],
   ['replace', 3, replaced],
-  ['regexp_extract regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array str_split_regex string_split_regex', 2, matched],
+  [
+    'regexp_extract regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array str_split_regex string_split_regex',
+    2,
+    matched,
+  ],
   ['regexp_replace', 3, replacedByPattern],
   ['damerau_levenshtein editdist3 jaro_similarity jaro_winkler_similarity levenshtein', 2, compared],
   ['base64 bin hex json_quote regexp_escape to_base64 to_binary to_hex url_encode', 1, encoded],
   ['array_to_string', 1, joined],
   ['format printf', 1, formatted],
-  ['json_array_length json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_type json_value ->>', 2, pathed],
+  [
+    'json_array_length json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_type json_value ->>',
+    2,
+    pathed,
+  ],
   ['~~ !~~ ~~* !~~* like_escape not_like_escape ilike_escape not_ilike_escape', 2, wildcards('%')],
   ['~~~', 2, wildcards('*')],
   ['timezone', 2, zoned(0)],
@@ -316,10 +371,14 @@ const chunkRows = 2048;
 const elementBytes = 16;
 
 /** Aggregates that keep copies of their arguments: in a window, one for each of its parts. */
-export const windowCopying: ReadonlySet<string> = new Set(words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`));
+export const windowCopying: ReadonlySet<string> = new Set(
+  words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`),
+);
 
 /** Aggregates whose result has all values of their arguments: in a window, once for each row. */
-export const windowGathering: ReadonlySet<string> = new Set(words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`));
+export const windowGathering: ReadonlySet<string> = new Set(
+  words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`),
+);
 
 /** The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`. */
 export function windowCopiesText(input: string): string {
@@ -360,9 +419,14 @@ export function windowResultsGuard(name: string): Guard {
 }
 
 /** The bound of each function that has one. */
-export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(bounded.flatMap(([names, argumentsMin, bound]) => {
-  return words(names).map((name): [string, FunctionBound] => [name, (call) => (call.literals.length < argumentsMin ? null : bound(call))]);
-}));
+export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
+  bounded.flatMap(([names, argumentsMin, bound]) => {
+    return words(names).map((name): [string, FunctionBound] => [
+      name,
+      (call) => (call.literals.length < argumentsMin ? null : bound(call)),
+    ]);
+  }),
+);
 
 /** What the error of a guard begins with, by which it is told from other errors of a query. */
 const mark = 'limit_exceeded: ';
@@ -387,7 +451,11 @@ export interface Argument {
  * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in the condition and in the call, a
  * random one could pass the condition with another value, and nested calls would double.
  */
-export function guardedCall(given: readonly Argument[], guard: Guard, call: (...places: readonly string[]) => string): string {
+export function guardedCall(
+  given: readonly Argument[],
+  guard: Guard,
+  call: (...places: readonly string[]) => string,
+): string {
   const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
   const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
   const instead = guard.message === null ? 'NULL' : `error(${quoteText(`${mark}${guard.message}`)})`;

@@ -51,13 +51,21 @@ export const functions: ReadonlySet<string> = new Set([
 ]);
 
 /** Functions that are written as operators. */
-export const operators: ReadonlySet<string> = new Set(words('+ - * / // % ** ^ || & | << >> ~ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && ->>'));
+export const operators: ReadonlySet<string> = new Set(
+  words('+ - * / // % ** ^ || & | << >> ~ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && ->>'),
+);
 
 /** Functions that may stand where a table does. */
 export const tableFunctions: ReadonlySet<string> = new Set(['unnest', 'range', 'generate_series']);
 
 /** Functions whose arguments may be lambdas. */
-export const lambdaFunctions: ReadonlySet<string> = new Set(words(`apply array_apply array_filter array_transform list_apply list_filter list_transform`));
+export const lambdaFunctions: ReadonlySet<string> = new Set(
+  words(`apply array_apply array_filter array_transform list_apply list_filter list_transform`),
+);
 
 /** Functions that the engine writes out, with an argument in several places, three at most. */
-export const copyingFunctions: ReadonlySet<string> = new Set(words(`array_pop_back array_to_string fmod json_group_array json_group_object map_contains_entry nullif round_even roundbankers split_part wavg weighted_avg`));
+export const copyingFunctions: ReadonlySet<string> = new Set(
+  words(
+    `array_pop_back array_to_string fmod json_group_array json_group_object map_contains_entry nullif round_even roundbankers split_part wavg weighted_avg`,
+  ),
+);

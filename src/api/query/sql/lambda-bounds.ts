@@ -19,25 +19,33 @@ const leavesMax = 8;
 const words = (written: string): readonly string[] => written.trim().split(/\s+/);
 
 /** Functions whose result has a size that does not depend on that of their arguments, and which do not copy these. */
-const fixed: ReadonlySet<string> = new Set(words(`
+const fixed: ReadonlySet<string> = new Set(
+  words(`
   + - * / // % ** ^ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && abs add array_contains array_has array_has_all array_has_any array_length array_position bit_length ceil ceiling char_length character_length
   contains date_diff date_part date_trunc datediff datepart datetrunc day dayofweek dayofyear divide ends_with epoch epoch_ms even exp floor hash hour ilike_escape instr isfinite isinf isnan json_valid len
   length like_escape list_avg list_bool_and list_bool_or list_contains list_count list_has list_has_all list_has_any list_indexof list_position list_product list_sum ln log log10 log2 minute mod month
   multiply not_ilike_escape not_like_escape octet_length ord pow power prefix quarter random regexp_full_match regexp_matches round second sign sqrt starts_with strlen strpos subtract suffix trunc typeof
-  unicode week year`));
+  unicode week year`),
+);
 
 /** Functions whose result is no longer than a few times their arguments together. */
-const keeping: ReadonlySet<string> = new Set(words(`
+const keeping: ReadonlySet<string> = new Set(
+  words(`
   || ->> array_extract array_slice concat concat_ws element_at json_extract json_extract_string lcase left list_element list_extract list_max list_min list_pack list_slice list_value lower ltrim map_extract
-  map_extract_value md5 nullif reverse right row rtrim sha256 strip_accents struct_extract struct_pack substr substring to_json trim ucase upper`));
+  map_extract_value md5 nullif reverse right row rtrim sha256 strip_accents struct_extract struct_pack substr substring to_json trim ucase upper`),
+);
 
 /** Functions whose result is a part of their argument, which they do not copy. */
 const picking: ReadonlySet<string> = new Set(words('array_extract list_element list_extract struct_extract'));
 
 /** Operators that give a boolean. */
-const conditions: ReadonlySet<string> = new Set(words('OPERATOR_NOT OPERATOR_IS_NULL OPERATOR_IS_NOT_NULL COMPARE_IN COMPARE_NOT_IN'));
+const conditions: ReadonlySet<string> = new Set(
+  words('OPERATOR_NOT OPERATOR_IS_NULL OPERATOR_IS_NOT_NULL COMPARE_IN COMPARE_NOT_IN'),
+);
 /** Operators whose result is one of their operands, or a part of it. */
-const pickingOperators: ReadonlySet<string> = new Set(words('OPERATOR_COALESCE OPERATOR_TRY ARRAY_EXTRACT STRUCT_EXTRACT'));
+const pickingOperators: ReadonlySet<string> = new Set(
+  words('OPERATOR_COALESCE OPERATOR_TRY ARRAY_EXTRACT STRUCT_EXTRACT'),
+);
 const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR ARRAY_SLICE'));
 
 type IsColumn = (table: string, column: string) => boolean | null;
@@ -66,7 +74,9 @@ export function growthOf(body: SqlNode, parameters: readonly string[], isColumn:
 /** The names that a lambda gives. */
 export function parametersOf(lambda: SqlNode): readonly string[] {
   const left = node(lambda['lhs']);
-  return (left['class'] === 'FUNCTION' ? nodes(left['children']) : [left]).flatMap((parameter) => (parameter['class'] === 'COLUMN_REF' ? [text(list(parameter['column_names'])[0])] : []));
+  return (left['class'] === 'FUNCTION' ? nodes(left['children']) : [left]).flatMap((parameter) =>
+    parameter['class'] === 'COLUMN_REF' ? [text(list(parameter['column_names'])[0])] : [],
+  );
 }
 
 class Search {
@@ -80,13 +90,19 @@ class Search {
 
   mayGrow(given: SqlNode, own: ReadonlySet<string>): boolean {
     switch (given['class']) {
-      case 'COMPARISON': case 'BETWEEN': case 'CONJUNCTION': return false;
+      case 'COMPARISON':
+      case 'BETWEEN':
+      case 'CONJUNCTION':
+        return false;
       case 'COLUMN_REF':
         this.leaves += 1;
         return this.#isOwn(given, own) !== true;
-      case 'CONSTANT': case 'PARAMETER': {
+      case 'CONSTANT':
+      case 'PARAMETER': {
         this.leaves += 1;
-        return given['class'] === 'PARAMETER' || Buffer.byteLength(String(node(given['value'])['value'])) > shortLiteralMax;
+        return (
+          given['class'] === 'PARAMETER' || Buffer.byteLength(String(node(given['value'])['value'])) > shortLiteralMax
+        );
       }
       case 'FUNCTION': {
         const name = text(given['function_name']).toLowerCase();
@@ -95,10 +111,17 @@ class Search {
       }
       case 'OPERATOR': {
         const type = text(given['type']);
-        return !conditions.has(type) && (!(pickingOperators.has(type) || copyingOperators.has(type)) || this.#anyGrows(given, own));
+        return (
+          !conditions.has(type) &&
+          (!(pickingOperators.has(type) || copyingOperators.has(type)) || this.#anyGrows(given, own))
+        );
       }
-      case 'CASE': case 'CAST': case 'LAMBDA': return this.#anyGrows(given, own);
-      default: return true;
+      case 'CASE':
+      case 'CAST':
+      case 'LAMBDA':
+        return this.#anyGrows(given, own);
+      default:
+        return true;
     }
   }
 
@@ -134,10 +157,16 @@ function shareOf(given: SqlNode): number | null {
       if (picking.has(name)) return null;
       return fixed.has(name) ? (functionBounds.has(name) ? passedShare : 0) : 1;
     }
-    case 'OPERATOR': return pickingOperators.has(text(given['type'])) ? null : Number(copyingOperators.has(text(given['type'])));
-    case 'CASE': return null;
-    case 'COMPARISON': case 'BETWEEN': case 'CONJUNCTION': return 0;
-    default: return 1;
+    case 'OPERATOR':
+      return pickingOperators.has(text(given['type'])) ? null : Number(copyingOperators.has(text(given['type'])));
+    case 'CASE':
+      return null;
+    case 'COMPARISON':
+    case 'BETWEEN':
+    case 'CONJUNCTION':
+      return 0;
+    default:
+      return 1;
   }
 }
 
@@ -148,7 +177,10 @@ function withoutAlias(column: SqlNode): SqlNode {
 
 /** The names that a part may use: of a lambda of a function, also those that this gives. */
 function withParameters(part: SqlNode, around: SqlNode, own: ReadonlySet<string>): ReadonlySet<string> {
-  const isLambda = part['class'] === 'LAMBDA' && around['class'] === 'FUNCTION' && lambdaFunctions.has(text(around['function_name']).toLowerCase());
+  const isLambda =
+    part['class'] === 'LAMBDA' &&
+    around['class'] === 'FUNCTION' &&
+    lambdaFunctions.has(text(around['function_name']).toLowerCase());
   return isLambda ? new Set([...own, ...parametersOf(part)]) : own;
 }
 
@@ -160,12 +192,16 @@ function resultsOf(given: SqlNode): readonly SqlNode[] {
 
 /** The expressions in an expression. */
 function partsOf(given: SqlNode): readonly SqlNode[] {
-  const isExpression = (part: unknown): part is SqlNode => typeof part === 'object' && part !== null && typeof (part as SqlNode)['class'] === 'string';
-  return Object.values(given).flatMap((member) => (Array.isArray(member) ? member : [member]) as unknown[]).flatMap((member) => {
-    if (isExpression(member)) return [member];
-    const { when_expr: when, then_expr: then } = typeof member === 'object' && member !== null ? member as SqlNode : {};
-    return [when, then].filter(isExpression);
-  });
+  const isExpression = (part: unknown): part is SqlNode =>
+    typeof part === 'object' && part !== null && typeof (part as SqlNode)['class'] === 'string';
+  return Object.values(given)
+    .flatMap((member) => (Array.isArray(member) ? member : [member]) as unknown[])
+    .flatMap((member) => {
+      if (isExpression(member)) return [member];
+      const { when_expr: when, then_expr: then } =
+        typeof member === 'object' && member !== null ? (member as SqlNode) : {};
+      return [when, then].filter(isExpression);
+    });
 }
 
 /** What a guard needs of a lambda in SQL. */
@@ -180,7 +216,8 @@ export interface LambdaText {
 /** The guard of a list, which is the first place. */
 export function lambdaGuard(name: string, { parameters, body, mayGrow, copied }: LambdaText): Guard {
   const bytesOf = (value: string): string => `coalesce(strlen(CAST(${value} AS VARCHAR)), 0)`;
-  const isCopiedBeyond = (elements: string): string => `len(${elements}) * CAST(${copied.map(({ column, share }) => `${bytesOf(column)} * ${share}`).join(' + ')} AS DOUBLE) > ${copiedMax}`;
+  const isCopiedBeyond = (elements: string): string =>
+    `len(${elements}) * CAST(${copied.map(({ column, share }) => `${bytesOf(column)} * ${share}`).join(' + ')} AS DOUBLE) > ${copiedMax}`;
   const isGrownBeyond = (elements: string): string => {
     const grown = `greatest(${bytesOf(body)} - 2 * ${bytesOf(parameters[0]!)} - ${freeElementBytes}, 0)`;
     return `list_sum(list_transform(${elements}, (lambda ${parameters.join(', ')}: ${grown}))) > ${grownMax}`;
@@ -191,7 +228,8 @@ export function lambdaGuard(name: string, { parameters, body, mayGrow, copied }:
       // The first comes before the body is computed, for which it may be too much.
       return `CASE WHEN ${isCopiedBeyond(elements!)} THEN true ELSE ${mayGrow ? isGrownBeyond(elements!) : 'false'} END`;
     },
-    message: `${name} has a lambda that makes too much of its list: results of more than ${grownMax} bytes beyond twice the list, or ${copiedMax} bytes of values from outside that it copies for each element. `
-      + 'Use a shorter list or shorter values, or unnest the list after FROM.',
+    message:
+      `${name} has a lambda that makes too much of its list: results of more than ${grownMax} bytes beyond twice the list, or ${copiedMax} bytes of values from outside that it copies for each element. ` +
+      'Use a shorter list or shorter values, or unnest the list after FROM.',
   };
 }

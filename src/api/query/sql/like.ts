@@ -14,16 +14,25 @@ interface Like {
 }
 
 const likes: ReadonlyMap<string, Like> = new Map([
-  ['~~', { isNegated: false, ignoresCase: false, hasEscape: false }], ['!~~', { isNegated: true, ignoresCase: false, hasEscape: false }],
-  ['~~*', { isNegated: false, ignoresCase: true, hasEscape: false }], ['!~~*', { isNegated: true, ignoresCase: true, hasEscape: false }],
-  ['like_escape', { isNegated: false, ignoresCase: false, hasEscape: true }], ['not_like_escape', { isNegated: true, ignoresCase: false, hasEscape: true }],
-  ['ilike_escape', { isNegated: false, ignoresCase: true, hasEscape: true }], ['not_ilike_escape', { isNegated: true, ignoresCase: true, hasEscape: true }],
+  ['~~', { isNegated: false, ignoresCase: false, hasEscape: false }],
+  ['!~~', { isNegated: true, ignoresCase: false, hasEscape: false }],
+  ['~~*', { isNegated: false, ignoresCase: true, hasEscape: false }],
+  ['!~~*', { isNegated: true, ignoresCase: true, hasEscape: false }],
+  ['like_escape', { isNegated: false, ignoresCase: false, hasEscape: true }],
+  ['not_like_escape', { isNegated: true, ignoresCase: false, hasEscape: true }],
+  ['ilike_escape', { isNegated: false, ignoresCase: true, hasEscape: true }],
+  ['not_ilike_escape', { isNegated: true, ignoresCase: true, hasEscape: true }],
 ]);
 
 /** The match of a text with a pattern that has several `%`, in one pass; null if DuckDB matches it in one pass as it stands. Throws QueryError. */
 export function likeText(name: string, text: string, pattern: string, escape: string | undefined): string | null {
   const like = likes.get(name);
-  if (like === undefined || wildcardsIn(pattern, '%') <= 1 || (like.hasEscape && (escape === undefined || [...escape].length > 1))) return null;
+  if (
+    like === undefined ||
+    wildcardsIn(pattern, '%') <= 1 ||
+    (like.hasEscape && (escape === undefined || [...escape].length > 1))
+  )
+    return null;
   // DuckDB itself takes one pass if the case counts, and there is no `_` and no escape.
   const isSimple = !like.hasEscape && !pattern.includes('_');
   if (isSimple && !like.ignoresCase) return null;
@@ -41,7 +50,8 @@ function expressionOf(pattern: string, escape: string): string {
     const isEscaped = characters[at] === escape;
     if (isEscaped) at += 1;
     const character = characters[at];
-    if (character === undefined) throw new QueryError('query_invalid', 'The pattern of LIKE ends with its escape character.');
+    if (character === undefined)
+      throw new QueryError('query_invalid', 'The pattern of LIKE ends with its escape character.');
     if (!isEscaped && character === '%') expression += '.*';
     else if (!isEscaped && character === '_') expression += '.';
     else expression += /^[\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e]$/.test(character) ? `\\${character}` : character;

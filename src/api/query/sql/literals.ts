@@ -5,7 +5,8 @@ import { typeText } from './types.ts';
 
 /** A text in single quotes. It has no other way to end than the last of them. */
 export function quoteText(value: string): string {
-  if (value.includes('\0')) throw new QueryError('query_invalid', 'A text has the character U+0000, which texts cannot have.');
+  if (value.includes('\0'))
+    throw new QueryError('query_invalid', 'A text has the character U+0000, which texts cannot have.');
   return `'${value.replaceAll("'", "''")}'`;
 }
 
@@ -24,7 +25,8 @@ export function parameterText(value: SqlParameter): string {
     return `CAST(${quoteText(String(number))} AS ${Math.abs(number) < 2 ** 31 ? 'INTEGER' : 'BIGINT'})`;
   }
   // As a double, it would be equal to texts of other integers, too.
-  if (whole.test(token) && Math.abs(number) < 2 ** 127) return `CAST(${quoteText(token)} AS ${Math.abs(number) < 2 ** 63 ? 'BIGINT' : 'HUGEINT'})`;
+  if (whole.test(token) && Math.abs(number) < 2 ** 127)
+    return `CAST(${quoteText(token)} AS ${Math.abs(number) < 2 ** 63 ? 'BIGINT' : 'HUGEINT'})`;
   return `CAST(${quoteText(String(number))} AS DOUBLE)`;
 }
 

@@ -11,26 +11,38 @@ export function refused(what: string): QueryError {
 
 /** Parses a tree. Numbers stay as they are written, because a double cannot hold all of them. */
 export function parseTree(json: string): SqlNode {
-  const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => (typeof value === 'number' ? context!.source : value);
+  const asWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    typeof value === 'number' ? context!.source : value;
   try {
     return JSON.parse(json, asWritten) as SqlNode;
   } catch (error) {
     // The engine writes numbers that are beyond a double as Infinity, and how deep JSON.parse goes depends on the stack.
-    throw new QueryError('query_invalid', 'The query has a number that is too large, or is nested too deep.', { cause: error });
+    throw new QueryError('query_invalid', 'The query has a number that is too large, or is nested too deep.', {
+      cause: error,
+    });
   }
 }
 
 /** These members of a node. Any other that is set is a part of SQL that is not known here. */
-export function take<const Name extends string>(node: SqlNode, ...names: readonly Name[]): Readonly<Record<Name, unknown>> {
+export function take<const Name extends string>(
+  node: SqlNode,
+  ...names: readonly Name[]
+): Readonly<Record<Name, unknown>> {
   for (const [name, value] of Object.entries(node)) {
-    if (!common.has(name) && !(names as readonly string[]).includes(name) && isSet(value)) throw refused(wordOf.get(name) ?? `${nameOf(node)} with ${name}`);
+    if (!common.has(name) && !(names as readonly string[]).includes(name) && isSet(value))
+      throw refused(wordOf.get(name) ?? `${nameOf(node)} with ${name}`);
   }
   return node as Readonly<Record<Name, unknown>>;
 }
 
 /** How members are written in SQL. */
 const wordOf: ReadonlyMap<string, string> = new Map([
-  ['sample', 'A sample'], ['at_clause', 'AT'], ['key_targets', 'USING KEY'], ['columns', 'COLUMNS'], ['catalog', 'A function with a catalog'], ['user_type_modifiers', 'Such a type'],
+  ['sample', 'A sample'],
+  ['at_clause', 'AT'],
+  ['key_targets', 'USING KEY'],
+  ['columns', 'COLUMNS'],
+  ['catalog', 'A function with a catalog'],
+  ['user_type_modifiers', 'Such a type'],
 ]);
 
 const common: ReadonlySet<string> = new Set(['class', 'type', 'query_location', 'named_param_map']);

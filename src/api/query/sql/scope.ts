@@ -65,7 +65,8 @@ export class Columns {
   united(others: Columns): Columns {
     const columns = new Columns();
     const [left, right] = [this.largest, others.largest];
-    for (const name of new Set([...this.#parts.keys(), ...others.#parts.keys()])) columns.add(name, (this.#parts.get(name) ?? left) + (others.#parts.get(name) ?? right), 0);
+    for (const name of new Set([...this.#parts.keys(), ...others.#parts.keys()]))
+      columns.add(name, (this.#parts.get(name) ?? left) + (others.#parts.get(name) ?? right), 0);
     columns.#count = Math.max(this.#count, others.#count, columns.#parts.size);
     columns.#width = this.#width + others.#width;
     return columns;
@@ -132,7 +133,11 @@ export class Scope {
   partsOf([name, column]: readonly string[]): number {
     const relation = this.#relation(name!);
     if (column !== undefined && relation !== undefined) return relation.partsOf(column);
-    return Math.max(this.#parts.get(name!) ?? 1, ...this.#relations.map(([, columns]) => columns.partsOf(name!)), this.#outer?.partsOf([name!]) ?? 1);
+    return Math.max(
+      this.#parts.get(name!) ?? 1,
+      ...this.#relations.map(([, columns]) => columns.partsOf(name!)),
+      this.#outer?.partsOf([name!]) ?? 1,
+    );
   }
 
   /** How many parts stand behind the column with the most, whatever its name. */

@@ -4,8 +4,30 @@ import { encodeName } from './names.ts';
 import { node, nodes, refused, take, text, type SqlNode } from './node.ts';
 
 const simple: ReadonlySet<string> = new Set([
-  'BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', 'FLOAT', 'DOUBLE', 'VARCHAR', 'BLOB', 'DATE', 'TIME',
-  'TIMESTAMP', 'TIMESTAMP_S', 'TIMESTAMP_MS', 'TIMESTAMP_NS', 'TIMESTAMP WITH TIME ZONE', 'INTERVAL', 'UUID',
+  'BOOLEAN',
+  'TINYINT',
+  'SMALLINT',
+  'INTEGER',
+  'BIGINT',
+  'HUGEINT',
+  'UTINYINT',
+  'USMALLINT',
+  'UINTEGER',
+  'UBIGINT',
+  'UHUGEINT',
+  'FLOAT',
+  'DOUBLE',
+  'VARCHAR',
+  'BLOB',
+  'DATE',
+  'TIME',
+  'TIMESTAMP',
+  'TIMESTAMP_S',
+  'TIMESTAMP_MS',
+  'TIMESTAMP_NS',
+  'TIMESTAMP WITH TIME ZONE',
+  'INTERVAL',
+  'UUID',
 ]);
 
 const number = /^\d{1,6}$/;
@@ -29,7 +51,8 @@ export function typeText(type: SqlNode, depth = 0, elements = 1): string {
   if (id === 'ARRAY') {
     const { child_type: item, size } = take(node(info), 'child_type', 'size');
     const length = digits(size);
-    if (elements * Number(length) > arrayElementsMax) throw new QueryError('limit_exceeded', `An array has more than ${arrayElementsMax} elements: use a list.`);
+    if (elements * Number(length) > arrayElementsMax)
+      throw new QueryError('limit_exceeded', `An array has more than ${arrayElementsMax} elements: use a list.`);
     return `${child(item, Number(length))}[${length}]`;
   }
   if (id === 'MAP') {
@@ -37,7 +60,10 @@ export function typeText(type: SqlNode, depth = 0, elements = 1): string {
     const [key, value] = membersOf(take(entry, 'id', 'type_info').type_info);
     return `MAP(${child(key?.type)}, ${child(value?.type)})`;
   }
-  if (id === 'STRUCT') return `STRUCT(${membersOf(info).map((member) => `"${encodeName(member.name)}" ${child(member.type)}`).join(', ')})`;
+  if (id === 'STRUCT')
+    return `STRUCT(${membersOf(info)
+      .map((member) => `"${encodeName(member.name)}" ${child(member.type)}`)
+      .join(', ')})`;
   if (id === 'UNBOUND' && /^json$/i.test(text(take(node(info), 'name').name))) return 'JSON';
   throw refused(`The type ${id === 'UNBOUND' ? String(node(info)['name']) : String(id)}`);
 }

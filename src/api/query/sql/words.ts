@@ -1,14 +1,41 @@
 /** What words in the tree of a query are in SQL. Others are refused. */
 
-export const directions: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['ASCENDING', ' ASC'], ['DESCENDING', ' DESC']]);
-export const nullOrders: ReadonlyMap<string, string> = new Map([['ORDER_DEFAULT', ''], ['NULLS FIRST', ' NULLS FIRST'], ['NULLS LAST', ' NULLS LAST']]);
-export const comparisons: ReadonlyMap<string, string> = new Map([
-  ['COMPARE_EQUAL', '='], ['COMPARE_NOTEQUAL', '<>'], ['COMPARE_LESSTHAN', '<'], ['COMPARE_GREATERTHAN', '>'], ['COMPARE_LESSTHANOREQUALTO', '<='],
-  ['COMPARE_GREATERTHANOREQUALTO', '>='], ['COMPARE_DISTINCT_FROM', 'IS DISTINCT FROM'], ['COMPARE_NOT_DISTINCT_FROM', 'IS NOT DISTINCT FROM'],
+export const directions: ReadonlyMap<string, string> = new Map([
+  ['ORDER_DEFAULT', ''],
+  ['ASCENDING', ' ASC'],
+  ['DESCENDING', ' DESC'],
 ]);
-export const conjunctions: ReadonlyMap<string, string> = new Map([['CONJUNCTION_AND', 'AND'], ['CONJUNCTION_OR', 'OR']]);
-export const collations: ReadonlyMap<string, string> = new Map([['nocase', 'nocase'], ['noaccent', 'noaccent'], ['nfc', 'nfc'], ['binary', 'binary']]);
-export const exclusions: ReadonlyMap<string, string> = new Map([['NO_OTHER', ''], ['CURRENT_ROW', ' EXCLUDE CURRENT ROW'], ['GROUP', ' EXCLUDE GROUP'], ['TIES', ' EXCLUDE TIES']]);
+export const nullOrders: ReadonlyMap<string, string> = new Map([
+  ['ORDER_DEFAULT', ''],
+  ['NULLS FIRST', ' NULLS FIRST'],
+  ['NULLS LAST', ' NULLS LAST'],
+]);
+export const comparisons: ReadonlyMap<string, string> = new Map([
+  ['COMPARE_EQUAL', '='],
+  ['COMPARE_NOTEQUAL', '<>'],
+  ['COMPARE_LESSTHAN', '<'],
+  ['COMPARE_GREATERTHAN', '>'],
+  ['COMPARE_LESSTHANOREQUALTO', '<='],
+  ['COMPARE_GREATERTHANOREQUALTO', '>='],
+  ['COMPARE_DISTINCT_FROM', 'IS DISTINCT FROM'],
+  ['COMPARE_NOT_DISTINCT_FROM', 'IS NOT DISTINCT FROM'],
+]);
+export const conjunctions: ReadonlyMap<string, string> = new Map([
+  ['CONJUNCTION_AND', 'AND'],
+  ['CONJUNCTION_OR', 'OR'],
+]);
+export const collations: ReadonlyMap<string, string> = new Map([
+  ['nocase', 'nocase'],
+  ['noaccent', 'noaccent'],
+  ['nfc', 'nfc'],
+  ['binary', 'binary'],
+]);
+export const exclusions: ReadonlyMap<string, string> = new Map([
+  ['NO_OTHER', ''],
+  ['CURRENT_ROW', ' EXCLUDE CURRENT ROW'],
+  ['GROUP', ' EXCLUDE GROUP'],
+  ['TIES', ' EXCLUDE TIES'],
+]);
 
 /** A bound of the frame of a window. */
 export interface Bound {

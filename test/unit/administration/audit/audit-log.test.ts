@@ -23,7 +23,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const logger = (level = 'info'): Logger => pino({ level }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+const logger = (level = 'info'): Logger =>
+  pino({ level }, { write: (line: string) => void logged.push(JSON.parse(line)) });
 
 function open(path: string | undefined = file): AuditLog {
   const audit = openAuditLog(path, logger());
@@ -34,7 +35,10 @@ function open(path: string | undefined = file): AuditLog {
 const entry = (name: string) => ({ action: 'team.create', result: 'done', teamId: 't', name }) as const;
 
 async function namesIn(path = file): Promise<string[]> {
-  return (await readFile(path, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line).name);
+  return (await readFile(path, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).name);
 }
 
 test('a line is in the file when it is written, behind what was there', async () => {
@@ -43,7 +47,11 @@ test('a line is in the file when it is written, behind what was there', async ()
   const [, line, ...rest] = (await readFile(file, 'utf8')).split('\n');
   expect(rest).toEqual(['']);
   expect(JSON.parse(line!)).toEqual({
-    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/), action: 'team.create', result: 'done', teamId: 't', name: 'two\nlines',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    action: 'team.create',
+    result: 'done',
+    teamId: 't',
+    name: 'two\nlines',
   });
   expect(logged).toEqual([]);
 });
@@ -81,7 +89,9 @@ test('a line is in the log of the process while the file cannot be opened again'
   const audit = open(join(below, 'audit.log'));
   await rename(below, `${below}.1`);
   audit.write(entry('a'));
-  expect(logged).toMatchObject([{ level: 50, msg: 'AUDIT_LOG_FILE: a line cannot be written', err: { code: 'ENOENT' }, audit: entry('a') }]);
+  expect(logged).toMatchObject([
+    { level: 50, msg: 'AUDIT_LOG_FILE: a line cannot be written', err: { code: 'ENOENT' }, audit: entry('a') },
+  ]);
   await mkdir(below);
   audit.write(entry('b'));
   expect(await namesIn(join(below, 'audit.log'))).toEqual(['b']);
@@ -90,11 +100,15 @@ test('a line is in the log of the process while the file cannot be opened again'
 test('a line is in the log of the process while the disk is full', () => {
   const audit = open('/dev/full');
   audit.write(entry('a'));
-  expect(logged).toMatchObject([{ level: 50, msg: 'AUDIT_LOG_FILE: a line cannot be written', err: { code: 'ENOSPC' }, audit: entry('a') }]);
+  expect(logged).toMatchObject([
+    { level: 50, msg: 'AUDIT_LOG_FILE: a line cannot be written', err: { code: 'ENOSPC' }, audit: entry('a') },
+  ]);
 });
 
 test('a file that cannot be opened prevents the start', () => {
-  expect(() => open(join(folder, 'missing', 'audit.log'))).toThrow(/^The settings are not usable:\nAUDIT_LOG_FILE: ENOENT/);
+  expect(() => open(join(folder, 'missing', 'audit.log'))).toThrow(
+    /^The settings are not usable:\nAUDIT_LOG_FILE: ENOENT/,
+  );
 });
 
 test('without a file the lines are in the log of the process', () => {
@@ -102,15 +116,32 @@ test('without a file the lines are in the log of the process', () => {
   expect(logged).toMatchObject([{ level: 30, audit: entry('a') }]);
 });
 
-test.each([[null, 'done'], [new Error('no'), 'of Error']])('an action has one line, whatever becomes of it: %s is %s', async (failure, result) => {
+test.each([
+  [null, 'done'],
+  [new Error('no'), 'of Error'],
+])('an action has one line, whatever becomes of it: %s is %s', async (failure, result) => {
   const audit = open();
-  const recorded = recordAction(audit, { action: 'team.create', who: { user: 'ada' }, details: { name: 'a' }, nameOf: (error) => `of ${(error as Error).name}` }, async (details) => {
-    details['teamId'] = 't';
-    if (failure !== null) throw failure;
-    return 'value';
-  });
+  const recorded = recordAction(
+    audit,
+    {
+      action: 'team.create',
+      who: { user: 'ada' },
+      details: { name: 'a' },
+      nameOf: (error) => `of ${(error as Error).name}`,
+    },
+    async (details) => {
+      details['teamId'] = 't';
+      if (failure !== null) throw failure;
+      return 'value';
+    },
+  );
   if (failure === null) expect(await recorded).toBe('value');
   else await expect(recorded).rejects.toBe(failure);
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
-  expect(lines).toEqual([{ time: expect.any(String), action: 'team.create', result, user: 'ada', name: 'a', teamId: 't' }]);
+  const lines = (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines).toEqual([
+    { time: expect.any(String), action: 'team.create', result, user: 'ada', name: 'a', teamId: 't' },
+  ]);
 });

@@ -16,7 +16,8 @@ afterEach(() => refused.close());
 const line = { action: 'token.refused', result: 'request_error' };
 
 test('an address has one line, with its count and its last claim', () => {
-  for (const forwardedFor of ['10.0.0.1', undefined, '10.0.0.2, 10.0.0.3']) refused.add({ address: '192.0.2.1', forwardedFor });
+  for (const forwardedFor of ['10.0.0.1', undefined, '10.0.0.2, 10.0.0.3'])
+    refused.add({ address: '192.0.2.1', forwardedFor });
   refused.add({ address: '192.0.2.2', forwardedFor: undefined });
   refused.add({ address: undefined, forwardedFor: undefined });
   expect(lines).toEqual([]);
@@ -34,7 +35,10 @@ test('what was written is counted no more', () => {
   refused.flush();
   refused.add({ address: 'a', forwardedFor: undefined });
   refused.close();
-  expect(lines).toEqual([{ ...line, address: 'a', count: 1 }, { ...line, address: 'a', count: 1 }]);
+  expect(lines).toEqual([
+    { ...line, address: 'a', count: 1 },
+    { ...line, address: 'a', count: 1 },
+  ]);
 });
 
 test('lines are written once a minute', () => {

@@ -12,18 +12,24 @@ const team: Principal = { ...unlimited, teamId: 't1' };
 const ofApp: Principal = { ...team, appId: 'app 1' };
 
 /** All routes of the interface, and two of an app; what they would do is replaced by an answer. */
-function edgeOf(identity: Identity, isLinked: IsLinked = async (teamId, tableId) => teamId === 't1' && tableId === mine): Edge & { routes: RouteOptions[] } {
+function edgeOf(
+  identity: Identity,
+  isLinked: IsLinked = async (teamId, tableId) => teamId === 't1' && tableId === mine,
+): Edge & { routes: RouteOptions[] } {
   const routes: RouteOptions[] = [];
-  const edge = buildEdge((app) => {
-    app.addHook('onRoute', (route) => {
-      delete route.schema?.params;
-      route.handler = async () => ({});
-      routes.push(route);
-    });
-    addRoutes(app, { receiver: { turns: { giveWay: () => undefined } } } as unknown as RouteDependencies);
-    app.get('/apps/:appID/things', async () => ({}));
-    app.post('/apps/:appID/things', async () => ({}));
-  }, { authenticate: () => identity, isLinked });
+  const edge = buildEdge(
+    (app) => {
+      app.addHook('onRoute', (route) => {
+        delete route.schema?.params;
+        route.handler = async () => ({});
+        routes.push(route);
+      });
+      addRoutes(app, { receiver: { turns: { giveWay: () => undefined } } } as unknown as RouteDependencies);
+      app.get('/apps/:appID/things', async () => ({}));
+      app.post('/apps/:appID/things', async () => ({}));
+    },
+    { authenticate: () => identity, isLinked },
+  );
   return { ...edge, routes: routes.filter(({ config }) => config?.public !== true) };
 }
 
@@ -33,9 +39,10 @@ interface Asked {
   readonly isOfTeam: boolean;
 }
 
-const askedOf = (routes: readonly RouteOptions[]): Asked[] => routes.flatMap(({ method, url, config }) => {
-  return [method].flat().map((one) => ({ method: one, url, isOfTeam: config?.operation?.isOfTeam === true }));
-});
+const askedOf = (routes: readonly RouteOptions[]): Asked[] =>
+  routes.flatMap(({ method, url, config }) => {
+    return [method].flat().map((one) => ({ method: one, url, isOfTeam: config?.operation?.isOfTeam === true }));
+  });
 const all = edgeOf(team).routes;
 const asked = askedOf(all.filter(({ config }) => config?.forOperators !== true));
 const ofOperators = askedOf(all.filter(({ config }) => config?.forOperators === true));
@@ -52,7 +59,12 @@ async function ask({ app }: Edge, { method, url }: Asked, parameters: Readonly<R
 }
 
 test('there are routes of all kinds', () => {
-  expect([writes.length, reads.length, ofTables.length, ofApps.length].map((count) => count >= 2)).toEqual([true, true, true, true]);
+  expect([writes.length, reads.length, ofTables.length, ofApps.length].map((count) => count >= 2)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
   expect(asked.length).toBeGreaterThan(15);
 });
 
@@ -62,14 +74,18 @@ describe('the token of an operator', () => {
   test.each(ofOperators)('may $method $url, which no token of a team may', async (one) => {
     expect((await ask(edgeOf(operator), one)).status).toBe(200);
     for (const principal of [team, { ...team, readOnly: true }, ofApp]) {
-      expect(await ask(edgeOf(principal), one)).toEqual({ status: 403, body: errorOf('forbidden', 'This path is for tokens of operators only.') });
+      expect(await ask(edgeOf(principal), one)).toEqual({
+        status: 403,
+        body: errorOf('forbidden', 'This path is for tokens of operators only.'),
+      });
     }
   });
 
   test.each(asked)('may not $method $url', async (one) => {
     const { status, body } = await ask(edgeOf(operator), one, { tableID: mine });
     expect(status).toBe(403);
-    if (one.method !== 'HEAD') expect(body).toEqual(errorOf('forbidden', 'The token of an operator is for /admin only.'));
+    if (one.method !== 'HEAD')
+      expect(body).toEqual(errorOf('forbidden', 'The token of an operator is for /admin only.'));
   });
 
   test('is for all that is under /admin, and for nothing else', () => {
@@ -94,11 +110,15 @@ describe('a token for reading only', () => {
 describe('a token of an app', () => {
   const parameters = { tableID: mine, appID: 'app 1' };
 
-  test.each(asked.filter(({ isOfTeam }) => isOfTeam))('may not $method $url, which is about all of the team', async (one) => {
-    expect(await ask(edgeOf(ofApp), one)).toEqual({
-      status: 403, body: errorOf('forbidden', 'This token is for one app, and what is asked for is of the whole team.'),
-    });
-  });
+  test.each(asked.filter(({ isOfTeam }) => isOfTeam))(
+    'may not $method $url, which is about all of the team',
+    async (one) => {
+      expect(await ask(edgeOf(ofApp), one)).toEqual({
+        status: 403,
+        body: errorOf('forbidden', 'This token is for one app, and what is asked for is of the whole team.'),
+      });
+    },
+  );
 
   test.each(asked.filter(({ isOfTeam }) => !isOfTeam))('may $method $url of its own', async (one) => {
     expect((await ask(edgeOf(ofApp), one, parameters)).status).toBe(200);
@@ -114,7 +134,10 @@ describe('a token of an app', () => {
 
   test.each(ofApps)('may not $method $url of another', async (one) => {
     for (const appID of ['app', 'app 1 ', 'APP 1', 'app%201']) {
-      expect(await ask(edgeOf(ofApp), one, { appID })).toEqual({ status: 403, body: errorOf('forbidden', 'This token is for another app.') });
+      expect(await ask(edgeOf(ofApp), one, { appID })).toEqual({
+        status: 403,
+        body: errorOf('forbidden', 'This token is for another app.'),
+      });
     }
   });
 
@@ -142,17 +165,28 @@ describe('links', () => {
     linked = false;
     expect(isLinked('t1', mine, 'a')).toBe(true);
     expect(look).toHaveBeenCalledTimes(2);
-    expect([await isLinked('t2', mine, 'a'), await isLinked('t1', theirs, 'a'), await isLinked('t1', mine, 'b')]).toEqual([false, false, false]);
+    expect([
+      await isLinked('t2', mine, 'a'),
+      await isLinked('t1', theirs, 'a'),
+      await isLinked('t1', mine, 'b'),
+    ]).toEqual([false, false, false]);
   });
 });
 
 describe('the apps of a new table', () => {
   test.each<[Principal, string[] | null, string[] | null]>([
-    [team, null, null], [team, [], []], [team, ['b', 'a'], ['b', 'a']],
-    [ofApp, null, ['app 1']], [ofApp, [], ['app 1']], [ofApp, ['app 1'], ['app 1']],
+    [team, null, null],
+    [team, [], []],
+    [team, ['b', 'a'], ['b', 'a']],
+    [ofApp, null, ['app 1']],
+    [ofApp, [], ['app 1']],
+    [ofApp, ['app 1'], ['app 1']],
   ])('%j, asked for %j: %j', (principal, given, expected) => expect(appsToLinkOf(principal, given)).toEqual(expected));
 
-  test.each([[['b']], [['app 1', 'b']], [['b', 'app 1']]])('a token of an app may not ask for %j', (given: string[]) => {
-    expect(() => appsToLinkOf(ofApp, given)).toThrow(expect.objectContaining({ type: 'forbidden' }));
-  });
+  test.each([[['b']], [['app 1', 'b']], [['b', 'app 1']]])(
+    'a token of an app may not ask for %j',
+    (given: string[]) => {
+      expect(() => appsToLinkOf(ofApp, given)).toThrow(expect.objectContaining({ type: 'forbidden' }));
+    },
+  );
 });

@@ -28,8 +28,12 @@ function edge(changes = {}): Edge {
 
 function failing(thrown: unknown): Edge {
   return buildEdge((app) => {
-    app.get('/sync', () => { throw thrown; });
-    app.get('/async', async () => { throw thrown; });
+    app.get('/sync', () => {
+      throw thrown;
+    });
+    app.get('/async', async () => {
+      throw thrown;
+    });
   });
 }
 
@@ -110,8 +114,15 @@ describe('the token', () => {
   const refused = errorOf('request_error', 'The bearer token does not exist or is incorrect.');
 
   test.each([
-    [''], ['Bearer'], ['Bearer '], ['Bearer wrong'], ['Basic good-token'], ['Bearer good-token x'],
-    ['Bearer good-token, Bearer good-token'], ['good-token'], [['Bearer good-token', 'Bearer good-token']],
+    [''],
+    ['Bearer'],
+    ['Bearer '],
+    ['Bearer wrong'],
+    ['Basic good-token'],
+    ['Bearer good-token x'],
+    ['Bearer good-token, Bearer good-token'],
+    ['good-token'],
+    [['Bearer good-token', 'Bearer good-token']],
   ])('%j is refused with one body', async (value) => {
     const response = await edge().app.inject({ url: '/tables', headers: { authorization: value as string } });
     expect(response.statusCode).toBe(404);
@@ -121,7 +132,9 @@ describe('the token', () => {
   test('that is missing is said to be', async () => {
     const response = await edge().app.inject({ url: '/tables' });
     expect(response.statusCode).toBe(404);
-    expect(response.json()).toEqual(errorOf('request_error', expect.stringMatching(/^There is no bearer token: .* Authorization/)));
+    expect(response.json()).toEqual(
+      errorOf('request_error', expect.stringMatching(/^There is no bearer token: .* Authorization/)),
+    );
   });
 
   test.each(['Bearer good-token', 'bearer good-token', 'BEARER   good-token'])('%s is let in', async (value) => {
@@ -130,7 +143,9 @@ describe('the token', () => {
   });
 
   test('may take its time to be looked up', async () => {
-    const { app } = edge({ authenticate: async (token: string) => (token === 'late' ? { ...unlimited, teamId: 't2' } : null) });
+    const { app } = edge({
+      authenticate: async (token: string) => (token === 'late' ? { ...unlimited, teamId: 't2' } : null),
+    });
     const late = await app.inject({ url: '/tables', headers: { authorization: 'Bearer late' } });
     expect(late.json()).toEqual({ data: { ...unlimited, teamId: 't2' } });
     expect((await app.inject({ url: '/tables', headers })).json()).toEqual(refused);
@@ -138,7 +153,12 @@ describe('the token', () => {
 
   test('cannot be looked up while the database is away', async () => {
     const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    for (const authenticate of [() => Promise.reject(away), () => { throw away; }]) {
+    for (const authenticate of [
+      () => Promise.reject(away),
+      () => {
+        throw away;
+      },
+    ]) {
       const response = await edge({ authenticate }).app.inject({ url: '/tables', headers });
       expect(response.statusCode).toBe(503);
       expect(response.json()).toEqual(errorOf('service_unavailable'));
@@ -177,12 +197,14 @@ describe('what is thrown', () => {
     const requestId = response.headers['request-id'];
     expect(response.body).not.toContain('secret');
     expect(response.json().error.message).toContain(requestId);
-    expect(lines).toContainEqual(expect.objectContaining({
-      level: 50,
-      requestId,
-      path: '/async',
-      err: expect.objectContaining({ message: 'secret detail', stack: expect.any(String) }),
-    }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        level: 50,
+        requestId,
+        path: '/async',
+        err: expect.objectContaining({ message: 'secret detail', stack: expect.any(String) }),
+      }),
+    );
   });
 
   test('an unknown outcome names its job', async () => {
@@ -220,7 +242,9 @@ describe('health', () => {
 
   test('/readyz says what is missing', async () => {
     expect((await edge().app.inject('/readyz')).statusCode).toBe(200);
-    const { app } = edge({ checkHealth: async () => ({ notReady: ['Postgres is away.', 'The log is behind.'], problems: [] }) });
+    const { app } = edge({
+      checkHealth: async () => ({ notReady: ['Postgres is away.', 'The log is behind.'], problems: [] }),
+    });
     const response = await app.inject('/readyz');
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual(errorOf('service_unavailable', 'Postgres is away. The log is behind.'));

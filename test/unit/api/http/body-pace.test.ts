@@ -12,15 +12,17 @@ const late = errorPattern(408, 'request_timeout');
 const bytesMax = 10_000_000;
 const windowMs = 200;
 const strict = { config: { ...edgeConfig, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: windowMs } };
-const newPlaces = (): FairShares => new FairShares({ name: 'bodies', capacity: 1, waitMs: 60_000, onRefused: () => undefined });
+const newPlaces = (): FairShares =>
+  new FairShares({ name: 'bodies', capacity: 1, waitMs: 60_000, onRefused: () => undefined });
 
 const readers: Readonly<Record<string, (app: App) => void>> = {
   'as a whole': (app) => app.put('/body', async (request) => ({ data: (await collectBody(request, bytesMax)).length })),
-  'in chunks': (app) => app.put('/body', async (request) => {
-    let data = 0;
-    for await (const chunk of bodyChunks(request, bytesMax)) data += chunk.length;
-    return { data };
-  }),
+  'in chunks': (app) =>
+    app.put('/body', async (request) => {
+      let data = 0;
+      for await (const chunk of bodyChunks(request, bytesMax)) data += chunk.length;
+      return { data };
+    }),
   'in a place': (app) => {
     const places = newPlaces();
     app.put('/body', async (request) => ({ data: (await collectInPlace(places, request, bytesMax)).length }));
@@ -42,21 +44,30 @@ for (const [way, addRoute] of Object.entries(readers)) {
   });
 
   test(`a body that is read ${way}: it comes fast enough, and is whole`, async () => {
-    const client = await RawClient.open(await listen(buildEdge(addRoute, { config: { ...edgeConfig, BODY_RATE_MIN: 1, BODY_RATE_WINDOW_MS: 5000 } }).app));
+    const client = await RawClient.open(
+      await listen(buildEdge(addRoute, { config: { ...edgeConfig, BODY_RATE_MIN: 1, BODY_RATE_WINDOW_MS: 5000 } }).app),
+    );
     client.send(requestText('PUT /body', ['Content-Length: 200000'], 'x'.repeat(100_000)));
     client.send('x'.repeat(100_000));
     await client.see(/\{"data":200000\}$/);
   });
 }
 
-test.each([['a length of 0', ['Content-Length: 0'], ''], ['no chunk', ['Transfer-Encoding: chunked'], '0\r\n\r\n']])('a body with %s that ends while it is awaited is empty', async (_name, headers, rest) => {
-  const client = await RawClient.open(await listen(buildEdge((edge) => {
-    const places = newPlaces();
-    edge.put('/body', async (request) => {
-      const collected = collectInPlace(places, request, bytesMax);
-      return { data: (await collected).length };
-    });
-  }).app));
+test.each([
+  ['a length of 0', ['Content-Length: 0'], ''],
+  ['no chunk', ['Transfer-Encoding: chunked'], '0\r\n\r\n'],
+])('a body with %s that ends while it is awaited is empty', async (_name, headers, rest) => {
+  const client = await RawClient.open(
+    await listen(
+      buildEdge((edge) => {
+        const places = newPlaces();
+        edge.put('/body', async (request) => {
+          const collected = collectInPlace(places, request, bytesMax);
+          return { data: (await collected).length };
+        });
+      }).app,
+    ),
+  );
   for (let times = 0; times < 10; times += 1) {
     client.received = '';
     client.send(requestText('PUT /body', headers, rest));
@@ -65,7 +76,9 @@ test.each([['a length of 0', ['Content-Length: 0'], ''], ['no chunk', ['Transfer
 });
 
 test('a body that takes longer than it may, though it comes steadily', async () => {
-  const { app } = buildEdge(readers['in chunks']!, { config: { ...edgeConfig, BODY_RATE_MIN: 0, BODY_RATE_WINDOW_MS: windowMs, BODY_TIME_MAX_MS: 500 } });
+  const { app } = buildEdge(readers['in chunks']!, {
+    config: { ...edgeConfig, BODY_RATE_MIN: 0, BODY_RATE_WINDOW_MS: windowMs, BODY_TIME_MAX_MS: 500 },
+  });
   const client = await RawClient.open(await listen(app));
   client.send(requestText('PUT /body', ['Content-Length: 10000000']));
   const sending = setInterval(() => client.send('x'), 20);
@@ -74,14 +87,18 @@ test('a body that takes longer than it may, though it comes steadily', async () 
 });
 
 test('the time that the service takes does not count', async () => {
-  const { app } = buildEdge((edge) => edge.put('/body', async (request) => {
-    let data = 0;
-    for await (const chunk of bodyChunks(request, bytesMax)) {
-      if (data === 0) await sleep(5 * windowMs);
-      data += chunk.length;
-    }
-    return { data };
-  }), strict);
+  const { app } = buildEdge(
+    (edge) =>
+      edge.put('/body', async (request) => {
+        let data = 0;
+        for await (const chunk of bodyChunks(request, bytesMax)) {
+          if (data === 0) await sleep(5 * windowMs);
+          data += chunk.length;
+        }
+        return { data };
+      }),
+    strict,
+  );
   const client = await RawClient.open(await listen(app));
   client.send(requestText('PUT /body', ['Content-Length: 300000'], 'x'.repeat(300_000)));
   await client.see(/\{"data":300000\}$/);
@@ -89,7 +106,9 @@ test('the time that the service takes does not count', async () => {
 
 test('a place is taken once the first part has come, and taken away while another team waits for one', async () => {
   const places = newPlaces();
-  const { app } = buildEdge((edge) => edge.put('/body', async (request) => ({ data: (await collectInPlace(places, request, bytesMax)).length })));
+  const { app } = buildEdge((edge) =>
+    edge.put('/body', async (request) => ({ data: (await collectInPlace(places, request, bytesMax)).length })),
+  );
   const port = await listen(app);
   const [small, large] = [await RawClient.open(port), await RawClient.open(port)];
   small.send(requestText('PUT /body', ['Content-Length: 100000'], 'x'.repeat(1000)));

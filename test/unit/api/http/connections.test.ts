@@ -17,8 +17,12 @@ class Gate {
   readonly #opened: Promise<void>;
 
   constructor() {
-    this.entered = new Promise((resolve) => { this.#enter = resolve; });
-    this.#opened = new Promise((resolve) => { this.open = resolve; });
+    this.entered = new Promise((resolve) => {
+      this.#enter = resolve;
+    });
+    this.#opened = new Promise((resolve) => {
+      this.open = resolve;
+    });
   }
 
   readonly addRoutes = (app: App): void => {
@@ -72,24 +76,29 @@ test('two Authorization headers are no token', async () => {
 test.each([
   ['what follows it is malformed', [], '', 'garbage\r\n\r\n', true],
   ['its own body breaks after it took effect', ['Transfer-Encoding: chunked'], '1\r\na\r\n', 'zz\r\n', false],
-])('a request that is being answered keeps its answer when %s', async (_name, headers, body, garbage, isRefusedAfterIt) => {
-  const gate = new Gate();
-  const { app } = buildEdge(gate.addRoutes);
-  const client = await RawClient.open(await listen(app));
-  client.send(requestText('DELETE /slow', headers, body));
-  await gate.entered;
-  const noticed = once(app.server, 'clientError');
-  client.send(garbage);
-  await noticed;
-  gate.open();
-  const [own, after] = (await client.ended()).split(/(?<=\{"data":"done"\})/) as [string, string?];
-  expect(own).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
-  expect(after).toEqual(isRefusedAfterIt ? expect.stringMatching(bad) : undefined);
-});
+])(
+  'a request that is being answered keeps its answer when %s',
+  async (_name, headers, body, garbage, isRefusedAfterIt) => {
+    const gate = new Gate();
+    const { app } = buildEdge(gate.addRoutes);
+    const client = await RawClient.open(await listen(app));
+    client.send(requestText('DELETE /slow', headers, body));
+    await gate.entered;
+    const noticed = once(app.server, 'clientError');
+    client.send(garbage);
+    await noticed;
+    gate.open();
+    const [own, after] = (await client.ended()).split(/(?<=\{"data":"done"\})/) as [string, string?];
+    expect(own).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
+    expect(after).toEqual(isRefusedAfterIt ? expect.stringMatching(bad) : undefined);
+  },
+);
 
 test('what is malformed after several requests is answered after all of them', async () => {
   const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
-  client.send(`${requestText('GET /quick')}${requestText('GET /quick')}GET /quick HTTP/1.1\r\nHost: h\r\nX: \0\r\n\r\n`);
+  client.send(
+    `${requestText('GET /quick')}${requestText('GET /quick')}GET /quick HTTP/1.1\r\nHost: h\r\nX: \0\r\n\r\n`,
+  );
   for (let more = 0; more < 20; more += 1) client.send('more\r\n');
   const statuses = (await client.ended()).match(/(?<=HTTP\/1\.1 )\d+/g);
   expect(statuses).toEqual(['200', '200', '400']);
@@ -121,7 +130,9 @@ describe('idle clients', () => {
     const { app } = buildEdge(gate.addRoutes);
     hurry(app);
     const client = await RawClient.open(await listen(app));
-    const timedOut = new Promise((resolve) => { app.server.prependListener('timeout', resolve); });
+    const timedOut = new Promise((resolve) => {
+      app.server.prependListener('timeout', resolve);
+    });
     client.send(requestText('GET /slow'));
     await gate.entered;
     await timedOut;
@@ -152,7 +163,9 @@ describe('a client that reads an answer', () => {
   });
 
   test('without a pause is not, however long that takes', async () => {
-    const client = await RawClient.open(await listen(buildEdge(large, { readingFloor: { bytesPerSecond: 1, windowMs: 5000 } }).app));
+    const client = await RawClient.open(
+      await listen(buildEdge(large, { readingFloor: { bytesPerSecond: 1, windowMs: 5000 } }).app),
+    );
     client.send(requestText('GET /large', ['Connection: close']));
     expect((await client.ended()).length).toBeGreaterThan(answer.length);
   });
@@ -171,7 +184,9 @@ describe('close', () => {
     await gate.entered;
 
     let closed = false;
-    const closing = app.close().then(() => { closed = true; });
+    const closing = app.close().then(() => {
+      closed = true;
+    });
     await idle.ended();
     await expect(RawClient.open(port)).rejects.toThrow('ECONNREFUSED');
     expect(closed).toBe(false);
@@ -239,7 +254,7 @@ test('a request that is sent before the answer to the one before it waits for th
   let quick = 0;
   const { app } = buildEdge((edge) => {
     gate.addRoutes(edge);
-    edge.get('/counted', () => ({ data: quick += 1 }));
+    edge.get('/counted', () => ({ data: (quick += 1) }));
   });
   const port = await listen(app);
   const client = await RawClient.open(port);

@@ -26,7 +26,15 @@ afterEach(async () => {
 });
 
 export const edgeConfig: AppDependencies['config'] = {
-  LOG_REQUESTS: false, REQUEST_IDLE_TIMEOUT_MS: 60_000, DRAIN_TIMEOUT_MS: 1_000, CONNECTIONS_MAX: 100, RATE_LIMIT_CONNECTIONS: 0, RATE_LIMIT_WINDOW_MS: 60_000, BODY_RATE_MIN: 1024, BODY_RATE_WINDOW_MS: 30_000, BODY_TIME_MAX_MS: 3_600_000,
+  LOG_REQUESTS: false,
+  REQUEST_IDLE_TIMEOUT_MS: 60_000,
+  DRAIN_TIMEOUT_MS: 1_000,
+  CONNECTIONS_MAX: 100,
+  RATE_LIMIT_CONNECTIONS: 0,
+  RATE_LIMIT_WINDOW_MS: 60_000,
+  BODY_RATE_MIN: 1024,
+  BODY_RATE_WINDOW_MS: 30_000,
+  BODY_TIME_MAX_MS: 3_600_000,
 };
 
 /** Closes an app after the test. */
@@ -49,7 +57,12 @@ export function buildEdge(routes: (app: App) => void, changes: Partial<AppDepend
     isLinked: () => false,
     checkHealth: () => ({ notReady: [], problems: [] }),
     observer: {
-      began: () => undefined, rateLimited: () => undefined, shareRefused: () => undefined, connectionClosed: () => undefined, refused: () => undefined, ended: () => undefined,
+      began: () => undefined,
+      rateLimited: () => undefined,
+      shareRefused: () => undefined,
+      connectionClosed: () => undefined,
+      refused: () => undefined,
+      ended: () => undefined,
     },
     routes,
     ...changes,
@@ -71,7 +84,9 @@ export class RawClient {
 
   private constructor(socket: Socket) {
     this.socket = socket;
-    socket.setEncoding('latin1').on('data', (text: string) => { this.received += text; });
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      this.received += text;
+    });
     // A reset is one of the ways in which a server ends a connection; the tests look at what came before it.
     socket.on('error', () => {});
   }

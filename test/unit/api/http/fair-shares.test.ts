@@ -21,7 +21,12 @@ afterEach(() => {
 });
 
 function newShares(capacity: number, waitsMs = waitMs): FairShares {
-  return new FairShares({ name: 'bodies', capacity, waitMs: waitsMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
+  return new FairShares({
+    name: 'bodies',
+    capacity,
+    waitMs: waitsMs,
+    onRefused: (name, by) => refused.push(`${name} ${by}`),
+  });
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -29,11 +34,13 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** `name` begins with the letter of its team. `done` settles when it has left, or was refused. */
 function come(name: string): { readonly leave: () => Promise<void>; readonly done: Promise<unknown> } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const done = shares.run(name[0]!, async () => {
-    inside.push(name);
-    await promise;
-    inside.splice(inside.indexOf(name), 1);
-  }).catch((error: unknown) => error);
+  const done = shares
+    .run(name[0]!, async () => {
+      inside.push(name);
+      await promise;
+      inside.splice(inside.indexOf(name), 1);
+    })
+    .catch((error: unknown) => error);
   return {
     leave: async () => {
       resolve();
@@ -44,7 +51,8 @@ function come(name: string): { readonly leave: () => Promise<void>; readonly don
   };
 }
 
-const many = (team: string, count: number): ReturnType<typeof come>[] => Array.from({ length: count }, (_, at) => come(`${team}${at}`));
+const many = (team: string, count: number): ReturnType<typeof come>[] =>
+  Array.from({ length: count }, (_, at) => come(`${team}${at}`));
 const ofTeam = (team: string): number => inside.filter((name) => name.startsWith(team)).length;
 
 test('one team alone has at most a half of the places', async () => {
@@ -92,7 +100,11 @@ test('who finds no place in time is refused, and takes none later', async () => 
 test('work that fails leaves its place, and its error is told', async () => {
   const broken = new Error('broken');
   for (let at = 0; at < 20; at += 1) {
-    await expect(shares.run('a', async () => { throw broken; })).rejects.toBe(broken);
+    await expect(
+      shares.run('a', async () => {
+        throw broken;
+      }),
+    ).rejects.toBe(broken);
   }
   many('a', 5);
   await turn();
@@ -145,28 +157,41 @@ test('what asks for more than there is takes all', async () => {
 
 test('whatever comes and goes, no more is used than there is, a team beside others has no more than is left, and all is given back', async () => {
   jest.useRealTimers();
-  const step = fc.record({ team: fc.constantFrom('a', 'b', 'c'), units: fc.integer({ min: 1, max: 9 }), releases: fc.boolean() });
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-    const shares = newShares(16, 2 ** 30);
-    const held: Share[] = [];
-    const all: Promise<unknown>[] = [];
-    for (const { team, units, releases } of steps) {
-      if (releases) held.shift()?.release();
-      all.push(Promise.resolve(shares.take(team, units)).then((share) => held.push(share)));
-      await turn();
-      expect(shares.used).toBeLessThanOrEqual(16);
-    }
-    while (held.length > 0) {
-      held.shift()!.release();
-      await turn();
-    }
-    await Promise.all(all);
-    expect(shares.used).toBe(0);
-  }));
+  const step = fc.record({
+    team: fc.constantFrom('a', 'b', 'c'),
+    units: fc.integer({ min: 1, max: 9 }),
+    releases: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const shares = newShares(16, 2 ** 30);
+      const held: Share[] = [];
+      const all: Promise<unknown>[] = [];
+      for (const { team, units, releases } of steps) {
+        if (releases) held.shift()?.release();
+        all.push(Promise.resolve(shares.take(team, units)).then((share) => held.push(share)));
+        await turn();
+        expect(shares.used).toBeLessThanOrEqual(16);
+      }
+      while (held.length > 0) {
+        held.shift()!.release();
+        await turn();
+      }
+      await Promise.all(all);
+      expect(shares.used).toBe(0);
+    }),
+  );
 });
 
 test('one has no more than each may have, however much is left', async () => {
-  shares = new FairShares({ name: 'signed_puts', capacity: 100, holder: 'upload', eachAtMost: 2, waitMs, onRefused: (name, by) => refused.push(`${name} ${by}`) });
+  shares = new FairShares({
+    name: 'signed_puts',
+    capacity: 100,
+    holder: 'upload',
+    eachAtMost: 2,
+    waitMs,
+    onRefused: (name, by) => refused.push(`${name} ${by}`),
+  });
   const [first, , third] = many('a', 3);
   many('b', 3);
   await turn();
@@ -175,13 +200,22 @@ test('one has no more than each may have, however much is left', async () => {
   expect(inside).toEqual(['a1', 'b0', 'b1', 'a2']);
   const last = come('a3');
   jest.advanceTimersByTime(waitMs);
-  expect(await last.done).toMatchObject({ type: 'rate_limited', message: expect.stringMatching(/^The upload has so many requests/) });
+  expect(await last.done).toMatchObject({
+    type: 'rate_limited',
+    message: expect.stringMatching(/^The upload has so many requests/),
+  });
   expect(refused).toEqual(['signed_puts team', 'signed_puts team']);
   await third!.leave();
 });
 
 test('while several come, each has no more than when it is shared; a second later one alone has more again', async () => {
-  shares = new FairShares({ name: 'writes', capacity: 16, eachWhenShared: 2, waitMs: 10_000, onRefused: () => undefined });
+  shares = new FairShares({
+    name: 'writes',
+    capacity: 16,
+    eachWhenShared: 2,
+    waitMs: 10_000,
+    onRefused: () => undefined,
+  });
   const alone = ['a1', 'a2', 'a3', 'a4'].map(come);
   await turn();
   expect(inside).toEqual(['a1', 'a2', 'a3', 'a4']);
@@ -214,9 +248,22 @@ test('kept units are for teams that hold none', async () => {
 test('while a team that holds nothing waits, slow holders are ended, first of the team that holds most, and no more than needed', async () => {
   const ended: string[] = [];
   const slow = new Set(['a0', 'a1', 'b0', 'c0']);
-  for (const [name, units] of [['a0', 2], ['a1', 2], ['b0', 1], ['b1', 1], ['c0', 1], ['d0', 1]] as const) {
+  for (const [name, units] of [
+    ['a0', 2],
+    ['a1', 2],
+    ['b0', 1],
+    ['b1', 1],
+    ['c0', 1],
+    ['d0', 1],
+  ] as const) {
     const share = await shares.take(name[0]!, units);
-    share.mayBeEnded({ isSlow: () => slow.has(name), end: () => { ended.push(name); share.release(); } });
+    share.mayBeEnded({
+      isSlow: () => slow.has(name),
+      end: () => {
+        ended.push(name);
+        share.release();
+      },
+    });
   }
   // A team that holds some waits without harm to others.
   const own = come('a9');

@@ -11,14 +11,22 @@ test.each([
   ['a compressed body, which may hold very much more', 'PUT', Buffer.alloc(10), { 'content-encoding': 'zstd' }, 0],
 ] as const)('%s', async (_, method, payload, headers, expected) => {
   const giveWay = jest.fn();
-  const { app } = buildEdge((edge) => {
-    edge.addHook('onRoute', (route) => {
-      if (route.config?.public !== true) route.handler = async () => ({});
-    });
-    addRoutes(edge, { receiver: { turns: { giveWay } } } as unknown as RouteDependencies);
-  }, { authenticate: () => ({ ...unlimited, teamId: 't1' }) });
+  const { app } = buildEdge(
+    (edge) => {
+      edge.addHook('onRoute', (route) => {
+        if (route.config?.public !== true) route.handler = async () => ({});
+      });
+      addRoutes(edge, { receiver: { turns: { giveWay } } } as unknown as RouteDependencies);
+    },
+    { authenticate: () => ({ ...unlimited, teamId: 't1' }) },
+  );
   const url = method === 'PUT' ? '/stashes/s/1' : '/jobs/x';
-  const answer = await app.inject({ method, url, payload, headers: { authorization, 'content-type': 'application/json', ...headers } });
+  const answer = await app.inject({
+    method,
+    url,
+    payload,
+    headers: { authorization, 'content-type': 'application/json', ...headers },
+  });
   expect(answer.statusCode).toBe(200);
   expect(giveWay).toHaveBeenCalledTimes(expected);
 });

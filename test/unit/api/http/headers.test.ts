@@ -3,7 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../../src/api/http/server/app-type.ts';
 import { chooseEncoding } from '../../../../src/api/http/answers/compression.ts';
 import { readIdempotencyKey } from '../../../../src/api/http/submit/idempotency.ts';
-import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../../../../src/api/http/requests/versions.ts';
+import {
+  readIfMatch,
+  readIfNoneMatch,
+  replyNotModified,
+  setVersion,
+} from '../../../../src/api/http/requests/versions.ts';
 import { authorization, buildEdge, refusalOf } from './edge-app.ts';
 
 const long = JSON.stringify({ data: Array.from({ length: 500 }, (_, row) => ({ row, name: 'é' })) });
@@ -30,8 +35,13 @@ function get(url: string, headers: Record<string, string> = {}, method: 'GET' | 
 
 describe('If-Match', () => {
   test.each([
-    ['"0"', '0'], ['"42"', '42'], ['W/"42"', '42'], ['"0042"', '42'], ['"9223372036854775807"', '9223372036854775807'],
-    ['"9223372036854775808"', '9223372036854775807'], [`"${'9'.repeat(300)}"`, '9223372036854775807'],
+    ['"0"', '0'],
+    ['"42"', '42'],
+    ['W/"42"', '42'],
+    ['"0042"', '42'],
+    ['"9223372036854775807"', '9223372036854775807'],
+    ['"9223372036854775808"', '9223372036854775807'],
+    [`"${'9'.repeat(300)}"`, '9223372036854775807'],
   ])('%s is %s', async (tag, version) => {
     expect((await get('/if-match', { 'if-match': tag })).json()).toEqual({ data: version });
   });
@@ -91,7 +101,9 @@ describe('Idempotency-Key', () => {
 
 describe('compression', () => {
   test.each([
-    ['gzip', gunzipSync], ['br', brotliDecompressSync], ['zstd', zstdDecompressSync],
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+    ['zstd', zstdDecompressSync],
   ] as const)('%s, as the client asks', async (encoding, decompress) => {
     const response = await get('/long', { 'accept-encoding': encoding });
     expect(response.headers).toMatchObject({
@@ -112,9 +124,20 @@ describe('compression', () => {
   });
 
   test.each([
-    [undefined, null], ['', null], ['identity', null], ['deflate', null], ['gzip', 'gzip'], ['gzip, br', 'br'],
-    ['gzip, deflate, br, zstd', 'zstd'], ['gzip;q=1.0, br;q=0.5', 'gzip'], ['GZIP ; Q=0.5', 'gzip'], ['gzip;q=0', null],
-    ['gzip;q=x', null], ['*', 'zstd'], ['*;q=0.1, zstd;q=0', 'br'], ['br;q=0, *', 'zstd'],
+    [undefined, null],
+    ['', null],
+    ['identity', null],
+    ['deflate', null],
+    ['gzip', 'gzip'],
+    ['gzip, br', 'br'],
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip;q=1.0, br;q=0.5', 'gzip'],
+    ['GZIP ; Q=0.5', 'gzip'],
+    ['gzip;q=0', null],
+    ['gzip;q=x', null],
+    ['*', 'zstd'],
+    ['*;q=0.1, zstd;q=0', 'br'],
+    ['br;q=0, *', 'zstd'],
   ])('%j takes %j', (header, encoding) => {
     expect(chooseEncoding(header)).toBe(encoding);
   });

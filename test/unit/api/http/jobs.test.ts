@@ -13,7 +13,12 @@ const keys: SecretKeys = { current: key, find: () => key };
 const teamId = '01a1ff11-7ce6-7178-9b08-264f4408192e';
 const notAfter = 1_000_000_000_000;
 const job: Job = {
-  teamId, partition: 3, commandId: '01a1ff11-9ca3-73f0-bd62-0247538cabdc', notAfter, rows: 5, requestTag: 0n,
+  teamId,
+  partition: 3,
+  commandId: '01a1ff11-9ca3-73f0-bd62-0247538cabdc',
+  notAfter,
+  rows: 5,
+  requestTag: 0n,
 };
 const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
@@ -39,8 +44,21 @@ interface Given {
   readonly asker?: string;
 }
 
-function find({ after = 0, outcome = null, outcomeLater = outcome, progress = 10n, held = '{}', heldLater = held, end = 10n, job: changes = {}, asker = teamId }: Given) {
-  const answers = [{ outcome, held: parseHeldTeams(held) }, { outcome: outcomeLater, held: parseHeldTeams(heldLater) }];
+function find({
+  after = 0,
+  outcome = null,
+  outcomeLater = outcome,
+  progress = 10n,
+  held = '{}',
+  heldLater = held,
+  end = 10n,
+  job: changes = {},
+  asker = teamId,
+}: Given) {
+  const answers = [
+    { outcome, held: parseHeldTeams(held) },
+    { outcome: outcomeLater, held: parseHeldTeams(heldLater) },
+  ];
   const jobs = new Jobs({
     keys,
     log: {
@@ -64,29 +82,46 @@ describe('a job', () => {
     ['is running while its event may still take effect', { after: 0, progress: 10n }, running],
     ['is running while a clock may be wrong by so much', { after: minute }, running],
     ['whose time is over, and all was projected, has failed', { after: minute + 1 }, lost],
-    ['whose time is over is running while there is something to be projected', { after: minute + 1, progress: 9n }, running],
+    [
+      'whose time is over is running while there is something to be projected',
+      { after: minute + 1, progress: 9n },
+      running,
+    ],
     ['whose time is over has failed when the projection is past it', { after: minute + 1, progress: 11n }, lost],
     ['whose time is over is running while its team is held', { after: minute + 1, held: `{"${teamId}":1}` }, running],
     ['whose team was held meanwhile is running', { after: minute + 1, heldLater: `{"${teamId}":1}` }, running],
     ['whose time is over has failed while another team is held', { after: minute + 1, held: '{"other":1}' }, lost],
-    ['that has its outcome has it while its team is held', { after: minute + 1, held: `{"${teamId}":1}`, outcome: applied }, succeeded],
+    [
+      'that has its outcome has it while its team is held',
+      { after: minute + 1, held: `{"${teamId}":1}`, outcome: applied },
+      succeeded,
+    ],
     ['has succeeded', { after: -minute, outcome: applied }, succeeded],
-    ['that was refused has failed, for that reason', { outcome: refused }, { status: 'failed', message: 'there is no such table' }],
+    [
+      'that was refused has failed, for that reason',
+      { outcome: refused },
+      { status: 'failed', message: 'there is no such table' },
+    ],
     ['has succeeded for as long as it is known', { after: week - minute, outcome: applied }, succeeded],
     ['that succeeded while the log was asked has succeeded', { after: minute + 1, outcomeLater: applied }, succeeded],
     ['has its outcome also while the log is away', { after: minute + 1, outcome: applied, end: null }, succeeded],
     [
-      'under a key that another request had first has failed', { outcome: applied, job: { requestTag: 9n } },
+      'under a key that another request had first has failed',
+      { outcome: applied, job: { requestTag: 9n } },
       { status: 'failed', message: 'Idempotency-Key: it was used for another request.' },
     ],
     [
-      'under a key has the outcome of its request', {
-        outcome: { ...applied, requestDigest: 'AAAAAAAAAAkrest' }, job: { requestTag: requestTagOf('AAAAAAAAAAkrest') },
-      }, succeeded,
+      'under a key has the outcome of its request',
+      {
+        outcome: { ...applied, requestDigest: 'AAAAAAAAAAkrest' },
+        job: { requestTag: requestTagOf('AAAAAAAAAAkrest') },
+      },
+      succeeded,
     ],
   ])('%s', async (_name, given, state) => expect((await find(given))?.state).toEqual(state));
 
-  test('keeps what its ID says', async () => expect((await find({ job: { rows: null } }))?.job).toEqual({ ...job, rows: null }));
+  test('keeps what its ID says', async () =>
+    expect((await find({ job: { rows: null } }))?.job).toEqual({ ...job, rows: null }));
 
   test.each<[string, Given]>([
     ['of another team', { outcome: applied, asker: '01a1ff11-7ce6-7178-9b08-264f4408192f' }],

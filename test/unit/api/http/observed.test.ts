@@ -7,7 +7,16 @@ import { HttpError } from '../../../../src/api/http/answers/http-error.ts';
 import { AppendUnknown, ProjectionBug } from '../../../../src/log/event-log.ts';
 import { Metrics } from '../../../../src/operations/metrics/metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../../support/metrics.ts';
-import { authorization, buildEdge, edgeConfig, errorOf, listen, RawClient, requestText, type Edge } from './edge-app.ts';
+import {
+  authorization,
+  buildEdge,
+  edgeConfig,
+  errorOf,
+  listen,
+  RawClient,
+  requestText,
+  type Edge,
+} from './edge-app.ts';
 
 const durations = 'tablog_http_request_duration_seconds_count';
 
@@ -20,10 +29,13 @@ interface Observed extends Edge {
 
 async function observed(changes = {}): Promise<Observed> {
   const metrics = new Metrics();
-  const edge = buildEdge((app) => {
-    app.route(metricsRoute(metrics));
-    addRoutes(app);
-  }, { observer: metrics.requests, ...changes });
+  const edge = buildEdge(
+    (app) => {
+      app.route(metricsRoute(metrics));
+      addRoutes(app);
+    },
+    { observer: metrics.requests, ...changes },
+  );
   const port = await listen(edge.app);
   const ask = async (path: string, request = {}): Promise<Response> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization }, ...request });
@@ -41,7 +53,9 @@ function addRoutes(app: App): void {
     const cause = new AppendUnknown('x').at({ partition: 3, offset: 70n });
     throw new HttpError('outcome_unknown', 'who knows', {}, { cause });
   });
-  app.get('/bug', () => { throw new ProjectionBug('a bug').at({ partition: 4 }); });
+  app.get('/bug', () => {
+    throw new ProjectionBug('a bug').at({ partition: 4 });
+  });
 }
 
 const logged = { ...edgeConfig, LOG_REQUESTS: true, DRAIN_TIMEOUT_MS: 0 };
@@ -50,7 +64,10 @@ describe('/metrics', () => {
   test('needs no token, and is of the type that Prometheus reads', async () => {
     const { ask } = await observed();
     const response = await ask('/metrics', { headers: {} });
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ]);
   });
 
   test('names routes by their pattern', async () => {
@@ -110,7 +127,14 @@ describe('on a port of its own', () => {
     metrics.log.tookOver();
     const ports: number[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => ports.push(JSON.parse(line).port) });
-    closing.push(await serveMetrics(metrics, () => ({ notReady: ['It starts.'], problems: [] }), { host: '127.0.0.1', port: 0 }, log));
+    closing.push(
+      await serveMetrics(
+        metrics,
+        () => ({ notReady: ['It starts.'], problems: [] }),
+        { host: '127.0.0.1', port: 0 },
+        log,
+      ),
+    );
     const url = `http://127.0.0.1:${ports[0]}`;
     const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text());
     expect(sumOf(samples, 'tablog_partition_takeovers_total')).toBe(1);
@@ -129,7 +153,13 @@ describe('the log says of a request', () => {
     // Its own line comes after it; those before are there by then.
     await ask('/metrics');
     const answered = lines.filter(({ msg }) => msg === 'request answered');
-    const line = { level: 30, requestId: expect.any(String), method: 'GET', status: 200, durationMs: expect.any(Number) };
+    const line = {
+      level: 30,
+      requestId: expect.any(String),
+      method: 'GET',
+      status: 200,
+      durationMs: expect.any(Number),
+    };
     expect(answered.slice(0, 2)).toEqual([
       expect.objectContaining({ ...line, teamId: 't1', path: '/tables/a/rows/b' }),
       expect.objectContaining({ ...line, path: '/livez' }),
@@ -146,6 +176,8 @@ describe('the log says of a request', () => {
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual(errorOf(status === 503 ? 'outcome_unknown' : 'internal_error'));
     const requestId = response.headers.get('request-id');
-    expect(lines).toContainEqual(expect.objectContaining({ level, requestId, teamId: 't1', method: 'GET', path, ...details }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level, requestId, teamId: 't1', method: 'GET', path, ...details }),
+    );
   });
 });

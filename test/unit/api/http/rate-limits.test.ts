@@ -36,22 +36,29 @@ describe('what is counted', () => {
 
   test('each team has its own', () => {
     const limit = new RateLimit('requests', 1, hour);
-    expect([take(limit, 'a', 1, 1), take(limit, 'b', 1, 1)]).toEqual([[true, false], [true, false]]);
+    expect([take(limit, 'a', 1, 1), take(limit, 'b', 1, 1)]).toEqual([
+      [true, false],
+      [true, false],
+    ]);
     expect([limit.left('c'), limit.left('b').units]).toEqual([{ units: 1, seconds: 3600 }, 0]);
   });
 
   test('whatever comes is counted', () => {
     const step = fc.record({ late: fc.boolean(), units: fc.integer({ min: 0, max: 40 }) });
-    fc.assert(fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 30 }), (max, steps) => {
-      const limit = new RateLimit('rows', max, hour);
-      let used = 0;
-      for (const { late, units } of steps) {
-        const fits = late || units === 0 || used === 0 || used + units <= max;
-        expect((late ? limit.count('a', units) : limit.take('a', units)) ?? null).toEqual(fits ? null : expect.objectContaining({ headers: { 'retry-after': expect.any(String) } }));
-        if (fits) used += units;
-      }
-      expect(limit.left('a').units).toBe(Math.max(0, max - used));
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 30 }), (max, steps) => {
+        const limit = new RateLimit('rows', max, hour);
+        let used = 0;
+        for (const { late, units } of steps) {
+          const fits = late || units === 0 || used === 0 || used + units <= max;
+          expect((late ? limit.count('a', units) : limit.take('a', units)) ?? null).toEqual(
+            fits ? null : expect.objectContaining({ headers: { 'retry-after': expect.any(String) } }),
+          );
+          if (fits) used += units;
+        }
+        expect(limit.left('a').units).toBe(Math.max(0, max - used));
+      }),
+    );
   });
 
   /** Hours, so that a test that is slow by minutes says the same. */
@@ -74,7 +81,8 @@ describe('what is counted', () => {
 
   test('when the window has ended it begins anew', async () => {
     const limit = new RateLimit('rows', 10, 50);
-    for (const units of [10, 15, 3]) await sleepUntil(async () => limit.take('a', units) === null, 'the window has ended');
+    for (const units of [10, 15, 3])
+      await sleepUntil(async () => limit.take('a', units) === null, 'the window has ended');
     await sleepUntil(async () => limit.left('a').units === 10, 'the window has ended');
   });
 });
@@ -88,16 +96,25 @@ interface Limited extends Edge {
 function limited(settings: { requests?: number; rows?: number; windowMs?: number }): Limited {
   const refused: LimitName[] = [];
   let reached = 0;
-  const limits = RateLimits.of({
-    RATE_LIMIT_REQUESTS: settings.requests, RATE_LIMIT_ROWS: settings.rows, RATE_LIMIT_WINDOW_MS: settings.windowMs ?? hour,
-  }, { rateLimited: (limit) => void refused.push(limit) });
+  const limits = RateLimits.of(
+    {
+      RATE_LIMIT_REQUESTS: settings.requests,
+      RATE_LIMIT_ROWS: settings.rows,
+      RATE_LIMIT_WINDOW_MS: settings.windowMs ?? hour,
+    },
+    { rateLimited: (limit) => void refused.push(limit) },
+  );
   const edge = buildEdge((app) => {
     limits?.addTo(app);
     app.get('/public', { config: { public: true } }, () => ({ data: 'public' }));
     app.get('/tables', () => ({ data: (reached += 1) }));
     app.get('/same', (_request, reply) => replyNotModified(reply, 7n));
-    app.get('/refused', () => { throw new HttpError('table_not_found', 'none'); });
-    app.get('/bug', () => { throw new Error('a bug'); });
+    app.get('/refused', () => {
+      throw new HttpError('table_not_found', 'none');
+    });
+    app.get('/bug', () => {
+      throw new Error('a bug');
+    });
     app.post<{ Params: { rows: string } }>('/rows/:rows', async (request) => {
       limits?.take('rows', request.principal.teamId, Number(request.params.rows));
       return { data: {} };
@@ -120,9 +137,13 @@ describe('the fields', () => {
     const answer = await app.inject({ url: '/tables', headers });
     const seconds = expect.any(Number);
     expect(read(answer.headers['ratelimit-policy'])).toEqual([
-      ['requests', { q: 5, w: 86_400 }], ['rows', { q: 100, qu: 'rows', w: 86_400 }],
+      ['requests', { q: 5, w: 86_400 }],
+      ['rows', { q: 100, qu: 'rows', w: 86_400 }],
     ]);
-    expect(read(answer.headers['ratelimit'])).toEqual([['requests', { r: 3, t: seconds }], ['rows', { r: 70, t: seconds }]]);
+    expect(read(answer.headers['ratelimit'])).toEqual([
+      ['requests', { r: 3, t: seconds }],
+      ['rows', { r: 70, t: seconds }],
+    ]);
     for (const [, { t }] of read(answer.headers['ratelimit']) as [string, { t: number }][]) {
       expect(Number.isInteger(t) && t > 80_000 && t <= 86_400).toBe(true);
     }
@@ -138,20 +159,27 @@ describe('the fields', () => {
     expect(read(answer.headers['ratelimit'])).toHaveLength(1);
   });
 
-  test.each([['/tables', 200], ['/same', 304], ['/refused', 404], ['/bug', 500], ['/tables?x=1', 400], ['/tables?%', 400]])(
-    'are on %s, which is %i, and it counts', async (url, status) => {
-      const { app } = limited({ requests: 5 });
-      await app.inject({ url: '/tables', headers });
-      const answer = await app.inject({ url, headers });
-      expect(answer.statusCode).toBe(status);
-      expect(read(answer.headers['ratelimit'])).toEqual([['requests', { r: 3, t: expect.any(Number) }]]);
-      expect(answer.headers['ratelimit-policy']).toBe('"requests";q=5;w=3600');
-    },
-  );
+  test.each([
+    ['/tables', 200],
+    ['/same', 304],
+    ['/refused', 404],
+    ['/bug', 500],
+    ['/tables?x=1', 400],
+    ['/tables?%', 400],
+  ])('are on %s, which is %i, and it counts', async (url, status) => {
+    const { app } = limited({ requests: 5 });
+    await app.inject({ url: '/tables', headers });
+    const answer = await app.inject({ url, headers });
+    expect(answer.statusCode).toBe(status);
+    expect(read(answer.headers['ratelimit'])).toEqual([['requests', { r: 3, t: expect.any(Number) }]]);
+    expect(answer.headers['ratelimit-policy']).toBe('"requests";q=5;w=3600');
+  });
 
   test.each([
-    ['a public route', { url: '/public', headers }, 200], ['a wrong token', { url: '/tables', headers: { authorization: 'Bearer x' } }, 404],
-    ['a path where nothing is', { url: '/nothing', headers }, 404], ['a wrong method', { method: 'PUT', url: '/tables', headers }, 405],
+    ['a public route', { url: '/public', headers }, 200],
+    ['a wrong token', { url: '/tables', headers: { authorization: 'Bearer x' } }, 404],
+    ['a path where nothing is', { url: '/nothing', headers }, 404],
+    ['a wrong method', { method: 'PUT', url: '/tables', headers }, 405],
   ] as const)('are not on %s, and it does not count', async (_what, request, status) => {
     const { app } = limited({ requests: 1, rows: 1 });
     const answer = await app.inject(request);
@@ -175,9 +203,14 @@ describe('what is too much', () => {
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 200, 429, 429, 429]);
     expect([reached(), refused]).toEqual([2, ['requests', 'requests', 'requests']]);
     const answer = answers.find(({ statusCode }) => statusCode === 429)!;
-    expect(answer.json()).toEqual(errorOf('rate_limited', expect.stringMatching(
-      /^The limit of the team is 2 requests in 3600 s\. For the next \d+ s 0 of them are left\.$/,
-    )));
+    expect(answer.json()).toEqual(
+      errorOf(
+        'rate_limited',
+        expect.stringMatching(
+          /^The limit of the team is 2 requests in 3600 s\. For the next \d+ s 0 of them are left\.$/,
+        ),
+      ),
+    );
     const [[, { r, t }]] = read(answer.headers['ratelimit']) as [[string, { r: number; t: number }]];
     expect([r, answer.headers['request-id']]).toEqual([0, expect.any(String)]);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(t);
@@ -186,10 +219,19 @@ describe('what is too much', () => {
   test('rows are refused where they are counted', async () => {
     const { app, refused } = limited({ requests: 10, rows: 10 });
     const statuses: number[] = [];
-    for (const rows of [4, 7, 6, 1]) statuses.push((await app.inject({ method: 'POST', url: `/rows/${rows}`, headers })).statusCode);
-    expect([statuses, refused]).toEqual([[200, 429, 200, 429], ['rows', 'rows']]);
+    for (const rows of [4, 7, 6, 1])
+      statuses.push((await app.inject({ method: 'POST', url: `/rows/${rows}`, headers })).statusCode);
+    expect([statuses, refused]).toEqual([
+      [200, 429, 200, 429],
+      ['rows', 'rows'],
+    ]);
     const answer = await app.inject({ method: 'POST', url: '/rows/1', headers });
-    expect(read(answer.headers['ratelimit'])).toMatchObject([['requests', { r: 5 }], ['rows', { r: 0 }]]);
-    expect(answer.json().error.message).toMatch(/^The limit of the team is 10 rows in 3600 s\. For the next \d+ s 0 of them are left\.$/);
+    expect(read(answer.headers['ratelimit'])).toMatchObject([
+      ['requests', { r: 5 }],
+      ['rows', { r: 0 }],
+    ]);
+    expect(answer.json().error.message).toMatch(
+      /^The limit of the team is 10 rows in 3600 s\. For the next \d+ s 0 of them are left\.$/,
+    );
   });
 });

@@ -43,18 +43,21 @@ function put(url: string, payload: string | Buffer | Readable, headers: Record<s
   return buildEdge(addRoutes).app.inject({ method: 'PUT', url, payload, headers: { authorization, ...headers } });
 }
 
-const rows = Array.from({ length: 3_000 }, (_, row) => ({ row, text: `value ${row * 7_919 % 1_000}` }));
+const rows = Array.from({ length: 3_000 }, (_, row) => ({ row, text: `value ${(row * 7_919) % 1_000}` }));
 const sample = Buffer.from(JSON.stringify(rows));
 
 describe.each(ways)('%s', (url) => {
   test('gives the bytes as they were sent', async () => {
     const { app } = buildEdge(addRoutes);
     const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 5_000 }), { maxLength: 8 });
-    await fc.assert(fc.asyncProperty(bodies, async (pieces) => {
-      const payload = Readable.from(pieces);
-      const response = await app.inject({ method: 'PUT', url, payload, headers: { authorization } });
-      expect(response.rawPayload.equals(Buffer.concat(pieces))).toBe(true);
-    }), { ...uncut, numRuns: 50 });
+    await fc.assert(
+      fc.asyncProperty(bodies, async (pieces) => {
+        const payload = Readable.from(pieces);
+        const response = await app.inject({ method: 'PUT', url, payload, headers: { authorization } });
+        expect(response.rawPayload.equals(Buffer.concat(pieces))).toBe(true);
+      }),
+      { ...uncut, numRuns: 50 },
+    );
   });
 
   test('an empty body is no error', async () => {
@@ -149,15 +152,17 @@ describe.each(ways)('%s', (url) => {
   });
 
   test('over a socket: 100 is sent between the answers to pipelined requests, or not at all', async () => {
-    const port = await listen(buildEdge((app) => {
-      addRoutes(app);
-      // By then the next request has come.
-      app.put('/late', async (request, reply) => {
-        const body = await collectBody(request, limit);
-        await sleep(100);
-        return reply.type('application/octet-stream').send(body);
-      });
-    }).app);
+    const port = await listen(
+      buildEdge((app) => {
+        addRoutes(app);
+        // By then the next request has come.
+        app.put('/late', async (request, reply) => {
+          const body = await collectBody(request, limit);
+          await sleep(100);
+          return reply.type('application/octet-stream').send(body);
+        });
+      }).app,
+    );
     const first = requestText('PUT /late', ['Content-Length: 5'], 'first');
     const second = requestText(`PUT ${url}`, ['Content-Length: 6', 'Expect: 100-continue']);
     const patient = await RawClient.open(port);
@@ -169,22 +174,30 @@ describe.each(ways)('%s', (url) => {
     const hasty = await RawClient.open(port);
     hasty.send(`${first}${second}second`);
     await hasty.see(/second$/);
-    expect(hasty.received).toMatch(/\r\n\r\nfirst(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/);
+    expect(hasty.received).toMatch(
+      /\r\n\r\nfirst(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 200 OK\r\n([^\r]+\r\n)+\r\nsecond$/,
+    );
   });
 
-  test.each([[url, 400], ['/nothing', 404]])('over a socket: after a refused body to %s whose rest comes later, the connection goes on', async (refusing, status) => {
-    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
-    client.send(requestText(`PUT ${refusing}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
-    await client.see(errorPattern(status, status === 400 ? 'request_validation_error' : 'not_found'));
-    client.send(' at all, no.' + requestText(`PUT ${url}`, ['Content-Length: 5'], 'hello'));
-    await client.see(/hello$/);
-    // Longer than the service waits for the rest.
-    await sleep(1500);
-    client.send(requestText(`PUT ${url}`, ['Content-Length: 5'], 'again'));
-    await client.see(/again$/);
-  });
+  test.each([
+    [url, 400],
+    ['/nothing', 404],
+  ])(
+    'over a socket: after a refused body to %s whose rest comes later, the connection goes on',
+    async (refusing, status) => {
+      const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+      client.send(requestText(`PUT ${refusing}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
+      await client.see(errorPattern(status, status === 400 ? 'request_validation_error' : 'not_found'));
+      client.send(' at all, no.' + requestText(`PUT ${url}`, ['Content-Length: 5'], 'hello'));
+      await client.see(/hello$/);
+      // Longer than the service waits for the rest.
+      await sleep(1500);
+      client.send(requestText(`PUT ${url}`, ['Content-Length: 5'], 'again'));
+      await client.see(/again$/);
+    },
+  );
 
-  test('over a socket: a body that is cut short by the client\'s end is answered', async () => {
+  test("over a socket: a body that is cut short by the client's end is answered", async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.send(requestText(`PUT ${url}`, ['Content-Length: 10'], 'abc'));
     client.socket.end();
@@ -199,7 +212,9 @@ describe.each(ways)('%s', (url) => {
 
   test('over a socket: a client that goes away in the middle leaves a line at debug and no other', async () => {
     let failed: (() => void) | undefined;
-    const failure = new Promise<void>((resolve) => { failed = resolve; });
+    const failure = new Promise<void>((resolve) => {
+      failed = resolve;
+    });
     const { app, lines } = buildEdge((inner) => {
       inner.addHook('onError', (_request, _reply, _error, done) => {
         done();
@@ -231,7 +246,10 @@ test('pieces come with back pressure: what nobody asks for stays with the client
     });
   });
   const gates: (() => void)[] = [];
-  const once = () => new Promise<void>((resolve) => { gates.push(resolve); });
+  const once = () =>
+    new Promise<void>((resolve) => {
+      gates.push(resolve);
+    });
   const client = await RawClient.open(await listen(app));
   const size = 40_000_000;
   client.send(requestText('PUT /slow', [`Content-Length: ${size}`]));
@@ -274,20 +292,25 @@ test('a refused request leaves the connection usable when its body has come', as
 describe('a client that reads only once it has sent all of a body that is too large receives the answer', () => {
   const answered = /^HTTP\/1\.1 413 [^]*"payload_too_large"[^]*\}$/;
 
-  test.each<{ readonly headers: readonly string[] }>([{ headers: [] }, { headers: ['Connection: close'] }])('at once, with $headers', async ({ headers }) => {
-    const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
-    client.socket.pause();
-    const size = 60_000_000;
-    client.send(requestText('PUT /whole', [`Content-Length: ${size}`, ...headers]));
-    const failure = await new Promise((resolve) => { client.socket.once('error', resolve).write(Buffer.alloc(size), resolve); });
-    expect(failure ?? null).toBeNull();
-    client.socket.resume();
-    await client.see(answered);
-    if (headers.length === 0) {
-      client.send(requestText('GET /unread'));
-      await client.see(/413 [^]*\}HTTP\/1\.1 200 OK/);
-    } else await client.ended();
-  });
+  test.each<{ readonly headers: readonly string[] }>([{ headers: [] }, { headers: ['Connection: close'] }])(
+    'at once, with $headers',
+    async ({ headers }) => {
+      const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+      client.socket.pause();
+      const size = 60_000_000;
+      client.send(requestText('PUT /whole', [`Content-Length: ${size}`, ...headers]));
+      const failure = await new Promise((resolve) => {
+        client.socket.once('error', resolve).write(Buffer.alloc(size), resolve);
+      });
+      expect(failure ?? null).toBeNull();
+      client.socket.resume();
+      await client.see(answered);
+      if (headers.length === 0) {
+        client.send(requestText('GET /unread'));
+        await client.see(/413 [^]*\}HTTP\/1\.1 200 OK/);
+      } else await client.ended();
+    },
+  );
 
   test('slowly', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
@@ -295,7 +318,9 @@ describe('a client that reads only once it has sent all of a body that is too la
     client.send(requestText('PUT /whole', ['Content-Length: 5000000', 'Connection: close']));
     for (let piece = 0; piece < 5; piece += 1) {
       await sleep(400);
-      const failure = await new Promise((resolve) => { client.socket.once('error', resolve).write(Buffer.alloc(1_000_000), resolve); });
+      const failure = await new Promise((resolve) => {
+        client.socket.once('error', resolve).write(Buffer.alloc(1_000_000), resolve);
+      });
       expect(failure ?? null).toBeNull();
     }
     client.socket.resume();
@@ -305,16 +330,25 @@ describe('a client that reads only once it has sent all of a body that is too la
 
 describe('the media type', () => {
   test.each([
-    ['application/json', 'application/json'], ['application/json; charset=utf-8', 'application/json'],
-    ['Application/JSON;Charset="UTF-8"', 'application/json'], ['application/json; charset=utf8', 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['Application/JSON;Charset="UTF-8"', 'application/json'],
+    ['application/json; charset=utf8', 'application/json'],
     ['text/csv; header=present', 'text/csv'],
   ])('%s is accepted', async (type, expected) => {
     expect((await put('/media', '[]', { 'content-type': type })).json()).toEqual({ data: expected });
   });
 
   test.each([
-    'text/plain', 'application/json; charset=latin1', 'application/ld+json', 'json', '', ';;', 'application/jsonx',
-    'text/tab-separated-values', 'application/x-www-form-urlencoded',
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/ld+json',
+    'json',
+    '',
+    ';;',
+    'application/jsonx',
+    'text/tab-separated-values',
+    'application/x-www-form-urlencoded',
   ])('"%s" is refused', async (type) => {
     const response = await put('/media', '[]', { 'content-type': type });
     expect(response.statusCode).toBe(400);

@@ -12,7 +12,11 @@ const range = (version: bigint, count: number, first = 0, ordinal = 0) => ({ ver
 /** Of each range that keeps, each third row kept the ID of another place. */
 const retainedId = (index: number): string => formatRowId({ version: 3n, ordinal: 9, index: 1_000_000 - index });
 const findRetained = async ({ first, count }: RowRange): Promise<Map<number, string>> =>
-  new Map(Array.from({ length: count }, (_, at) => first + at).filter((index) => index % 3 === 0).map((index) => [index, retainedId(index)]));
+  new Map(
+    Array.from({ length: count }, (_, at) => first + at)
+      .filter((index) => index % 3 === 0)
+      .map((index) => [index, retainedId(index)]),
+  );
 
 async function dataOf(result: AppliedResult): Promise<unknown> {
   const made = await encloseResult('{"data":', result, ',"more":1}', findRetained);
@@ -23,9 +27,14 @@ async function dataOf(result: AppliedResult): Promise<unknown> {
   return data;
 }
 
-const idsOf = (result: AppliedResult): string[] => (result.rows ?? []).flatMap(({ version, ordinal, first, count, extents = 1, retainedIn }) =>
-  Array.from({ length: extents }, (_, extent) => Array.from({ length: count }, (_, at) => first + at)
-    .map((index) => (retainedIn && index % 3 === 0 ? retainedId(index) : formatRowId({ version, ordinal: ordinal + extent, index })))).flat());
+const idsOf = (result: AppliedResult): string[] =>
+  (result.rows ?? []).flatMap(({ version, ordinal, first, count, extents = 1, retainedIn }) =>
+    Array.from({ length: extents }, (_, extent) =>
+      Array.from({ length: count }, (_, at) => first + at).map((index) =>
+        retainedIn && index % 3 === 0 ? retainedId(index) : formatRowId({ version, ordinal: ordinal + extent, index }),
+      ),
+    ).flat(),
+  );
 
 describe('the data of the answer to', () => {
   test.each<[string, AppliedResult, object]>([
@@ -33,10 +42,22 @@ describe('the data of the answer to', () => {
     ['an add of nothing', { rows: [] }, { rowIDs: [] }],
     ['a table without rows', { tableId, rows: [] }, { tableID: tableId, rowIDs: [] }],
     [
-      'a table with apps', { tableId, rows: [range(5n, 2)], linkedAppIds: ['a"b', 'ä'] },
-      { tableID: tableId, rowIDs: [formatRowId({ version: 5n, ordinal: 0, index: 0 }), formatRowId({ version: 5n, ordinal: 0, index: 1 })], linkedAppIDs: ['a"b', 'ä'] },
+      'a table with apps',
+      { tableId, rows: [range(5n, 2)], linkedAppIds: ['a"b', 'ä'] },
+      {
+        tableID: tableId,
+        rowIDs: [
+          formatRowId({ version: 5n, ordinal: 0, index: 0 }),
+          formatRowId({ version: 5n, ordinal: 0, index: 1 }),
+        ],
+        linkedAppIDs: ['a"b', 'ä'],
+      },
     ],
-    ['an add of nothing, and then something', { rows: [range(5n, 0), range(7n, 1, 3, 2)] }, { rowIDs: [formatRowId({ version: 7n, ordinal: 2, index: 3 })] }],
+    [
+      'an add of nothing, and then something',
+      { rows: [range(5n, 0), range(7n, 1, 3, 2)] },
+      { rowIDs: [formatRowId({ version: 7n, ordinal: 2, index: 3 })] },
+    ],
   ])('%s', async (_name, result, data) => expect(await dataOf(result)).toEqual(data));
 
   test.each([1, 4095, 4096, 4097, 8192, 20_000, 20_001, 300_000])('an add of %i rows', async (count) => {
@@ -49,7 +70,9 @@ describe('the data of the answer to', () => {
 test.each([1, 2, 500, 5000])('the data of an import of %i extents with as many rows each', async (extents) => {
   for (const count of [1, 7]) {
     const keeps = { ...range(8n, 11, 0, 9), extents, retainedIn: tableId } as const;
-    const result = { rows: [{ ...range(5n, count), extents }, range(5n, 3, 0, extents), keeps, { ...range(6n, 0), extents }] };
+    const result = {
+      rows: [{ ...range(5n, count), extents }, range(5n, 3, 0, extents), keeps, { ...range(6n, 0), extents }],
+    };
     expect(await dataOf(result)).toEqual({ rowIDs: idsOf(result) });
   }
 });
@@ -60,7 +83,17 @@ test('what a range keeps is asked for extent by extent', async () => {
     asked.push(extent);
     return new Map();
   };
-  await encloseResult('', { rows: [{ ...range(5n, 2, 0, 3), extents: 3, retainedIn: tableId }, { ...range(5n, 2, 0, 6), extents: 2 }] }, '', find);
+  await encloseResult(
+    '',
+    {
+      rows: [
+        { ...range(5n, 2, 0, 3), extents: 3, retainedIn: tableId },
+        { ...range(5n, 2, 0, 6), extents: 2 },
+      ],
+    },
+    '',
+    find,
+  );
   expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), retainedIn: tableId })));
 });
 

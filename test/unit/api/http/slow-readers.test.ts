@@ -22,7 +22,13 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tablog-files-'));
   store = await LocalFileStore.open({ folder, keys: keysOf(1), publicUrl: null });
   const uploadId = randomUUID();
-  await store.receive(uploadId, (async function* () { yield Buffer.alloc(size, 'x'); })(), size);
+  await store.receive(
+    uploadId,
+    (async function* () {
+      yield Buffer.alloc(size, 'x');
+    })(),
+    size,
+  );
   await store.seal({ uploadId }, name);
 });
 
@@ -31,13 +37,16 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 /** Asks for the file with a client that then reads as it likes; resolves to its stream in the service. */
 async function ask(windowMs = 500): Promise<{ readonly client: RawClient; readonly stream: Readable }> {
   const { promise: asked, resolve } = Promise.withResolvers<Readable>();
-  const { app } = buildEdge((edge) => {
-    edge.get('/file', { config: { public: true } }, async (_request, reply) => {
-      const stream = (await store.read(name))!;
-      resolve(stream);
-      return reply.send(stream);
-    });
-  }, { readingFloor: { bytesPerSecond: 1024, windowMs } });
+  const { app } = buildEdge(
+    (edge) => {
+      edge.get('/file', { config: { public: true } }, async (_request, reply) => {
+        const stream = (await store.read(name))!;
+        resolve(stream);
+        return reply.send(stream);
+      });
+    },
+    { readingFloor: { bytesPerSecond: 1024, windowMs } },
+  );
   const client = await RawClient.open(await listen(app));
   client.socket.pause();
   client.send('GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -54,7 +63,9 @@ test('one that reads in small parts, but not too slowly, gets the whole file', a
   const { client } = await ask(3000);
   const ended = once(client.socket, 'end');
   let isOver = false;
-  client.socket.once('end', () => { isOver = true; });
+  client.socket.once('end', () => {
+    isOver = true;
+  });
   while (!isOver) {
     client.socket.resume();
     await sleep(10);

@@ -34,8 +34,12 @@ async function readAll(spool: Spool): Promise<string[]> {
 }
 
 describe.each([
-  ['nothing', [], 0], ['an empty entry', [0], 0], ['what fits into memory', [60, 40], 0], ['one byte more', [60, 41], 1],
-  ['one large entry', [100_000], 1], ['small ones behind a large one', [10, 200, 1, 0, 5, 300_000], 1],
+  ['nothing', [], 0],
+  ['an empty entry', [0], 0],
+  ['what fits into memory', [60, 40], 0],
+  ['one byte more', [60, 41], 1],
+  ['one large entry', [100_000], 1],
+  ['small ones behind a large one', [10, 200, 1, 0, 5, 300_000], 1],
 ])('%s', (_what, lengths, files) => {
   test('is read back in order, and a file has no name', async () => {
     const entries = lengths.map((length) => randomBytes(length));
@@ -101,9 +105,15 @@ test('the folder is emptied at the start, and is that of the system where none c
   expect(await openSpoolFolder('/proc/none')).toBe(tmpdir());
 });
 
-test.each([['without row IDs', '{"a":1,"b":[null]}', false], ['with row IDs', '{"$rowID":"AAAAAAAAAAEAAAAAAAAAAA","a":"x"}', true]])('a block %s is read back as it was', (_what, row, hasIds) => {
+test.each([
+  ['without row IDs', '{"a":1,"b":[null]}', false],
+  ['with row IDs', '{"$rowID":"AAAAAAAAAAEAAAAAAAAAAA","a":"x"}', true],
+])('a block %s is read back as it was', (_what, row, hasIds) => {
   const reader = new JsonRowReader({ form: 'rows', retainIds: true });
-  const [{ profile, ids } = { profile: null, ids: null }] = [...reader.push(Buffer.from(`[${row}]`)), ...reader.end().blocks];
+  const [{ profile, ids } = { profile: null, ids: null }] = [
+    ...reader.push(Buffer.from(`[${row}]`)),
+    ...reader.end().blocks,
+  ];
   expect(ids !== null).toBe(hasIds);
   const block = { segmentId: 's', profile: profile!, hasIds, body: { codec: 1, bytes: randomBytes(100) } };
   expect(decodeBlock(encodeBlock(block))).toEqual(block);

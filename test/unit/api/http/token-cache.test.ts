@@ -36,7 +36,7 @@ test('after a moment it is looked up again, and what was found then counts', asy
   const { authenticate, find } = cacheOf(known);
   expect(await authenticate(token, client)).toEqual(principal);
   find.mockResolvedValue(null);
-  await sleepUntil(async () => await authenticate(token, client) === null, 'the token is unknown');
+  await sleepUntil(async () => (await authenticate(token, client)) === null, 'the token is unknown');
   expect(find).toHaveBeenCalledTimes(2);
 });
 
@@ -82,8 +82,20 @@ describe('of a client that has sent many wrong tokens', () => {
     const find = jest.fn(async (_token: string) => found);
     const later = jest.fn((_token: string): Promise<KnownToken | null> | null => Promise.resolve(found));
     let isSuspect = true;
-    const authenticate = cacheTokens({ find, suspects: { isSuspect: () => isSuspect, find: later }, now: () => 1000, onUse: () => undefined });
-    return { find, later, authenticate, trust: (trusted: boolean) => { isSuspect = !trusted; } };
+    const authenticate = cacheTokens({
+      find,
+      suspects: { isSuspect: () => isSuspect, find: later },
+      now: () => 1000,
+      onUse: () => undefined,
+    });
+    return {
+      find,
+      later,
+      authenticate,
+      trust: (trusted: boolean) => {
+        isSuspect = !trusted;
+      },
+    };
   }
 
   test('a token is looked up later, and then known at once', async () => {

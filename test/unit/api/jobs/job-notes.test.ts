@@ -6,7 +6,14 @@ import { JobNotes, type JobNote } from '../../../../src/api/jobs/job-notes.ts';
 
 const teamId = '01a1ff11-7ce6-7178-9b08-264f4408192e';
 const noteOf = (n: number): JobNote => ({
-  teamId, notAfter: n, commandId: teamId, jobId: `job ${n}`, operation: 'addRows', appId: null, tableId: null, stashId: null,
+  teamId,
+  notAfter: n,
+  commandId: teamId,
+  jobId: `job ${n}`,
+  operation: 'addRows',
+  appId: null,
+  tableId: null,
+  stashId: null,
 });
 const asked = { teamId, appId: null, since: 0, before: null, limit: 10 };
 
@@ -20,7 +27,10 @@ function prepare() {
     if (text.startsWith('insert')) written.push(values[0]!.length);
     return { rows: [] };
   };
-  const notes = new JobNotes({ pool: { query } as unknown as pg.Pool, logger: { warn: (_: unknown, words: string) => void warnings.push(words) } as unknown as Logger });
+  const notes = new JobNotes({
+    pool: { query } as unknown as pg.Pool,
+    logger: { warn: (_: unknown, words: string) => void warnings.push(words) } as unknown as Logger,
+  });
   return { notes, written, warnings, state };
 }
 

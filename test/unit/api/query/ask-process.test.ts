@@ -13,7 +13,10 @@ let sockets: Socket[] = [];
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  if (server.listening) await new Promise((resolve) => { server.close(resolve); });
+  if (server.listening)
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
 });
 
 /** A process that answers the first request of each connection, and closes the connection when the second one comes, as if the two had crossed. `onReset`: called then. */
@@ -58,6 +61,8 @@ test('a request whose new connection breaks is not sent again', async () => {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  await expect(post({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, secret: 'secret' }, '/sql', {}, never)).rejects.toThrow(EngineGone);
+  await expect(
+    post({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, secret: 'secret' }, '/sql', {}, never),
+  ).rejects.toThrow(EngineGone);
   expect(connections).toBe(1);
 });

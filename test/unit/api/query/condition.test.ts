@@ -2,7 +2,11 @@
 import { expect, test } from '@jest/globals';
 import { readCondition, type Condition } from '../../../../src/api/query/language/condition.ts';
 
-const isOf = (count: number): Condition => ({ column: 'n', op: 'in', value: Array.from({ length: count }, (_, n) => n) });
+const isOf = (count: number): Condition => ({
+  column: 'n',
+  op: 'in',
+  value: Array.from({ length: count }, (_, n) => n),
+});
 const nested = (depth: number): Condition => (depth === 1 ? isOf(1) : { not: nested(depth - 1) });
 const all = (count: number, each: Condition): Condition => ({ and: Array.from({ length: count }, () => each) });
 

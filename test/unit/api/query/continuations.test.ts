@@ -25,11 +25,20 @@ test('the queries of many teams have so many bytes together, and a team with few
 test('a team has 1,000; the one that was not used for longest goes first, and what it held is released', () => {
   const continuations = new Continuations();
   let released = 0;
-  const keep = (): string => continuations.keep(continuationOf('team', 10, () => { released += 1; }));
+  const keep = (): string =>
+    continuations.keep(
+      continuationOf('team', 10, () => {
+        released += 1;
+      }),
+    );
   const [first, second] = [keep(), keep()];
   for (let n = 2; n < 1000; n += 1) keep();
   expect(released).toBe(0);
   expect(continuations.get('team', first)).toBeDefined();
   keep();
-  expect([released, continuations.get('team', first) === undefined, continuations.get('team', second) === undefined]).toEqual([1, false, true]);
+  expect([
+    released,
+    continuations.get('team', first) === undefined,
+    continuations.get('team', second) === undefined,
+  ]).toEqual([1, false, true]);
 });

@@ -10,7 +10,12 @@ test.each([
   [true, new QueryError('service_unavailable', 'later', { cause: new Error('FATAL Error: x') })],
   // What a query says itself.
   [false, new Error('Invalid Input Error: INTERNAL Error: said the query')],
-  [false, new QueryError('query_invalid', 'INTERNAL Error: said the query', { cause: new Error('Invalid Input Error: INTERNAL Error: said the query') })],
+  [
+    false,
+    new QueryError('query_invalid', 'INTERNAL Error: said the query', {
+      cause: new Error('Invalid Input Error: INTERNAL Error: said the query'),
+    }),
+  ],
   [false, new Error('Out of Memory Error: x')],
   [false, 'INTERNAL Error'],
 ])('%s: %s', (isSo, error) => {

@@ -13,9 +13,14 @@ import { EngineFile } from '../../../../src/api/query/engine-file.ts';
 import type { EngineAddress } from '../../../../src/api/query/engine-addresses.ts';
 
 /** Asks a server that answers so. */
-async function asking(answer: (response: ServerResponse, asked: unknown) => Promise<void>, work: (address: EngineAddress) => Promise<void>): Promise<void> {
+async function asking(
+  answer: (response: ServerResponse, asked: unknown) => Promise<void>,
+  work: (address: EngineAddress) => Promise<void>,
+): Promise<void> {
   const server = createServer((request, response) => {
-    void json(request).then((asked) => answer(response, { asked, url: request.url, authorization: request.headers.authorization }));
+    void json(request).then((asked) =>
+      answer(response, { asked, url: request.url, authorization: request.headers.authorization }),
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -52,75 +57,103 @@ async function send(response: ServerResponse, some: readonly Buffer[]): Promise<
 }
 
 test('a slow reader gets all bytes as they were sent, also compressed', async () => {
-  await asking(async (response) => {
-    response.writeHead(200, { 'Tablog-Version': '7' });
-    await send(response, parts);
-    response.end();
-  }, async (address) => {
-    for (const between of [[], [createGzip({ level: 1 }), createGunzip()]]) {
-      const { status, headers, file } = await EngineFile.open(address, '/export', {}, never);
-      expect([status, headers['tablog-version']]).toEqual([200, '7']);
-      const copy = new SlowCopy();
-      await pipeline([file, ...between, copy]);
-      expect(Buffer.concat(copy.parts).equals(Buffer.concat(parts))).toBe(true);
-    }
-  });
+  await asking(
+    async (response) => {
+      response.writeHead(200, { 'Tablog-Version': '7' });
+      await send(response, parts);
+      response.end();
+    },
+    async (address) => {
+      for (const between of [[], [createGzip({ level: 1 }), createGunzip()]]) {
+        const { status, headers, file } = await EngineFile.open(address, '/export', {}, never);
+        expect([status, headers['tablog-version']]).toEqual([200, '7']);
+        const copy = new SlowCopy();
+        await pipeline([file, ...between, copy]);
+        expect(Buffer.concat(copy.parts).equals(Buffer.concat(parts))).toBe(true);
+      }
+    },
+  );
 });
 
 test('what is read after the connection has ended is whole', async () => {
   const ended = Promise.withResolvers<void>();
-  await asking(async (response) => {
-    response.socket!.once('close', () => ended.resolve());
-    response.writeHead(200).end('the file');
-  }, async (address) => {
-    const { file } = await EngineFile.open(address, '/export', {}, never);
-    await ended.promise;
-    for (let turn = 0; turn < 10; turn += 1) await immediate();
-    const copy = new SlowCopy();
-    await pipeline(file, copy);
-    expect(Buffer.concat(copy.parts).toString()).toBe('the file');
-  });
+  await asking(
+    async (response) => {
+      response.socket!.once('close', () => ended.resolve());
+      response.writeHead(200).end('the file');
+    },
+    async (address) => {
+      const { file } = await EngineFile.open(address, '/export', {}, never);
+      await ended.promise;
+      for (let turn = 0; turn < 10; turn += 1) await immediate();
+      const copy = new SlowCopy();
+      await pipeline(file, copy);
+      expect(Buffer.concat(copy.parts).toString()).toBe('the file');
+    },
+  );
 });
 
 test('the request, and an answer that is an error', async () => {
-  await asking(async (response, asked) => {
-    response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(asked));
-  }, async (address) => {
-    const { status, file } = await EngineFile.open(address, '/export', { name: 'ä' }, never);
-    expect([status, await json(file)]).toEqual([500, { asked: { name: 'ä' }, url: '/export', authorization: 'secret' }]);
-  });
+  await asking(
+    async (response, asked) => {
+      response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(asked));
+    },
+    async (address) => {
+      const { status, file } = await EngineFile.open(address, '/export', { name: 'ä' }, never);
+      expect([status, await json(file)]).toEqual([
+        500,
+        { asked: { name: 'ä' }, url: '/export', authorization: 'secret' },
+      ]);
+    },
+  );
 });
 
 test('a file that breaks off is never taken for the whole, nor is an answer that never began', async () => {
-  await asking(async (response) => {
-    response.writeHead(200);
-    await send(response, parts.slice(0, 50));
-    response.destroy();
-  }, async (address) => {
-    const { file } = await EngineFile.open(address, '/export', {}, never);
-    await expect(pipeline(file, new SlowCopy())).rejects.toThrow();
-  });
-  await asking(async (response) => { response.destroy(); }, async (address) => {
-    await expect(EngineFile.open(address, '/export', {}, never)).rejects.toThrow();
-  });
-  await asking(async () => {}, async (address) => {
-    const gone = new AbortController();
-    const opening = EngineFile.open(address, '/export', {}, gone.signal);
-    gone.abort(new Error('gone'));
-    await expect(opening).rejects.toThrow();
-  });
+  await asking(
+    async (response) => {
+      response.writeHead(200);
+      await send(response, parts.slice(0, 50));
+      response.destroy();
+    },
+    async (address) => {
+      const { file } = await EngineFile.open(address, '/export', {}, never);
+      await expect(pipeline(file, new SlowCopy())).rejects.toThrow();
+    },
+  );
+  await asking(
+    async (response) => {
+      response.destroy();
+    },
+    async (address) => {
+      await expect(EngineFile.open(address, '/export', {}, never)).rejects.toThrow();
+    },
+  );
+  await asking(
+    async () => {},
+    async (address) => {
+      const gone = new AbortController();
+      const opening = EngineFile.open(address, '/export', {}, gone.signal);
+      gone.abort(new Error('gone'));
+      await expect(opening).rejects.toThrow();
+    },
+  );
 });
 
 test('nothing is asked for a client that has gone before', async () => {
   let asked = 0;
-  await asking(async (response) => {
-    asked += 1;
-    response.writeHead(200);
-    await send(response, parts);
-  }, async (address) => {
-    await expect(EngineFile.open(address, '/export', {}, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
-    for (let turn = 0; turn < 10; turn += 1) await immediate();
-  });
+  await asking(
+    async (response) => {
+      asked += 1;
+      response.writeHead(200);
+      await send(response, parts);
+    },
+    async (address) => {
+      await expect(EngineFile.open(address, '/export', {}, AbortSignal.abort(new Error('gone')))).rejects.toThrow(
+        'gone',
+      );
+      for (let turn = 0; turn < 10; turn += 1) await immediate();
+    },
+  );
   expect(asked).toBe(0);
 });
 
@@ -131,7 +164,12 @@ test('what is no chunk is not taken for the end', async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    const { file } = await EngineFile.open({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, secret: 'secret' }, '/export', {}, never);
+    const { file } = await EngineFile.open(
+      { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, secret: 'secret' },
+      '/export',
+      {},
+      never,
+    );
     await expect(pipeline(file, new SlowCopy())).rejects.toThrow('no chunk');
   } finally {
     server.close();

@@ -17,12 +17,25 @@ test('a process that starts has the priority of the service: queries wait for it
   await once(postgres, 'listening');
   try {
     const launched = EngineProcess.launch({
-      kind: 'sql', host: '127.0.0.1', port: 0, databaseUrl: `postgres://nobody@127.0.0.1:${(postgres.address() as AddressInfo).port}/none`, schema: 'none', folder,
-      memoryBytesMax: 2 ** 27, diskBytesMax: 2 ** 27, diskFreeMin: 0, threads: 1, niceness: 15, timeoutMs: 1000, hasOwnRole: false, logger: pino({ enabled: false }),
-      onMessage: () => undefined, onExit: () => undefined,
+      kind: 'sql',
+      host: '127.0.0.1',
+      port: 0,
+      databaseUrl: `postgres://nobody@127.0.0.1:${(postgres.address() as AddressInfo).port}/none`,
+      schema: 'none',
+      folder,
+      memoryBytesMax: 2 ** 27,
+      diskBytesMax: 2 ** 27,
+      diskFreeMin: 0,
+      threads: 1,
+      niceness: 15,
+      timeoutMs: 1000,
+      hasOwnRole: false,
+      logger: pino({ enabled: false }),
+      onMessage: () => undefined,
+      onExit: () => undefined,
     });
     const ended = expect(launched).rejects.toThrow('it ended while it started');
-    const [asked] = await once(postgres, 'connection') as [Socket];
+    const [asked] = (await once(postgres, 'connection')) as [Socket];
     asked.on('error', () => undefined);
     const id = (await findQueryProcess(process.pid, 'sql'))!;
     expect(getPriority(id)).toBe(getPriority());

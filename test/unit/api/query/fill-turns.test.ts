@@ -9,10 +9,11 @@ function fills(atOnce: number) {
   const turns = new FillTurns(atOnce);
   const order: string[] = [];
   const ends: (() => void)[] = [];
-  const fill = (teamId: string, gone = never): Promise<void> => turns.run(teamId, gone, () => {
-    order.push(teamId);
-    return new Promise((resolve) => ends.push(resolve));
-  });
+  const fill = (teamId: string, gone = never): Promise<void> =>
+    turns.run(teamId, gone, () => {
+      order.push(teamId);
+      return new Promise((resolve) => ends.push(resolve));
+    });
   const end = async (nth: number): Promise<void> => {
     ends[nth]!();
     await setImmediate();

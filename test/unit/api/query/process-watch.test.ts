@@ -20,15 +20,25 @@ async function launch(more: string): Promise<{ readonly child: ChildProcess; rea
     child.kill('SIGKILL');
     await exited;
   });
-  const [port] = await once(child.stdout!, 'data') as [Buffer];
+  const [port] = (await once(child.stdout!, 'data')) as [Buffer];
   return { child, url: `http://127.0.0.1:${String(port).trim()}` };
 }
 
 /** Resolves to why the watch says that the process must be ended. */
-function watch({ child, url }: Awaited<ReturnType<typeof launch>>, residentBytesMax: number, probeMs: number): Promise<string> {
+function watch(
+  { child, url }: Awaited<ReturnType<typeof launch>>,
+  residentBytesMax: number,
+  probeMs: number,
+): Promise<string> {
   return new Promise((resolve) => {
     const watching = new ProcessWatch({
-      pid: child.pid!, address: { url, secret: 'x' }, residentBytesMax, memoryEveryMs: 20, probeEveryMs: 100, probeMs, onBad: resolve,
+      pid: child.pid!,
+      address: { url, secret: 'x' },
+      residentBytesMax,
+      memoryEveryMs: 20,
+      probeEveryMs: 100,
+      probeMs,
+      onBad: resolve,
     });
     closers.push(async () => watching.close());
   });
@@ -37,7 +47,9 @@ function watch({ child, url }: Awaited<ReturnType<typeof launch>>, residentBytes
 test('one that takes more memory than it may', async () => {
   const launched = await launch('setTimeout(() => { globalThis.taken = Buffer.alloc(400 * 2 ** 20, 1); }, 300);');
   // It does not answer while it fills the memory, which takes long on a busy machine.
-  expect(await watch(launched, 300 * 2 ** 20, 60_000)).toMatch(/^it takes \d+ bytes of memory, and may take 314572800$/);
+  expect(await watch(launched, 300 * 2 ** 20, 60_000)).toMatch(
+    /^it takes \d+ bytes of memory, and may take 314572800$/,
+  );
 });
 
 test('one that hangs', async () => {

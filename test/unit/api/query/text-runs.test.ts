@@ -5,7 +5,10 @@ import { eachRun } from '../../../../src/api/query/engine/text-runs.ts';
 
 /** Texts that the engine keeps in their vectors and those that it does not, some larger than its blocks; more than a vector has. */
 const lengths = [0, 1, 11, 12, 13, 14, 40, 300, 5_000, 300_000];
-const texts = Array.from({ length: 5_000 }, (_, n) => String.fromCodePoint(0xe0 + (n % 7)).repeat(lengths[n % (n % 50 === 0 ? 10 : 8)]!) + String(n));
+const texts = Array.from(
+  { length: 5_000 },
+  (_, n) => String.fromCodePoint(0xe0 + (n % 7)).repeat(lengths[n % (n % 50 === 0 ? 10 : 8)]!) + String(n),
+);
 const rows = `SELECT unnest(from_json($1, '["VARCHAR"]')) AS text, generate_subscripts(from_json($1, '["VARCHAR"]'), 1) AS n`;
 
 test.each<readonly [string, string, (all: readonly string[]) => readonly string[]]>([

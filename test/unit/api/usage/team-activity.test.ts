@@ -9,7 +9,17 @@ const began = 29_000_000 * minute + 30_000;
 let now = began;
 
 const socketOf = (bytesRead: number, bytesWritten: number): Socket => ({ bytesRead, bytesWritten }) as Socket;
-const nothing = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, 'cutOff': 0, 'rowsWritten': 0, 'rowsRead': 0, 'bytesReceived': 0, 'bytesSent': 0 };
+const nothing = {
+  '2xx': 0,
+  '3xx': 0,
+  '4xx': 0,
+  '5xx': 0,
+  'cutOff': 0,
+  'rowsWritten': 0,
+  'rowsRead': 0,
+  'bytesReceived': 0,
+  'bytesSent': 0,
+};
 const startOf = (time: number): number => Math.floor(time / minute) * minute;
 
 function begin(): TeamActivity {
@@ -17,7 +27,8 @@ function begin(): TeamActivity {
   return new TeamActivity(() => now);
 }
 
-const startsOf = (minutes: readonly ActiveMinute[]): number[] => minutes.map(({ start }) => (start - startOf(began)) / minute);
+const startsOf = (minutes: readonly ActiveMinute[]): number[] =>
+  minutes.map(({ start }) => (start - startOf(began)) / minute);
 
 test('counts stand in the minute that they are of', () => {
   const activity = begin();
@@ -31,7 +42,16 @@ test('counts stand in the minute that they are of', () => {
   expect(activity.since).toBe(began);
   expect(activity.minutesOf('t')).toEqual([
     { ...nothing, 'start': startOf(began), '2xx': 1, '4xx': 1, 'bytesReceived': 30, 'bytesSent': 300 },
-    { ...nothing, 'start': startOf(now), '5xx': 1, 'cutOff': 1, 'rowsWritten': 3, 'rowsRead': 4, 'bytesReceived': 10, 'bytesSent': 7 },
+    {
+      ...nothing,
+      'start': startOf(now),
+      '5xx': 1,
+      'cutOff': 1,
+      'rowsWritten': 3,
+      'rowsRead': 4,
+      'bytesReceived': 10,
+      'bytesSent': 7,
+    },
   ]);
 });
 
@@ -58,7 +78,9 @@ test('bytes of a connection count once, those before a valid token to nobody', (
   Object.assign(socket, { bytesRead: 150, bytesWritten: 1600 });
   activity.requestEnded('b', 200, socket as Socket);
   expect(['a', 'b', 'c'].map((team) => activity.minutesOf(team)[0])).toMatchObject([
-    { bytesReceived: 30, bytesSent: 500 }, { bytesReceived: 20, bytesSent: 100 }, { bytesReceived: 0, bytesSent: 0 },
+    { bytesReceived: 30, bytesSent: 500 },
+    { bytesReceived: 20, bytesSent: 100 },
+    { bytesReceived: 0, bytesSent: 0 },
   ]);
 });
 

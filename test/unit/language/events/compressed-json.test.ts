@@ -9,10 +9,12 @@ const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: n
 const named = (name: string): EventData => ({ type: 'TeamCreated', teamId: 'team', name });
 
 /** An event with so many bytes of JSON. */
-const sized = (bytes: number): EventData => named('x'.repeat(bytes - JSON.stringify({ ...envelope, data: named('') }).length));
+const sized = (bytes: number): EventData =>
+  named('x'.repeat(bytes - JSON.stringify({ ...envelope, data: named('') }).length));
 
 /** A record as it was first written: the proof of a log hashes it, so it is never written anew. */
-const compressedRecord = 'AgAABwAAAGsBAieBgwEBKLUv/WBBBw0DAGKGFBqAS9IBPai2y4ga+VBEom2C1fywnrDohswZAcuy4baLh67xmnjNa9O8JgFeC9tdNHLFvjxznZMgO5EmFINEmjCaLoCdmohAHujaNgSDDvE4rAQDAJbP/xpVEOaJ8gU=';
+const compressedRecord =
+  'AgAABwAAAGsBAieBgwEBKLUv/WBBBw0DAGKGFBqAS9IBPai2y4ga+VBEom2C1fywnrDohswZAcuy4baLh67xmnjNa9O8JgFeC9tdNHLFvjxznZMgO5EmFINEmjCaLoCdmohAHujaNgSDDvE4rAQDAJbP/xpVEOaJ8gU=';
 
 describe('the JSON of an event', () => {
   const encoded = (jsonBytes: number): Buffer => Buffer.from(encodeEvent(envelope, sized(jsonBytes)).bytes);
@@ -48,7 +50,8 @@ describe('the JSON of an event', () => {
 
   test('that is cut short makes a record unreadable', () => {
     const bytes = encoded(2000);
-    for (let length = 0; length < bytes.length; length += 1) expect(() => decodeEvent(bytes.subarray(0, length))).toThrow();
+    for (let length = 0; length < bytes.length; length += 1)
+      expect(() => decodeEvent(bytes.subarray(0, length))).toThrow();
   });
 
   test('is read for ever as this version compressed it', () => {

@@ -11,27 +11,56 @@ const limits = { rowsPerTableMax: 1, columnsMax: 1, rowBytesMax: 1 };
 /** A profile of so many rows and columns. */
 function profile(rows: number, columns: number): Profile {
   return {
-    rows, bytes: 0, rowBytesMax: 0, rule: 3,
-    columns: Array.from({ length: columns }, (_, at) => ({ id: `c${at}`, first: { row: 0, position: at }, natural: null, stored: 0, misfits: [] })),
+    rows,
+    bytes: 0,
+    rowBytesMax: 0,
+    rule: 3,
+    columns: Array.from({ length: columns }, (_, at) => ({
+      id: `c${at}`,
+      first: { row: 0, position: at },
+      natural: null,
+      stored: 0,
+      misfits: [],
+    })),
   };
 }
 
 const adding = (rows: RowSource): EventData => ({
-  type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: null, onSchemaError: 'abort', limits, rows,
+  type: 'RowsAddRequested',
+  teamId: 'team',
+  tableId: 'table',
+  ifMatch: null,
+  onSchemaError: 'abort',
+  limits,
+  rows,
 });
 const block = (rows: number, columns: number, ids?: true): EventData => ({
-  type: 'BlockReceived', teamId: 'team', bodyId: 'body', number: 0, segmentId: 'segment', profile: profile(rows, columns), ...(ids ? { ids } : {}),
+  type: 'BlockReceived',
+  teamId: 'team',
+  bodyId: 'body',
+  number: 0,
+  segmentId: 'segment',
+  profile: profile(rows, columns),
+  ...(ids ? { ids } : {}),
 });
 
 describe('an event costs', () => {
   test.each<[string, EventData, number]>([
     ['its bytes, and what any costs', { type: 'TeamSuspended', teamId: 'team' }, 0],
     ['the columns of its rows', adding({ kind: 'few', profile: profile(3, 5) }), 5 * 128],
-    ['the row IDs of its rows', adding({ kind: 'block', segmentId: 'segment', profile: profile(3, 5), ids: true }), 5 * 128 + 3 * 200],
+    [
+      'the row IDs of its rows',
+      adding({ kind: 'block', segmentId: 'segment', profile: profile(3, 5), ids: true }),
+      5 * 128 + 3 * 200,
+    ],
     ['the columns of a block', block(10, 2000), 2000 * 128],
     ['the row IDs of a block', block(10, 1, true), 128 + 10 * 200],
     ['nothing for rows that it has not', adding({ kind: 'none' }), 0],
-    ['what the blocks of its body hold', adding({ kind: 'body', bodyId: 'body', blocks: 2, content: { columns: 100, rowIds: 7 } }), 100 * 128 + 7 * 200],
+    [
+      'what the blocks of its body hold',
+      adding({ kind: 'body', bodyId: 'body', blocks: 2, content: { columns: 100, rowIds: 7 } }),
+      100 * 128 + 7 * 200,
+    ],
     ['much where that is not known', adding({ kind: 'body', bodyId: 'body', blocks: 2 }), unknown],
     ['much where it imports', adding({ kind: 'stash', stashId: 'stash' }), unknown],
   ])('%s', (_name, data, content) => {
@@ -42,7 +71,8 @@ describe('an event costs', () => {
 });
 
 describe('a record that notes no cost costs', () => {
-  const record = (json: string): Buffer => Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, json.length]), Buffer.from(json)]);
+  const record = (json: string): Buffer =>
+    Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, json.length]), Buffer.from(json)]);
 
   test.each([
     ['its bytes', record('{}'), 8010],

@@ -2,7 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 
 import { costOfRecord } from '../../../../src/language/events/cost.ts';
-import { RecordTooLarge, decodeEvent, encodeEvent, packBody, recordBytesMax } from '../../../../src/language/events/event-codec.ts';
+import {
+  RecordTooLarge,
+  decodeEvent,
+  encodeEvent,
+  packBody,
+  recordBytesMax,
+} from '../../../../src/language/events/event-codec.ts';
 import { readHeader } from '../../../../src/language/events/record-header.ts';
 import type { Envelope, EventData, EventOf, EventType } from '../../../../src/language/events/event.ts';
 import type { RowSource } from '../../../../src/language/events/row-source.ts';
@@ -13,38 +19,61 @@ import type { ColumnProfile, Misfit, Profile } from '../../../../src/language/va
 const plain: typeof fc.record = (model: object, constraints?: object) =>
   fc.record(model as never, { ...constraints, noNullPrototype: true } as never) as never;
 
-const id = fc.oneof(fc.uuid({ version: 7 }), fc.constantFrom('__proto__', 'constructor', '10', 'é"\\\n😀', '"rows":{"kind":"stash"'));
+const id = fc.oneof(
+  fc.uuid({ version: 7 }),
+  fc.constantFrom('__proto__', 'constructor', '10', 'é"\\\n😀', '"rows":{"kind":"stash"'),
+);
 const count = fc.nat(2 ** 31 - 1);
 const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const types = fc.nat(allTypes);
 const place = { row: count, position: fc.nat(10_000) };
 
 const misfit: fc.Arbitrary<Misfit> = plain({
-  ...place, types, wrapped: types, value: fc.string({ unit: 'grapheme' }),
+  ...place,
+  types,
+  wrapped: types,
+  value: fc.string({ unit: 'grapheme' }),
 });
 const column: fc.Arbitrary<ColumnProfile> = plain({
-  id, first: plain(place), natural: fc.constantFrom(null, ...columnTypes), stored: fc.nat(1023),
+  id,
+  first: plain(place),
+  natural: fc.constantFrom(null, ...columnTypes),
+  stored: fc.nat(1023),
   misfits: fc.array(misfit, { maxLength: 3 }),
 });
 const profile: fc.Arbitrary<Profile> = plain({
-  rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { maxLength: 4 }), rule: fc.constantFrom(1, 2, 3),
+  rows: count,
+  bytes: count,
+  rowBytesMax: count,
+  columns: fc.array(column, { maxLength: 4 }),
+  rule: fc.constantFrom(1, 2, 3),
 });
 const ids = fc.constant(true as const);
 const rows: fc.Arbitrary<RowSource> = fc.oneof(
   fc.constant({ kind: 'none' } as const),
   plain({ kind: fc.constant('few'), profile, ids }, { requiredKeys: ['kind', 'profile'] }),
-  plain({ kind: fc.constant('block'), profile, ids, segmentId: id }, { requiredKeys: ['kind', 'profile', 'segmentId'] }),
-  plain({ kind: fc.constant('body'), bodyId: id, blocks: count, content: plain({ columns: count, rowIds: count }) }, { requiredKeys: ['kind', 'bodyId', 'blocks'] }),
+  plain(
+    { kind: fc.constant('block'), profile, ids, segmentId: id },
+    { requiredKeys: ['kind', 'profile', 'segmentId'] },
+  ),
+  plain(
+    { kind: fc.constant('body'), bodyId: id, blocks: count, content: plain({ columns: count, rowIds: count }) },
+    { requiredKeys: ['kind', 'bodyId', 'blocks'] },
+  ),
   plain({ kind: fc.constant('stash'), stashId: id }),
 );
 const chunkRows = rows.filter(({ kind }) => kind !== 'stash') as fc.Arbitrary<EventOf<'ChunkPutRequested'>['rows']>;
 const ifMatch = fc.option(version);
 const onSchemaError = fc.constantFrom('abort', 'dropColumns', 'updateSchema');
-const limits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, stashColumnsMax: count }, { requiredKeys: ['rowsPerTableMax', 'columnsMax', 'rowBytesMax'] });
+const limits = plain(
+  { rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, stashColumnsMax: count },
+  { requiredKeys: ['rowsPerTableMax', 'columnsMax', 'rowBytesMax'] },
+);
 const tableLimits = plain({ rowsPerTableMax: count, columnsMax: count, rowBytesMax: count, tablesMax: count });
 const row = plain({ version, ordinal: count, index: count });
 const givenColumn = plain(
-  { id, displayName: fc.string(), type: fc.constantFrom(...columnTypes) }, { requiredKeys: ['id', 'type'] },
+  { id, displayName: fc.string(), type: fc.constantFrom(...columnTypes) },
+  { requiredKeys: ['id', 'type'] },
 );
 
 type FieldsOf<T extends EventType> = {
@@ -59,43 +88,81 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   TeamSuspended: { teamId: id },
   TeamResumed: { teamId: id },
   TeamPlanSet: {
-    teamId: id, rowsMax: fc.option(count), tablesMax: fc.option(count), stashesMax: fc.option(count), openBodiesMax: fc.option(count),
-    openUploadsMax: fc.option(count), openUploadBytesMax: fc.option(count), uploadBytesMax: fc.option(count),
+    teamId: id,
+    rowsMax: fc.option(count),
+    tablesMax: fc.option(count),
+    stashesMax: fc.option(count),
+    openBodiesMax: fc.option(count),
+    openUploadsMax: fc.option(count),
+    openUploadBytesMax: fc.option(count),
+    uploadBytesMax: fc.option(count),
     logBytesPerDayMax: fc.option(count),
   },
   TokenCreated: {
-    teamId: id, tokenId: id, name: id, hash: id, expiresAt: fc.option(count), readOnly: fc.boolean(), appId: fc.option(id), endsIn: id,
+    teamId: id,
+    tokenId: id,
+    name: id,
+    hash: id,
+    expiresAt: fc.option(count),
+    readOnly: fc.boolean(),
+    appId: fc.option(id),
+    endsIn: id,
   },
   TokenRevoked: { teamId: id, tokenId: id },
-  RequestRefused: { teamId: id, refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }) },
+  RequestRefused: {
+    teamId: id,
+    refusal: plain({ type: fc.constantFrom('table_not_found', 'limit_exceeded'), message: fc.string() }),
+  },
   BodyOpenRequested: { teamId: id, bodyId: id, limits: plain({ openMax: count }) },
   BodyExpired: { teamId: id, bodyId: id },
   BlockReceived: { teamId: id, bodyId: id, number: count, segmentId: id, profile, ids },
   ChunkPutRequested: {
-    teamId: id, stashId: id, serial: id, rows: chunkRows,
+    teamId: id,
+    stashId: id,
+    serial: id,
+    rows: chunkRows,
     limits: plain({ lifeMs: count, chunksMax: count, rowsMax: count, profiledColumnsMax: count, stashesMax: count }),
   },
   StashDeleteRequested: { teamId: id, stashId: id },
   StashExpired: { teamId: id, stashId: id, created: version },
   UploadCreateRequested: {
-    teamId: id, uploadId: id, appId: id, contentType: id, fileName: id,
+    teamId: id,
+    uploadId: id,
+    appId: id,
+    contentType: id,
+    fileName: id,
     limits: plain({ sizeMax: count, lifeMs: count, unclaimedLifeMs: count, openMax: count, openBytesMax: count }),
   },
   UploadCompleteRequested: { teamId: id, uploadId: id, appId: id, file: plain({ name: id, size: count }) },
   UploadDeleteRequested: { teamId: id, uploadId: id, appId: id },
   UploadChecked: { teamId: id, uploadId: id },
   TableCreateRequested: {
-    teamId: id, tableId: id, name: id, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError,
-    appsToLink: fc.option(fc.array(id, { maxLength: 3 })), limits: tableLimits, rows,
+    teamId: id,
+    tableId: id,
+    name: id,
+    columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    onSchemaError,
+    appsToLink: fc.option(fc.array(id, { maxLength: 3 })),
+    limits: tableLimits,
+    rows,
   },
   TablePatchRequested: {
-    teamId: id, tableId: id, ifMatch, name: fc.option(id),
+    teamId: id,
+    tableId: id,
+    ifMatch,
+    name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
   },
   TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
   TableOverwriteRequested: {
-    teamId: id, tableId: id, ifMatch, columns: fc.option(fc.array(givenColumn, { maxLength: 3 })), onSchemaError, limits, rows,
+    teamId: id,
+    tableId: id,
+    ifMatch,
+    columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    onSchemaError,
+    limits,
+    rows,
   },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
@@ -105,13 +172,25 @@ const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
   plain({ type: fc.constant(type), ...fields[type] } as Record<string, fc.Arbitrary<unknown>>) as never;
 
 /** Events whose JSON is compressed: their profiles have 20 to 300 columns. */
-const wideProfile: fc.Arbitrary<Profile> = plain({ rows: count, bytes: count, rowBytesMax: count, columns: fc.array(column, { minLength: 20, maxLength: 300, size: 'max' }), rule: fc.constantFrom(1, 2, 3) });
-const wideEvent: fc.Arbitrary<EventData> = plain({ type: fc.constant('BlockReceived'), ...fields.BlockReceived, profile: wideProfile }) as never;
+const wideProfile: fc.Arbitrary<Profile> = plain({
+  rows: count,
+  bytes: count,
+  rowBytesMax: count,
+  columns: fc.array(column, { minLength: 20, maxLength: 300, size: 'max' }),
+  rule: fc.constantFrom(1, 2, 3),
+});
+const wideEvent: fc.Arbitrary<EventData> = plain({
+  type: fc.constant('BlockReceived'),
+  ...fields.BlockReceived,
+  profile: wideProfile,
+}) as never;
 
 const anyBody = fc.uint8Array({ maxLength: 3000 });
 
 const anyEnvelope: fc.Arbitrary<Envelope> = plain({
-  commandId: id, notAfter: fc.option(fc.nat(2 ** 43)), requestDigest: fc.option(id),
+  commandId: id,
+  notAfter: fc.option(fc.nat(2 ** 43)),
+  requestDigest: fc.option(id),
 });
 
 async function expectReadAsWritten(envelope: Envelope, data: EventData, body: Uint8Array): Promise<void> {
@@ -134,10 +213,13 @@ describe('what was written is read', () => {
   });
 
   test('with wide profiles', async () => {
-    await fc.assert(fc.asyncProperty(anyEnvelope, wideEvent, anyBody, async (envelope, data, body) => {
-      await expectReadAsWritten(envelope, data, body);
-      expect(readHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
-    }), { numRuns: 50 });
+    await fc.assert(
+      fc.asyncProperty(anyEnvelope, wideEvent, anyBody, async (envelope, data, body) => {
+        await expectReadAsWritten(envelope, data, body);
+        expect(readHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 
@@ -214,14 +296,31 @@ describe('a record', () => {
   });
 
   test('is written the same way for ever', () => {
-    const json = '{"commandId":"command","notAfter":5,"requestDigest":null,"data":'
-      + '{"type":"RowDeleteRequested","teamId":"team","tableId":"table",'
-      + '"row":{"version":"7","ordinal":1,"index":2},"ifMatch":"9"}}';
+    const json =
+      '{"commandId":"command","notAfter":5,"requestDigest":null,"data":' +
+      '{"type":"RowDeleteRequested","teamId":"team","tableId":"table",' +
+      '"row":{"version":"7","ordinal":1,"index":2},"ifMatch":"9"}}';
     const { bytes } = encodeEvent(envelope, {
-      type: 'RowDeleteRequested', teamId: 'team', tableId: 'table',
-      row: { version: 7n, ordinal: 1, index: 2 }, ifMatch: 9n,
+      type: 'RowDeleteRequested',
+      teamId: 'team',
+      tableId: 'table',
+      row: { version: 7n, ordinal: 1, index: 2 },
+      ifMatch: 9n,
     });
-    const header = Buffer.from([2, 0, 0, 4, 0, 0, 0, json.length, 1, 2, (8000 + json.length) >> 8, (8000 + json.length) & 255]);
+    const header = Buffer.from([
+      2,
+      0,
+      0,
+      4,
+      0,
+      0,
+      0,
+      json.length,
+      1,
+      2,
+      (8000 + json.length) >> 8,
+      (8000 + json.length) & 255,
+    ]);
     expect(Buffer.from(bytes)).toEqual(Buffer.concat([header, Buffer.from(json)]));
   });
 });
@@ -235,40 +334,65 @@ describe('a record of the first format is read', () => {
   };
 
   test('a fact', () => {
-    expect(decoded(
-      'AQAAAAAAAIF7ImNvbW1hbmRJZCI6ImMiLCJub3RBZnRlciI6bnVsbCwicmVxdWVzdERpZ2VzdCI6ImQiLCJkYXRhIjp7InR5cGUiOiJHZW5lcmF0aW9uU3RhcnRl'
-      + 'ZCIsImxvZ0lkIjoibG9nIiwiYmFzZSI6IjkwMDcxOTkyNTQ3NDA5OTMifX0=',
-    )).toEqual({
-      commandId: 'c', notAfter: null, requestDigest: 'd', body: '', cost: 8000 + 137,
+    expect(
+      decoded(
+        'AQAAAAAAAIF7ImNvbW1hbmRJZCI6ImMiLCJub3RBZnRlciI6bnVsbCwicmVxdWVzdERpZ2VzdCI6ImQiLCJkYXRhIjp7InR5cGUiOiJHZW5lcmF0aW9uU3RhcnRl' +
+          'ZCIsImxvZ0lkIjoibG9nIiwiYmFzZSI6IjkwMDcxOTkyNTQ3NDA5OTMifX0=',
+      ),
+    ).toEqual({
+      commandId: 'c',
+      notAfter: null,
+      requestDigest: 'd',
+      body: '',
+      cost: 8000 + 137,
       data: { type: 'GenerationStarted', logId: 'log', base: 9007199254740993n },
     });
   });
 
   test('an import', () => {
-    expect(decoded(
-      'AQAAAAAAAQx7ImNvbW1hbmRJZCI6ImNvbW1hbmQiLCJub3RBZnRlciI6NSwicmVxdWVzdERpZ2VzdCI6bnVsbCwiZGF0YSI6eyJ0eXBlIjoiUm93c0FkZFJlcXVl'
-      + 'c3RlZCIsInRlYW1JZCI6InRlYW0iLCJ0YWJsZUlkIjoidGFibGUiLCJpZk1hdGNoIjoiNyIsIm9uU2NoZW1hRXJyb3IiOiJhYm9ydCIsImxpbWl0cyI6eyJyb3dz'
-      + 'UGVyVGFibGVNYXgiOjEsImNvbHVtbnNNYXgiOjIsInJvd0J5dGVzTWF4IjozfSwicm93cyI6eyJraW5kIjoic3Rhc2giLCJzdGFzaElkIjoic3Rhc2gifX19',
-    )).toEqual({
-      ...envelope, body: '', cost: 16_000_000,
+    expect(
+      decoded(
+        'AQAAAAAAAQx7ImNvbW1hbmRJZCI6ImNvbW1hbmQiLCJub3RBZnRlciI6NSwicmVxdWVzdERpZ2VzdCI6bnVsbCwiZGF0YSI6eyJ0eXBlIjoiUm93c0FkZFJlcXVl' +
+          'c3RlZCIsInRlYW1JZCI6InRlYW0iLCJ0YWJsZUlkIjoidGFibGUiLCJpZk1hdGNoIjoiNyIsIm9uU2NoZW1hRXJyb3IiOiJhYm9ydCIsImxpbWl0cyI6eyJyb3dz' +
+          'UGVyVGFibGVNYXgiOjEsImNvbHVtbnNNYXgiOjIsInJvd0J5dGVzTWF4IjozfSwicm93cyI6eyJraW5kIjoic3Rhc2giLCJzdGFzaElkIjoic3Rhc2gifX19',
+      ),
+    ).toEqual({
+      ...envelope,
+      body: '',
+      cost: 16_000_000,
       data: {
-        type: 'RowsAddRequested', teamId: 'team', tableId: 'table', ifMatch: 7n, onSchemaError: 'abort',
-        limits: { rowsPerTableMax: 1, columnsMax: 2, rowBytesMax: 3 }, rows: { kind: 'stash', stashId: 'stash' },
+        type: 'RowsAddRequested',
+        teamId: 'team',
+        tableId: 'table',
+        ifMatch: 7n,
+        onSchemaError: 'abort',
+        limits: { rowsPerTableMax: 1, columnsMax: 2, rowBytesMax: 3 },
+        rows: { kind: 'stash', stashId: 'stash' },
       },
     });
   });
 
   test('a block, with its profile and its compressed rows', () => {
-    expect(decoded(
-      'AQEAAAAAAMV7ImNvbW1hbmRJZCI6ImNvbW1hbmQiLCJub3RBZnRlciI6NSwicmVxdWVzdERpZ2VzdCI6bnVsbCwiZGF0YSI6eyJ0eXBlIjoiQmxvY2tSZWNlaXZl'
-      + 'ZCIsInRlYW1JZCI6InRlYW0iLCJib2R5SWQiOiJib2R5IiwibnVtYmVyIjozLCJzZWdtZW50SWQiOiJzZWdtZW50IiwicHJvZmlsZSI6WzIwMCwxNjAwLDgsW1si'
-      + 'YSIsMCwwLDEyLDEsW11dXV19fSi1L/0ASH0AAEB7ImEiOjF9CgEANe4vXA==',
-    )).toEqual({
-      ...envelope, body: '{"a":1}\n'.repeat(200), cost: 8000 + 229,
+    expect(
+      decoded(
+        'AQEAAAAAAMV7ImNvbW1hbmRJZCI6ImNvbW1hbmQiLCJub3RBZnRlciI6NSwicmVxdWVzdERpZ2VzdCI6bnVsbCwiZGF0YSI6eyJ0eXBlIjoiQmxvY2tSZWNlaXZl' +
+          'ZCIsInRlYW1JZCI6InRlYW0iLCJib2R5SWQiOiJib2R5IiwibnVtYmVyIjozLCJzZWdtZW50SWQiOiJzZWdtZW50IiwicHJvZmlsZSI6WzIwMCwxNjAwLDgsW1si' +
+          'YSIsMCwwLDEyLDEsW11dXV19fSi1L/0ASH0AAEB7ImEiOjF9CgEANe4vXA==',
+      ),
+    ).toEqual({
+      ...envelope,
+      body: '{"a":1}\n'.repeat(200),
+      cost: 8000 + 229,
       data: {
-        type: 'BlockReceived', teamId: 'team', bodyId: 'body', number: 3, segmentId: 'segment',
+        type: 'BlockReceived',
+        teamId: 'team',
+        bodyId: 'body',
+        number: 3,
+        segmentId: 'segment',
         profile: {
-          rows: 200, bytes: 1600, rowBytesMax: 8,
+          rows: 200,
+          bytes: 1600,
+          rowBytesMax: 8,
           columns: [{ id: 'a', first: { row: 0, position: 0 }, natural: 'number', stored: 1, misfits: [] }],
           rule: 1,
         },
@@ -277,13 +401,23 @@ describe('a record of the first format is read', () => {
   });
 
   test('a token of before tokens could be limited, which is one without limits', () => {
-    const json = '{"commandId":"command","notAfter":5,"requestDigest":null,"data":'
-      + '{"type":"TokenCreated","teamId":"team","tokenId":"token","name":"CI","hash":"00ff"}}';
+    const json =
+      '{"commandId":"command","notAfter":5,"requestDigest":null,"data":' +
+      '{"type":"TokenCreated","teamId":"team","tokenId":"token","name":"CI","hash":"00ff"}}';
     const bytes = Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, json.length]), Buffer.from(json)]);
     expect(decoded(bytes.toString('base64'))).toEqual({
-      ...envelope, body: '', cost: 8000 + bytes.length,
+      ...envelope,
+      body: '',
+      cost: 8000 + bytes.length,
       data: {
-        type: 'TokenCreated', teamId: 'team', tokenId: 'token', name: 'CI', hash: '00ff', expiresAt: null, readOnly: false, appId: null,
+        type: 'TokenCreated',
+        teamId: 'team',
+        tokenId: 'token',
+        name: 'CI',
+        hash: '00ff',
+        expiresAt: null,
+        readOnly: false,
+        appId: null,
       },
     });
   });

@@ -12,16 +12,27 @@ const uploadId = '01890000-0000-7000-8000-000000000005';
 const tokenId = '01890000-0000-7000-8000-000000000006';
 
 const profile: Profile = {
-  rows: 3, bytes: 120, rowBytesMax: 50, rule: 2,
+  rows: 3,
+  bytes: 120,
+  rowBytesMax: 50,
+  rule: 2,
   columns: [
     { id: 'name', first: { row: 0, position: 0 }, natural: 'string', stored: storedAs.string, misfits: [] },
     {
-      id: 'age "é"', first: { row: 1, position: 1 }, natural: 'number', stored: storedAs.number | storedAs.cell,
+      id: 'age "é"',
+      first: { row: 1, position: 1 },
+      natural: 'number',
+      stored: storedAs.number | storedAs.cell,
       misfits: [{ row: 1, position: 1, types: typeSet('string', 'markdown'), wrapped: 0, value: '"x"' }],
     },
   ],
 };
-const countedProfile: Profile = { ...profile, rule: 1, dropped: 2, columns: profile.columns.map((column) => ({ ...column, counts: [[typeSet('string'), 3]] })) };
+const countedProfile: Profile = {
+  ...profile,
+  rule: 1,
+  dropped: 2,
+  columns: profile.columns.map((column) => ({ ...column, counts: [[typeSet('string'), 3]] })),
+};
 const limits = { rowsPerTableMax: 10_000_000, columnsMax: 1000, rowBytesMax: 524_288 };
 const row = { version: 2n ** 40n, ordinal: 3, index: 9_999 };
 
@@ -43,14 +54,47 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
   TeamCreated: [{ type: 'TeamCreated', teamId, name: 'Ada & Bo' }],
   TeamSuspended: [{ type: 'TeamSuspended', teamId }],
   TeamResumed: [{ type: 'TeamResumed', teamId }],
-  TeamPlanSet: [{ type: 'TeamPlanSet', teamId, rowsMax: 5, tablesMax: null }, { type: 'TeamPlanSet', teamId }],
+  TeamPlanSet: [
+    { type: 'TeamPlanSet', teamId, rowsMax: 5, tablesMax: null },
+    { type: 'TeamPlanSet', teamId },
+  ],
   TokenCreated: [
-    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: 1_700_000_000_000, readOnly: true, appId: 'shop' },
-    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: null, readOnly: false, appId: null },
-    { type: 'TokenCreated', teamId, tokenId, name: 'ci', hash: 'ab'.repeat(32), expiresAt: null, readOnly: false, appId: null, endsIn: '9c41f0' },
+    {
+      type: 'TokenCreated',
+      teamId,
+      tokenId,
+      name: 'ci',
+      hash: 'ab'.repeat(32),
+      expiresAt: 1_700_000_000_000,
+      readOnly: true,
+      appId: 'shop',
+    },
+    {
+      type: 'TokenCreated',
+      teamId,
+      tokenId,
+      name: 'ci',
+      hash: 'ab'.repeat(32),
+      expiresAt: null,
+      readOnly: false,
+      appId: null,
+    },
+    {
+      type: 'TokenCreated',
+      teamId,
+      tokenId,
+      name: 'ci',
+      hash: 'ab'.repeat(32),
+      expiresAt: null,
+      readOnly: false,
+      appId: null,
+      endsIn: '9c41f0',
+    },
   ],
   TokenRevoked: [{ type: 'TokenRevoked', teamId, tokenId }],
-  RequestRefused: [{ type: 'RequestRefused', teamId, refusal: { type: 'table_not_found', message: 'there is no such table' } }],
+  RequestRefused: [
+    { type: 'RequestRefused', teamId, refusal: { type: 'table_not_found', message: 'there is no such table' } },
+  ],
   BodyOpenRequested: [{ type: 'BodyOpenRequested', teamId, bodyId, limits: { openMax: 1000 } }],
   BodyExpired: [{ type: 'BodyExpired', teamId, bodyId }],
   BlockReceived: [
@@ -58,25 +102,92 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
     { type: 'BlockReceived', teamId, bodyId, number: 1, segmentId, profile: countedProfile, ids: true },
   ],
   ChunkPutRequested: sourcesOfChunks.map((rows) => ({
-    type: 'ChunkPutRequested', teamId, stashId: 'import-7', serial: '12', limits: { lifeMs: 172_800_000, chunksMax: 100_000, rowsMax: 10_000_000, profiledColumnsMax: 1_000_000, stashesMax: 10_000 }, rows,
+    type: 'ChunkPutRequested',
+    teamId,
+    stashId: 'import-7',
+    serial: '12',
+    limits: {
+      lifeMs: 172_800_000,
+      chunksMax: 100_000,
+      rowsMax: 10_000_000,
+      profiledColumnsMax: 1_000_000,
+      stashesMax: 10_000,
+    },
+    rows,
   })),
   StashDeleteRequested: [{ type: 'StashDeleteRequested', teamId, stashId: 'import-7' }],
   StashExpired: [{ type: 'StashExpired', teamId, stashId: 'import-7', created: 2n ** 50n }],
-  UploadCreateRequested: [{
-    type: 'UploadCreateRequested', teamId, uploadId, appId: 'shop', contentType: 'image/png', fileName: 'é.png',
-    limits: { sizeMax: 100, lifeMs: 1000, unclaimedLifeMs: 2000, openMax: 3, openBytesMax: 400 },
-  }],
-  UploadCompleteRequested: [{ type: 'UploadCompleteRequested', teamId, uploadId, appId: 'shop', file: { name: 'mV0aZ3lqT1uHq5o2bR8x6w', size: 99 } }],
+  UploadCreateRequested: [
+    {
+      type: 'UploadCreateRequested',
+      teamId,
+      uploadId,
+      appId: 'shop',
+      contentType: 'image/png',
+      fileName: 'é.png',
+      limits: { sizeMax: 100, lifeMs: 1000, unclaimedLifeMs: 2000, openMax: 3, openBytesMax: 400 },
+    },
+  ],
+  UploadCompleteRequested: [
+    {
+      type: 'UploadCompleteRequested',
+      teamId,
+      uploadId,
+      appId: 'shop',
+      file: { name: 'mV0aZ3lqT1uHq5o2bR8x6w', size: 99 },
+    },
+  ],
   UploadDeleteRequested: [{ type: 'UploadDeleteRequested', teamId, uploadId, appId: 'shop' }],
   UploadChecked: [{ type: 'UploadChecked', teamId, uploadId }],
   TableCreateRequested: sources.map((rows) => ({
-    type: 'TableCreateRequested', teamId, tableId, name: 'cars', columns: [{ id: 'name', displayName: 'Name', type: 'string' }, { id: 'tags', type: 'array<string>' }],
-    onSchemaError: 'abort', appsToLink: ['shop'], limits: { ...limits, tablesMax: 10_000 }, rows,
+    type: 'TableCreateRequested',
+    teamId,
+    tableId,
+    name: 'cars',
+    columns: [
+      { id: 'name', displayName: 'Name', type: 'string' },
+      { id: 'tags', type: 'array<string>' },
+    ],
+    onSchemaError: 'abort',
+    appsToLink: ['shop'],
+    limits: { ...limits, tablesMax: 10_000 },
+    rows,
   })),
-  TablePatchRequested: [{ type: 'TablePatchRequested', teamId, tableId, ifMatch: 41n, name: null, columns: [{ id: 'name', displayName: null }] }],
-  TableDeleteRequested: [{ type: 'TableDeleteRequested', teamId, tableId, ifMatch: null }, { type: 'TableDeleteRequested', teamId, tableId, ifMatch: 41n }],
-  RowsAddRequested: sources.map((rows) => ({ type: 'RowsAddRequested', teamId, tableId, ifMatch: null, onSchemaError: 'updateSchema', limits: { ...limits, stashColumnsMax: 1000 }, rows })),
-  TableOverwriteRequested: sources.map((rows) => ({ type: 'TableOverwriteRequested', teamId, tableId, ifMatch: 2n ** 53n + 1n, columns: null, onSchemaError: 'dropColumns', limits, rows })),
-  RowPatchRequested: [{ type: 'RowPatchRequested', teamId, tableId, row, ifMatch: 42n, onSchemaError: 'abort', limits, profile }],
+  TablePatchRequested: [
+    {
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: 41n,
+      name: null,
+      columns: [{ id: 'name', displayName: null }],
+    },
+  ],
+  TableDeleteRequested: [
+    { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },
+    { type: 'TableDeleteRequested', teamId, tableId, ifMatch: 41n },
+  ],
+  RowsAddRequested: sources.map((rows) => ({
+    type: 'RowsAddRequested',
+    teamId,
+    tableId,
+    ifMatch: null,
+    onSchemaError: 'updateSchema',
+    limits: { ...limits, stashColumnsMax: 1000 },
+    rows,
+  })),
+  TableOverwriteRequested: sources.map((rows) => ({
+    type: 'TableOverwriteRequested',
+    teamId,
+    tableId,
+    ifMatch: 2n ** 53n + 1n,
+    columns: null,
+    onSchemaError: 'dropColumns',
+    limits,
+    rows,
+  })),
+  RowPatchRequested: [
+    { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: 42n, onSchemaError: 'abort', limits, profile },
+  ],
   RowDeleteRequested: [{ type: 'RowDeleteRequested', teamId, tableId, row, ifMatch: null }],
 };

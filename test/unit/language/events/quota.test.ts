@@ -10,8 +10,11 @@ describe.each(planQuotas)('a refusal by %s', (quota) => {
 });
 
 test.each([
-  'the team is suspended', 'the table would hold more than 5 rows', 'the stash would have more than 2 chunks',
-  "the team's plan allows 5 stars and 5 are in use", 'name: the team has 5 tables and may have at most 5',
+  'the team is suspended',
+  'the table would hold more than 5 rows',
+  'the stash would have more than 2 chunks',
+  "the team's plan allows 5 stars and 5 are in use",
+  'name: the team has 5 tables and may have at most 5',
 ])('no other refusal does: %s', (message) => {
   expect(quotaOfRefusal(message)).toBeNull();
 });
@@ -19,6 +22,7 @@ test.each([
 test('the words are those that logs were decided with', () => {
   expect(planRefusal('rows', 3, 5)).toBe("the team's plan allows 5 rows and 3 are in use");
   expect(planRefusal('uploadBytes', 3, 5)).toBe("the team's plan allows 5 bytes of files and 3 are in use");
-  expect(settingRefusal('openUploads', 5, 5))
-    .toBe('the team has 5 open uploads and may have at most 5: complete them, or wait until they expire');
+  expect(settingRefusal('openUploads', 5, 5)).toBe(
+    'the team has 5 open uploads and may have at most 5: complete them, or wait until they expire',
+  );
 });

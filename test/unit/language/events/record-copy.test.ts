@@ -20,6 +20,9 @@ test.each<[string, number[]]>([
   expect([...copied.bytes]).toEqual(record);
 });
 
-test.each([[[]], [[2, 0, 0, 0, 0, 0, 0, 2, 123, 125]], [[1, 0, 0, 0, 0, 0, 0, 2, 123, 125]], [[3, 0, 0]]])('%j is no copy', (stored) => {
-  expect(unwrapCopy(Uint8Array.from(stored))).toBeNull();
-});
+test.each([[[]], [[2, 0, 0, 0, 0, 0, 0, 2, 123, 125]], [[1, 0, 0, 0, 0, 0, 0, 2, 123, 125]], [[3, 0, 0]]])(
+  '%j is no copy',
+  (stored) => {
+    expect(unwrapCopy(Uint8Array.from(stored))).toBeNull();
+  },
+);

@@ -19,7 +19,9 @@ const time = [0x81, 8, 0, 0, 1, 0x9b, 0, 0, 0, 0];
 test('a header is written the same way for ever', () => {
   expect([...encodeHeader(1, false, 0x01020304, 0)]).toEqual([2, 1, 0, 3, 1, 2, 3, 4, 1, 1, 0]);
   expect([...encodeHeader(0, true, 0xffffffff, 8000)]).toEqual([2, 0, 1, 4, 255, 255, 255, 255, 1, 2, 0x1f, 0x40]);
-  expect([...encodeHeader(1, false, 0x01020304, 8000, 1)]).toEqual([2, 1, 0, 7, 1, 2, 3, 4, 1, 2, 0x1f, 0x40, 0x83, 1, 1]);
+  expect([...encodeHeader(1, false, 0x01020304, 8000, 1)]).toEqual([
+    2, 1, 0, 7, 1, 2, 3, 4, 1, 2, 0x1f, 0x40, 0x83, 1, 1,
+  ]);
 });
 
 describe('fields', () => {
@@ -31,7 +33,12 @@ describe('fields', () => {
     ['as many as there can be', [0x01, 251, ...Array.from({ length: 251 }, () => 0x81), ...unknown]],
   ])('that may be passed over are: %s', (_name, fields) => {
     const record = recordWith(fields);
-    expect(readHeader(record)).toEqual({ codec: 1, jsonCodec: 0, jsonStart: 8 + fields.length, bodyStart: 10 + fields.length });
+    expect(readHeader(record)).toEqual({
+      codec: 1,
+      jsonCodec: 0,
+      jsonStart: 8 + fields.length,
+      bodyStart: 10 + fields.length,
+    });
   });
 
   test('say how the JSON is compressed', () => {
@@ -43,7 +50,11 @@ describe('fields', () => {
     const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
     const data: EventData = { type: 'TeamSuspended', teamId: 'team' };
     const plain = Buffer.from(encodeEvent(envelope, data, { codec: 0, bytes: Buffer.from('rows') }).bytes);
-    const record = Buffer.concat([plain.subarray(0, 8), Buffer.from([...time.with(0, 0x02), ...unknown]), plain.subarray(8)]);
+    const record = Buffer.concat([
+      plain.subarray(0, 8),
+      Buffer.from([...time.with(0, 0x02), ...unknown]),
+      plain.subarray(8),
+    ]);
     record[3] = plain[3]! + time.length + unknown.length;
     const { body, ...event } = decodeEvent(record);
     expect(event).toEqual({ ...envelope, data });
@@ -56,7 +67,9 @@ describe('fields', () => {
     ['the first of its kind', [0x80, 0], 0x80],
     ['a codec of the JSON of two bytes', [0x83, 2, 0, 1], 0x83],
   ])('that must be understood and are not make a record unreadable: %s', (_name, fields, tag) => {
-    expect(() => readHeader(recordWith(fields))).toThrow(`a record that cannot be read without its field ${tag}, which this version does not know`);
+    expect(() => readHeader(recordWith(fields))).toThrow(
+      `a record that cannot be read without its field ${tag}, which this version does not know`,
+    );
   });
 
   test.each<[string, number[]]>([
@@ -83,7 +96,11 @@ describe('a header', () => {
     ['of no format', [0, 0, 0, 0, 0, 0, 0, 0], 'a record of an unknown format'],
     ['without bytes', [], 'a record of an unknown format'],
     ['of the first format that is cut short', [1, 0, 0], 'a record that is cut short'],
-    ['of the first format with a key', [1, 0, 0, 1, 0, 0, 0, 0], 'a record that is encrypted with a key this version does not know'],
+    [
+      'of the first format with a key',
+      [1, 0, 0, 1, 0, 0, 0, 0],
+      'a record that is encrypted with a key this version does not know',
+    ],
   ])('%s throws', (_name, bytes, message) => expect(() => readHeader(Buffer.from(bytes))).toThrow(message));
 
   test('whose unknown flags are set is read', () => {
@@ -94,9 +111,12 @@ describe('a header', () => {
 });
 
 describe('the cost', () => {
-  test.each([0, 1, 255, 256, 8000, 65_535, 65_536, 16_000_000, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1])('%d is read as it was written', (costs) => {
-    expect(readCost(Buffer.concat([encodeHeader(0, false, json.length, costs), json]))).toBe(costs);
-  });
+  test.each([0, 1, 255, 256, 8000, 65_535, 65_536, 16_000_000, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1])(
+    '%d is read as it was written',
+    (costs) => {
+      expect(readCost(Buffer.concat([encodeHeader(0, false, json.length, costs), json]))).toBe(costs);
+    },
+  );
 
   test.each<[string, Uint8Array, number | null]>([
     ['behind other fields', recordWith([...unknown, ...cost]), 0x1234],

@@ -9,11 +9,15 @@ import { RowIds } from '../../../../src/language/formats/row-ids.ts';
 
 /** Few versions, ordinals and indexes, so that rows follow each other and repeat. Null: a row without an ID. */
 const id = fc.option(
-  fc.record({ version: fc.bigInt(1n, 2n), ordinal: fc.nat(1), index: fc.nat(12) }).map(formatRowId), { freq: 4 },
+  fc.record({ version: fc.bigInt(1n, 2n), ordinal: fc.nat(1), index: fc.nat(12) }).map(formatRowId),
+  { freq: 4 },
 );
 const shuffled = fc.array(id, { maxLength: 30 });
-const inOrder = fc.tuple(fc.nat(20), fc.nat(20)).map(([first, count]) =>
-  Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at })));
+const inOrder = fc
+  .tuple(fc.nat(20), fc.nat(20))
+  .map(([first, count]) =>
+    Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at })),
+  );
 const rows = fc.array(fc.oneof(shuffled, inOrder), { maxLength: 4 }).map((parts) => parts.flat());
 
 function idsOf(texts: readonly (string | null)[]): Uint8Array | null {
@@ -23,10 +27,15 @@ function idsOf(texts: readonly (string | null)[]): Uint8Array | null {
 }
 
 function runsOf(parts: readonly (readonly (string | null)[])[], issuersMax?: number): RowIdRuns {
-  return atOnce(RowIdRuns.read(parts.map((part) => {
-    const ids = idsOf(part);
-    return { rows: part.length, runs: ids === null ? null : findRowIdRuns(ids) };
-  }), issuersMax));
+  return atOnce(
+    RowIdRuns.read(
+      parts.map((part) => {
+        const ids = idsOf(part);
+        return { rows: part.length, runs: ids === null ? null : findRowIdRuns(ids) };
+      }),
+      issuersMax,
+    ),
+  );
 }
 
 function listOf(runs: RowIdRuns): RowIdRun[] {
@@ -38,37 +47,46 @@ function expand(run: RowIdRun): [number, string][] {
 }
 
 test('runs are the IDs, by row, in any number of parts', () => {
-  fc.assert(fc.property(fc.array(rows, { maxLength: 4 }), (parts) => {
-    const texts = parts.flat();
-    const named = texts.flatMap((text, row) => (text === null ? [] : [[row, text]]));
-    expect(listOf(runsOf(parts)).flatMap(expand)).toEqual(named);
-  }));
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 4 }), (parts) => {
+      const texts = parts.flat();
+      const named = texts.flatMap((text, row) => (text === null ? [] : [[row, text]]));
+      expect(listOf(runsOf(parts)).flatMap(expand)).toEqual(named);
+    }),
+  );
 });
 
 test('runs of some issuers are those before the first run of another one', () => {
-  fc.assert(fc.property(fc.array(rows, { maxLength: 4 }), fc.nat(4), (parts, issuersMax) => {
-    const all = runsOf(parts);
-    const some = runsOf(parts, issuersMax);
-    const end = listOf(all).findIndex((_, place) => all.issuerAt(place) >= issuersMax);
-    expect(some.isWhole).toBe(end === -1);
-    expect(listOf(some)).toEqual(listOf(all).slice(0, end === -1 ? undefined : end));
-    expect(some.issuers).toEqual(all.issuers.slice(0, issuersMax));
-  }));
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 4 }), fc.nat(4), (parts, issuersMax) => {
+      const all = runsOf(parts);
+      const some = runsOf(parts, issuersMax);
+      const end = listOf(all).findIndex((_, place) => all.issuerAt(place) >= issuersMax);
+      expect(some.isWhole).toBe(end === -1);
+      expect(listOf(some)).toEqual(listOf(all).slice(0, end === -1 ? undefined : end));
+      expect(some.issuers).toEqual(all.issuers.slice(0, issuersMax));
+    }),
+  );
 });
 
 test('bytes are the texts', () => {
-  fc.assert(fc.property(rows, (texts) => {
-    const ids = idsOf(texts);
-    expect(ids === null ? texts.map(() => null) : rowIdTexts(ids)).toEqual(texts);
-  }));
+  fc.assert(
+    fc.property(rows, (texts) => {
+      const ids = idsOf(texts);
+      expect(ids === null ? texts.map(() => null) : rowIdTexts(ids)).toEqual(texts);
+    }),
+  );
 });
 
 test('the first row is named whose ID a row before it has, and none when there is no such row', () => {
-  fc.assert(fc.property(fc.array(rows, { maxLength: 6 }), (parts) => {
-    const texts = parts.flat();
-    const repeated = texts.findIndex((text, row) => text !== null && texts.indexOf(text) < row);
-    expect(atOnce(runsOf(parts).findRepeated())).toBe(repeated === -1 ? null : repeated);
-  }), { numRuns: 3000 });
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 6 }), (parts) => {
+      const texts = parts.flat();
+      const repeated = texts.findIndex((text, row) => text !== null && texts.indexOf(text) < row);
+      expect(atOnce(runsOf(parts).findRepeated())).toBe(repeated === -1 ? null : repeated);
+    }),
+    { numRuns: 3000 },
+  );
 });
 
 test('also where several runs overlap, and an earlier one reaches over others', () => {

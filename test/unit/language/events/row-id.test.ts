@@ -1,12 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 
-import { formatRowId, parseRowId, rowIdPrefix, rowIdSuffix, type RowAddress } from '../../../../src/language/events/row-id.ts';
+import {
+  formatRowId,
+  parseRowId,
+  rowIdPrefix,
+  rowIdSuffix,
+  type RowAddress,
+} from '../../../../src/language/events/row-id.ts';
 
 const intMax = 2 ** 31 - 1;
 const longMax = 2n ** 63n - 1n;
 const address = fc.record({
-  version: fc.bigInt({ min: 0n, max: longMax }), ordinal: fc.nat(intMax), index: fc.nat(intMax),
+  version: fc.bigInt({ min: 0n, max: longMax }),
+  ordinal: fc.nat(intMax),
+  index: fc.nat(intMax),
 });
 
 describe('a row ID', () => {
@@ -21,21 +29,25 @@ describe('a row ID', () => {
   });
 
   test('is the base64url of 16 bytes, and says what it was made of', () => {
-    fc.assert(fc.property(address, (row) => {
-      const text = formatRowId(row);
-      expect(text).toMatch(/^[A-Za-z0-9_-]{22}$/);
-      expect(Buffer.from(text, 'base64url').toString('base64url')).toBe(text);
-      expect(parseRowId(text)).toEqual(row);
-      expect(rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index)).toBe(text);
-    }));
+    fc.assert(
+      fc.property(address, (row) => {
+        const text = formatRowId(row);
+        expect(text).toMatch(/^[A-Za-z0-9_-]{22}$/);
+        expect(Buffer.from(text, 'base64url').toString('base64url')).toBe(text);
+        expect(parseRowId(text)).toEqual(row);
+        expect(rowIdPrefix(row.version, row.ordinal) + rowIdSuffix(row.index)).toBe(text);
+      }),
+    );
   });
 
   test('has one spelling', () => {
     const almost = fc.string({ minLength: 20, maxLength: 24, unit: fc.constantFrom(...'AB_-9+/= é') });
-    fc.assert(fc.property(almost, (text) => {
-      const row = parseRowId(text);
-      expect(row === null ? text : formatRowId(row)).toBe(text);
-    }));
+    fc.assert(
+      fc.property(almost, (text) => {
+        const row = parseRowId(text);
+        expect(row === null ? text : formatRowId(row)).toBe(text);
+      }),
+    );
   });
 
   test.each([

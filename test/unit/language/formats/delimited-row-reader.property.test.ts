@@ -23,71 +23,111 @@ const runs = { numRuns: 1_500 };
 const delimiters: readonly Delimiter[] = [',', '\t'];
 
 const header = fc.uniqueArray(
-  fc.constantFrom('a', 'b', 'é', 'a,b', 'a\tb', '"', '10', '__proto__', '$stash', 'c\nd', ' '), { minLength: 1, maxLength: 5 },
+  fc.constantFrom('a', 'b', 'é', 'a,b', 'a\tb', '"', '10', '__proto__', '$stash', 'c\nd', ' '),
+  { minLength: 1, maxLength: 5 },
 );
 const cell = fc.oneof({ weight: 3, arbitrary: cellText }, { weight: 1, arbitrary: fc.constant('') });
 
 /** A header, and rows that are no longer. */
-const tables = header.chain((ids) => fc.record({
-  ids: fc.constant(ids),
-  rows: fc.array(fc.array(cell, { minLength: 1, maxLength: ids.length }), { maxLength: 12 }),
-}));
+const tables = header.chain((ids) =>
+  fc.record({
+    ids: fc.constant(ids),
+    rows: fc.array(fc.array(cell, { minLength: 1, maxLength: ids.length }), { maxLength: 12 }),
+  }),
+);
 
 /** What the bodies say, where a string is the text of a cell and a number or boolean is its own. */
 function textsOf(bodies: readonly string[]): Record<string, string>[] {
-  return bodies.map((body) => Object.assign(Object.create(null), Object.fromEntries(parseRow(body).map(({ id, token }) =>
-    [id, token.startsWith('"') ? JSON.parse(token) as string : token]))));
+  return bodies.map((body) =>
+    Object.assign(
+      Object.create(null),
+      Object.fromEntries(
+        parseRow(body).map(({ id, token }) => [id, token.startsWith('"') ? (JSON.parse(token) as string) : token]),
+      ),
+    ),
+  );
 }
 
 function filled(ids: readonly string[], row: readonly string[]): Record<string, string> {
-  return Object.assign(Object.create(null), Object.fromEntries(ids.map((id, at) => [id, row[at] ?? '']).filter(([, text]) => text !== '')));
+  return Object.assign(
+    Object.create(null),
+    Object.fromEntries(ids.map((id, at) => [id, row[at] ?? '']).filter(([, text]) => text !== '')),
+  );
 }
 
 const bodiesRead = (read: { readonly blocks: Parameters<typeof bodiesOf>[0]['blocks'] }): string[] =>
-  (read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : []);
+  read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : [];
 
 describe('what is accepted', () => {
   test.each(delimiters)('texts come back as they were, separated by %j', (delimiter) => {
-    fc.assert(fc.property(tables, fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.boolean(), ({ ids, rows }, newline, quotes, known) => {
-      // A line without anything in it is a blank line.
-      const written = rows.filter((row) => quotes || row.length > 1 || row[0] !== '');
-      const text = Papa.unparse([ids, ...written], { delimiter, newline, quotes });
-      const read = readCells([text], { delimiter, columns: known ? ['b', 'a'] : [] });
-      expect(textsOf(bodiesRead(read))).toEqual(written.map((row) => filled(ids, row)));
-      for (const { profile, body } of read.blocks) expectInOrder(profile, Buffer.from(body).toString());
-    }), runs);
+    fc.assert(
+      fc.property(
+        tables,
+        fc.constantFrom('\n', '\r\n'),
+        fc.boolean(),
+        fc.boolean(),
+        ({ ids, rows }, newline, quotes, known) => {
+          // A line without anything in it is a blank line.
+          const written = rows.filter((row) => quotes || row.length > 1 || row[0] !== '');
+          const text = Papa.unparse([ids, ...written], { delimiter, newline, quotes });
+          const read = readCells([text], { delimiter, columns: known ? ['b', 'a'] : [] });
+          expect(textsOf(bodiesRead(read))).toEqual(written.map((row) => filled(ids, row)));
+          for (const { profile, body } of read.blocks) expectInOrder(profile, Buffer.from(body).toString());
+        },
+      ),
+      runs,
+    );
   });
 
   test('the profile is what comes of looking at each cell', () => {
-    fc.assert(fc.property(tables, ({ ids, rows }) => {
-      const { blocks } = readCells([Papa.unparse([ids, ...rows], { quotes: true })]);
-      const profile = concatenateAll(blocks.map((block) => block.profile));
-      const bodies = bodiesRead({ blocks }).map((body) => Buffer.byteLength(body));
-      const builder = new ProfileBuilder();
-      const columns = ids.map((id, at) => builder.column(id, 0, at));
-      rows.forEach((row, index) => row.forEach((text, at) => {
-        if (text === '') return;
-        const { fits, natural, stored } = classifyCell(text, allTypes, plainCells);
-        builder.add(columns[at]!, index, at, fits, natural, stored, () => JSON.stringify(text));
-      }));
-      for (const column of columns) {
-        const alike = column.stored === storedAs.number || column.stored === storedAs.boolean || column.stored === 0;
-        column.stored = storedAs.cell | (alike ? column.stored : storedAs.string);
-      }
-      expect(profile).toEqual(builder.build(rows.length, bodies.reduce((sum, bytes) => sum + bytes, 0), Math.max(0, ...bodies)));
-    }), runs);
+    fc.assert(
+      fc.property(tables, ({ ids, rows }) => {
+        const { blocks } = readCells([Papa.unparse([ids, ...rows], { quotes: true })]);
+        const profile = concatenateAll(blocks.map((block) => block.profile));
+        const bodies = bodiesRead({ blocks }).map((body) => Buffer.byteLength(body));
+        const builder = new ProfileBuilder();
+        const columns = ids.map((id, at) => builder.column(id, 0, at));
+        rows.forEach((row, index) =>
+          row.forEach((text, at) => {
+            if (text === '') return;
+            const { fits, natural, stored } = classifyCell(text, allTypes, plainCells);
+            builder.add(columns[at]!, index, at, fits, natural, stored, () => JSON.stringify(text));
+          }),
+        );
+        for (const column of columns) {
+          const alike = column.stored === storedAs.number || column.stored === storedAs.boolean || column.stored === 0;
+          column.stored = storedAs.cell | (alike ? column.stored : storedAs.string);
+        }
+        expect(profile).toEqual(
+          builder.build(
+            rows.length,
+            bodies.reduce((sum, bytes) => sum + bytes, 0),
+            Math.max(0, ...bodies),
+          ),
+        );
+      }),
+      runs,
+    );
   });
 
   test('the profile names the first cell that each type cannot present', () => {
-    fc.assert(fc.property(fc.array(cellText, { minLength: 1, maxLength: 8 }), (cells) => {
-      const { blocks } = readCells([Papa.unparse([['c'], ...cells.map((text) => [text])], { quotes: true })]);
-      const [{ misfits }] = concatenateAll(blocks.map((block) => block.profile)).columns as [Profile['columns'][number]];
-      for (const type of columnTypes) {
-        const first = cells.findIndex((text) => fitCell(text, type, false, plainCells) === undefined && !(type === 'json' && text.trim() === 'null'));
-        const misfit = misfits.find(({ types }) => (types & typeBit(type)) !== 0);
-        expect([type, misfit?.row ?? -1]).toEqual([type, first]);
-      }
-    }), runs);
+    fc.assert(
+      fc.property(fc.array(cellText, { minLength: 1, maxLength: 8 }), (cells) => {
+        const { blocks } = readCells([Papa.unparse([['c'], ...cells.map((text) => [text])], { quotes: true })]);
+        const [{ misfits }] = concatenateAll(blocks.map((block) => block.profile)).columns as [
+          Profile['columns'][number],
+        ];
+        for (const type of columnTypes) {
+          const first = cells.findIndex(
+            (text) =>
+              fitCell(text, type, false, plainCells) === undefined && !(type === 'json' && text.trim() === 'null'),
+          );
+          const misfit = misfits.find(({ types }) => (types & typeBit(type)) !== 0);
+          expect([type, misfit?.row ?? -1]).toEqual([type, first]);
+        }
+      }),
+      runs,
+    );
   });
 });
 
@@ -121,7 +161,8 @@ function recordsOf(text: string, { delimiter, quote, escape, lenient, comment }:
         for (at = behindBlanks(at) + 1; ; at += 1) {
           if (at >= letters.length || letters[at] === '\0') return null;
           const isPair = letters[at + 1] === quote || (letters[at + 1] === escape && letters[at] === escape);
-          if (letters[at] === quote ? letters[at + 1] === quote : letters[at] === escape && isPair) value += letters[at += 1];
+          if (letters[at] === quote ? letters[at + 1] === quote : letters[at] === escape && isPair)
+            value += letters[(at += 1)];
           else if (letters[at] === quote) break;
           else value += letters[at];
         }
@@ -144,10 +185,18 @@ function recordsOf(text: string, { delimiter, quote, escape, lenient, comment }:
 }
 
 /** Texts full of what matters, most of them wrong. */
-const wildTexts = fc.array(fc.constantFrom('a', 'é', ' ', '"', '"', '""', ',', ',', '\t', '\n', '\n', '\r\n', '\r', '\0', '\\', '1'), { maxLength: 24 })
+const wildTexts = fc
+  .array(fc.constantFrom('a', 'é', ' ', '"', '"', '""', ',', ',', '\t', '\n', '\n', '\r\n', '\r', '\0', '\\', '1'), {
+    maxLength: 24,
+  })
   .map((parts) => `a,b\tc\n${parts.join('')}`);
 
-function expectByGrammar(text: string, form: DelimitedForm, delimiter: Delimiter, counts: { accepted: number; refused: number }): void {
+function expectByGrammar(
+  text: string,
+  form: DelimitedForm,
+  delimiter: Delimiter,
+  counts: { accepted: number; refused: number },
+): void {
   const all = recordsOf(text, dialectOf(form, delimiter));
   const ids = form.header === 'absent' ? all?.[0]!.map((_, at) => `column_${at + 1}`) : all?.[0];
   const records = form.header === 'absent' ? all : all?.slice(1);
@@ -165,63 +214,103 @@ function expectByGrammar(text: string, form: DelimitedForm, delimiter: Delimiter
 
 test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
   const counts = { accepted: 0, refused: 0 };
-  fc.assert(fc.property(wildTexts, (text) => expectByGrammar(text, {}, delimiter, counts)), { numRuns: 20_000, examples: [['a,b\tc\n'], ['a,b\tc\n"']] });
+  fc.assert(
+    fc.property(wildTexts, (text) => expectByGrammar(text, {}, delimiter, counts)),
+    { numRuns: 20_000, examples: [['a,b\tc\n'], ['a,b\tc\n"']] },
+  );
   expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
 });
 
 test('the grammar decides in any dialect', () => {
   const counts = { accepted: 0, refused: 0 };
-  fc.assert(fc.property(wildInForms, ({ form, text }) => expectByGrammar(text, form, ',', counts)), { numRuns: 20_000 });
+  fc.assert(
+    fc.property(wildInForms, ({ form, text }) => expectByGrammar(text, form, ',', counts)),
+    { numRuns: 20_000 },
+  );
   expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
 });
 
 describe('chunks', () => {
   const limits = { blockRows: 4, blockBytes: 90, rowBytes: 60, cellBytes: 40, columnIdBytes: 6, columns: 6 };
-  const bodies = fc.oneof(
-    tables.chain(({ ids, rows }) => fc.constantFrom('\n', '\r\n').map((newline) => Papa.unparse([ids, ...rows], { newline }))),
-    wildTexts,
-  ).chain((text) => withMistakes(text));
+  const bodies = fc
+    .oneof(
+      tables.chain(({ ids, rows }) =>
+        fc.constantFrom('\n', '\r\n').map((newline) => Papa.unparse([ids, ...rows], { newline })),
+      ),
+      wildTexts,
+    )
+    .chain((text) => withMistakes(text));
 
   test.each([{}, limits, { ...limits, rowBytes: 12 }])('make no difference with the limits %j', (someLimits) => {
-    fc.assert(fc.property(bodies, cuts, fc.boolean(), fc.constantFrom(...delimiters), (bytes, places, withColumns, delimiter) => {
-      const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], retainIds: true };
-      expectSameInChunks(bytes, places, (chunks) => readCells(chunks, options));
-    }), { numRuns: 5_000 });
+    fc.assert(
+      fc.property(
+        bodies,
+        cuts,
+        fc.boolean(),
+        fc.constantFrom(...delimiters),
+        (bytes, places, withColumns, delimiter) => {
+          const options = { delimiter, limits: someLimits, columns: withColumns ? ['c', 'a'] : [], retainIds: true };
+          expectSameInChunks(bytes, places, (chunks) => readCells(chunks, options));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
   });
 
   test.each([{}, { ...limits, rowBytes: 12 }])('make no difference in any dialect with the limits %j', (someLimits) => {
     const inForms = fc.tuple(wildInForms, fc.constantFrom('', 'sep=;\n', 'x\ry\r\n'), fc.nat({ max: 2 }));
-    fc.assert(fc.property(inForms, cuts, ([{ form, text }, before, skipLines], places) => {
-      const options = { form: { ...form, skipLines }, limits: someLimits };
-      expectSameInChunks(Buffer.from(`${before}${text}`), places, (chunks) => readCells(chunks, options));
-    }), { numRuns: 5_000 });
+    fc.assert(
+      fc.property(inForms, cuts, ([{ form, text }, before, skipLines], places) => {
+        const options = { form: { ...form, skipLines }, limits: someLimits };
+        expectSameInChunks(Buffer.from(`${before}${text}`), places, (chunks) => readCells(chunks, options));
+      }),
+      { numRuns: 5_000 },
+    );
   });
 
   test('make no difference in any dialect where long cells are left out', () => {
-    fc.assert(fc.property(wildInForms, cuts, ({ form, text }, places) => {
-      // A header is never in one slice with a row that is too long.
-      const [header, rest] = [text.slice(0, text.indexOf('\n') + 1), text.slice(text.indexOf('\n') + 1).replaceAll('\0', 'z')];
-      const resultOf = (chunks: readonly Uint8Array[]): unknown => {
-        let result: unknown;
-        const refusal = refusalOf(() => {
-          const read = readCells([header, ...chunks], { form, limits: { ...limits, rowBytes: 16, cellBytes: 5 }, dropsCells: true });
-          result = read;
-          return read;
-        });
-        // What a message shows of a cell depends on how much of it was kept.
-        return refusal === null ? result : 'refused';
-      };
-      expect(resultOf(chunksOf(Buffer.from(rest), places))).toEqual(resultOf([Buffer.from(rest)]));
-    }), {
-      numRuns: 5_000,
-      // A quote of two bytes, doubled at the end of a long cell that stays open.
-      examples: [[{ form: { delimiter: '😀', quote: 'é', lenient: true, header: 'present' }, text: 'a😀b😀c\néaaz😀😀"éé' }, Array.from({ length: 40 }, (_, at) => at)]],
-    });
+    fc.assert(
+      fc.property(wildInForms, cuts, ({ form, text }, places) => {
+        // A header is never in one slice with a row that is too long.
+        const [header, rest] = [
+          text.slice(0, text.indexOf('\n') + 1),
+          text.slice(text.indexOf('\n') + 1).replaceAll('\0', 'z'),
+        ];
+        const resultOf = (chunks: readonly Uint8Array[]): unknown => {
+          let result: unknown;
+          const refusal = refusalOf(() => {
+            const read = readCells([header, ...chunks], {
+              form,
+              limits: { ...limits, rowBytes: 16, cellBytes: 5 },
+              dropsCells: true,
+            });
+            result = read;
+            return read;
+          });
+          // What a message shows of a cell depends on how much of it was kept.
+          return refusal === null ? result : 'refused';
+        };
+        expect(resultOf(chunksOf(Buffer.from(rest), places))).toEqual(resultOf([Buffer.from(rest)]));
+      }),
+      {
+        numRuns: 5_000,
+        // A quote of two bytes, doubled at the end of a long cell that stays open.
+        examples: [
+          [
+            { form: { delimiter: '😀', quote: 'é', lenient: true, header: 'present' }, text: 'a😀b😀c\néaaz😀😀"éé' },
+            Array.from({ length: 40 }, (_, at) => at),
+          ],
+        ],
+      },
+    );
   });
 
   test('of any size give the blocks of a body that is larger than a slice', () => {
-    const rows = Array.from({ length: 9_000 }, (_, index) =>
-      [String(index), `é"${'x'.repeat(index % 97)}\n`, index % 500 === 0 ? 'y\n'.repeat(45_000) : '']);
+    const rows = Array.from({ length: 9_000 }, (_, index) => [
+      String(index),
+      `é"${'x'.repeat(index % 97)}\n`,
+      index % 500 === 0 ? 'y\n'.repeat(45_000) : '',
+    ]);
     const bytes = Buffer.from(Papa.unparse([['n', 's', 'long'], ...rows]));
     expectSameBlocksInChunks(bytes, readCells);
     expect(textsOf(bodiesOf(readCells([bytes])))).toEqual(rows.map((row) => filled(['n', 's', 'long'], row)));

@@ -2,7 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import type { Delimiter } from '../../../../src/language/formats/delimited-records.ts';
-import { cellText, DelimitedRowWriter, type WrittenColumn } from '../../../../src/language/formats/delimited-row-writer.ts';
+import {
+  cellText,
+  DelimitedRowWriter,
+  type WrittenColumn,
+} from '../../../../src/language/formats/delimited-row-writer.ts';
 import { parseRow } from '../../../../src/language/values/row-text.ts';
 import { fc } from '../../../support/property.ts';
 
@@ -60,56 +64,122 @@ test('the header comes once, and each line once', () => {
 });
 
 describe('random rows', () => {
-  const text = fc.string({ unit: fc.constantFrom('a', 'b', '"', ',', '\t', '\n', '\r', ' ', '\\', '/', '\uFEFF', '\uFF01', 'é', '日', '😀', '\u001f'), maxLength: 12 });
+  const text = fc.string({
+    unit: fc.constantFrom(
+      'a',
+      'b',
+      '"',
+      ',',
+      '\t',
+      '\n',
+      '\r',
+      ' ',
+      '\\',
+      '/',
+      '\uFEFF',
+      '\uFF01',
+      'é',
+      '日',
+      '😀',
+      '\u001f',
+    ),
+    maxLength: 12,
+  });
   /** All as escapes, or none but those that are needed. */
   const quoted = (value: string, isEscaped: boolean): string => {
-    return isEscaped ? `"${value.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"` : JSON.stringify(value);
+    return isEscaped
+      ? `"${value
+          .split('')
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          .join('')}"`
+      : JSON.stringify(value);
   };
   const token = fc.oneof(
-    fc.tuple(text, fc.boolean()).map(([value, isEscaped]) => quoted(value, isEscaped)), fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
-    fc.constantFrom('true', 'false', 'null', '4.20', '-1e5', '[]', '[ 1, "x" ]', '{"a":{"b":["]}\\"",1]}}', `"${'x'.repeat(300)}"`), fc.json({ maxDepth: 3 }),
+    fc.tuple(text, fc.boolean()).map(([value, isEscaped]) => quoted(value, isEscaped)),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    fc.constantFrom(
+      'true',
+      'false',
+      'null',
+      '4.20',
+      '-1e5',
+      '[]',
+      '[ 1, "x" ]',
+      '{"a":{"b":["]}\\"",1]}}',
+      `"${'x'.repeat(300)}"`,
+    ),
+    fc.json({ maxDepth: 3 }),
     fc.array(text, { maxLength: 3 }).map((value) => JSON.stringify(value)),
   );
   const ids = ['a', 'b,"', 'é', ' ', 'a long name of a column', '\\x', '$rowID', '__proto__', 'ab', '日本', '\n'];
   /** Rows whose keys come in one order, in any order, with blanks around, or as escapes. */
-  const row = fc.tuple(fc.shuffledSubarray(ids), fc.array(token, { minLength: ids.length, maxLength: ids.length }), fc.constantFrom('', '', ' ', '\t '), fc.nat(3), fc.boolean())
+  const row = fc
+    .tuple(
+      fc.shuffledSubarray(ids),
+      fc.array(token, { minLength: ids.length, maxLength: ids.length }),
+      fc.constantFrom('', '', ' ', '\t '),
+      fc.nat(3),
+      fc.boolean(),
+    )
     .map(([keys, tokens, blank, form, isSorted]) => {
-      const cells = (isSorted ? ids.filter((id) => keys.includes(id)) : keys).map((id, at) => `${quoted(id, form === 0)}${blank}:${blank}${tokens[at]}${blank}`);
+      const cells = (isSorted ? ids.filter((id) => keys.includes(id)) : keys).map(
+        (id, at) => `${quoted(id, form === 0)}${blank}:${blank}${tokens[at]}${blank}`,
+      );
       return `{${blank}${cells.join(`,${blank}`)}}`;
     });
-  const anyColumns = fc.shuffledSubarray(ids, { minLength: 1 }).map((chosen) => chosen.map((id, at) => ({ id, isJson: at % 3 === 1 })));
+  const anyColumns = fc
+    .shuffledSubarray(ids, { minLength: 1 })
+    .map((chosen) => chosen.map((id, at) => ({ id, isJson: at % 3 === 1 })));
 
   test('are written as Papa Parse writes their cells', () => {
-    fc.assert(fc.property(fc.array(row), anyColumns, fc.constantFrom<Delimiter[]>(',', '\t'), (rows, columns, delimiter) => {
-      const lines = rows.map((body) => {
-        const tokens = new Map(parseRow(body).map(({ id, token: json }) => [id, json]));
-        return columns.map((column) => cellText(tokens.get(column.id) ?? 'null', column));
-      });
-      const quotes = (cell: unknown): boolean => columns.length === 1 && cell === '';
-      const expected = Papa.unparse([columns.map(({ id }) => id), ...lines], { delimiter, newline: '\n', quotes });
-      expect(written(columns, rows, delimiter)).toBe(`${expected}\n`);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.array(row), anyColumns, fc.constantFrom<Delimiter[]>(',', '\t'), (rows, columns, delimiter) => {
+        const lines = rows.map((body) => {
+          const tokens = new Map(parseRow(body).map(({ id, token: json }) => [id, json]));
+          return columns.map((column) => cellText(tokens.get(column.id) ?? 'null', column));
+        });
+        const quotes = (cell: unknown): boolean => columns.length === 1 && cell === '';
+        const expected = Papa.unparse([columns.map(({ id }) => id), ...lines], { delimiter, newline: '\n', quotes });
+        expect(written(columns, rows, delimiter)).toBe(`${expected}\n`);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test('are written the same with their first cell before them', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(fc.stringMatching(/^[\w-]{1,22}$/), row)), anyColumns, (rows, columns) => {
-      const others = columns.filter(({ id }) => id !== '$rowID');
-      const all = [{ id: '$rowID', isJson: false }, ...others];
-      const bodies = rows.map(([, body]) => body.replace(/"\$rowID"|"\\u0024\\u0072\\u006f\\u0077\\u0049\\u0044"/, '"another"'));
-      const inside = rows.map(([id], at) => bodies[at]!.replace(/^\{\s*(?!\s*\})/, `{"$rowID":"${id}",`).replace(/^\{\s*\}$/, `{"$rowID":"${id}"}`));
-      expect(written(all, rows.map(([id], at) => id + bodies[at]!))).toBe(written(all, inside));
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.stringMatching(/^[\w-]{1,22}$/), row)), anyColumns, (rows, columns) => {
+        const others = columns.filter(({ id }) => id !== '$rowID');
+        const all = [{ id: '$rowID', isJson: false }, ...others];
+        const bodies = rows.map(([, body]) =>
+          body.replace(/"\$rowID"|"\\u0024\\u0072\\u006f\\u0077\\u0049\\u0044"/, '"another"'),
+        );
+        const inside = rows.map(([id], at) =>
+          bodies[at]!.replace(/^\{\s*(?!\s*\})/, `{"$rowID":"${id}",`).replace(/^\{\s*\}$/, `{"$rowID":"${id}"}`),
+        );
+        expect(
+          written(
+            all,
+            rows.map(([id], at) => id + bodies[at]!),
+          ),
+        ).toBe(written(all, inside));
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test('are written the same one by one', () => {
-    fc.assert(fc.property(fc.array(row), anyColumns, (rows, columns) => {
-      const writer = new DelimitedRowWriter(',', columns);
-      const texts = [writer.take().toString()];
-      for (const body of rows) {
-        writer.add(Buffer.from(body));
-        texts.push(writer.take().toString());
-      }
-      expect(texts.join('')).toBe(written(columns, rows));
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(fc.array(row), anyColumns, (rows, columns) => {
+        const writer = new DelimitedRowWriter(',', columns);
+        const texts = [writer.take().toString()];
+        for (const body of rows) {
+          writer.add(Buffer.from(body));
+          texts.push(writer.take().toString());
+        }
+        expect(texts.join('')).toBe(written(columns, rows));
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

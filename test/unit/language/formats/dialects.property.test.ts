@@ -8,12 +8,15 @@ import { readCells } from './read-cells.ts';
 import { cellsRead } from './read-rows.ts';
 
 test('a table that is written in any dialect reads back equal', () => {
-  fc.assert(fc.property(writtenTables, cuts, ({ table, writing }, places) => {
-    const text = write(table, writing);
-    const form = formOf(writing);
-    const expected = { text, form, rows: cellsByColumn(table, writing) };
-    for (const chunks of [[Buffer.from(text)], chunksOf(Buffer.from(text), places)]) {
-      expect({ text, form, rows: cellsRead(readCells(chunks, { form })) }).toEqual(expected);
-    }
-  }), { numRuns: 50_000 });
+  fc.assert(
+    fc.property(writtenTables, cuts, ({ table, writing }, places) => {
+      const text = write(table, writing);
+      const form = formOf(writing);
+      const expected = { text, form, rows: cellsByColumn(table, writing) };
+      for (const chunks of [[Buffer.from(text)], chunksOf(Buffer.from(text), places)]) {
+        expect({ text, form, rows: cellsRead(readCells(chunks, { form })) }).toEqual(expected);
+      }
+    }),
+    { numRuns: 50_000 },
+  );
 });

@@ -22,9 +22,19 @@ describe('forms that are read without being asked', () => {
     ['Ctrl-Z elsewhere is text', 'a\n\u001a\n1\n', ['{"a":"\\u001a"}', '{"a":"1"}'], []],
     ['carriage returns as line ends', 'a,b\r1,x\r\r2,"y\r\rz"\r', ['{"a":1,"b":"x"}', '{"a":2,"b":"y\\r\\rz"}'], []],
     ['line ends of all kinds', 'a\n"1"\r"2"\r\n3\n\r4\r', ['{"a":1}', '{"a":2}', '{"a":3}', '{"a":4}'], []],
-    ['blanks before a quoted cell, and behind it', '"Index", "Item"\n1, "Sunscreen, 8 oz"\n"2" \t,"x"\t\n', ['{"Index":1,"Item":"Sunscreen, 8 oz"}', '{"Index":2,"Item":"x"}'], [blanksNoted]],
+    [
+      'blanks before a quoted cell, and behind it',
+      '"Index", "Item"\n1, "Sunscreen, 8 oz"\n"2" \t,"x"\t\n',
+      ['{"Index":1,"Item":"Sunscreen, 8 oz"}', '{"Index":2,"Item":"x"}'],
+      [blanksNoted],
+    ],
     ['as many blanks as may be', `a\n${' '.repeat(1_000)}"x"${' '.repeat(5_000)}\n`, ['{"a":"x"}'], [blanksNoted]],
-    ['names in NFD', 'e\u0301,u\u0308\n1,2\n', ['{"\u00e9":1,"\u00fc":2}'], [0, 1].map((at) => `header[${at}]: was written in another normal form of Unicode than its column`)],
+    [
+      'names in NFD',
+      'e\u0301,u\u0308\n1,2\n',
+      ['{"\u00e9":1,"\u00fc":2}'],
+      [0, 1].map((at) => `header[${at}]: was written in another normal form of Unicode than its column`),
+    ],
   ])('%s', (_name, text, expected, notes) => {
     for (const chunks of [[text], inBytes(text)]) {
       const read = readCells(chunks);
@@ -48,7 +58,10 @@ describe('forms that are read without being asked', () => {
     expect(blocks[0]!.profile.columns.map(({ id }) => id)).toEqual(['e\u0301']);
   });
 
-  test.each([[[], 'header[1]: the column ID "\u00e9" occurs twice'], [['e\u0301', '\u00e9'], null]])('a name in both forms, where the table has the columns %j', (columns, message) => {
+  test.each([
+    [[], 'header[1]: the column ID "\u00e9" occurs twice'],
+    [['e\u0301', '\u00e9'], null],
+  ])('a name in both forms, where the table has the columns %j', (columns, message) => {
     expect(refusalOf(() => readCells(['\u00e9,e\u0301\n'], { columns }))?.message ?? null).toBe(message);
   });
 });
@@ -58,27 +71,67 @@ describe('forms that a person names', () => {
 
   test.each<[string, string, DelimitedForm, string[]]>([
     ['semicolons', 'a;b,c\n1;"x;y"\n', { delimiter: ';' }, ['{"a":1,"b,c":"x;y"}']],
-    ['blanks between cells', 'a b\n1 "x y"\n\t"z" 2\n', { delimiter: ' ' }, ['{"a":"1","b":"x y"}', '{"a":"z","b":"2"}']],
+    [
+      'blanks between cells',
+      'a b\n1 "x y"\n\t"z" 2\n',
+      { delimiter: ' ' },
+      ['{"a":"1","b":"x y"}', '{"a":"z","b":"2"}'],
+    ],
     ['a delimiter of two bytes', 'a§b\n1§"§"\n', { delimiter: '§' }, ['{"a":1,"b":"§"}']],
     ['a delimiter of four bytes', 'a😀b\n😀 "x"""\n', { delimiter: '😀' }, ['{"b":"x\\""}']],
     ['a delimiter that is a control character', 'a\u0001b\n1\u0001x\n', { delimiter: '\u0001' }, ['{"a":1,"b":"x"}']],
-    ['a quoted delimiter that JSON escapes', 'a\u0001b\n,\u0001,\n', { delimiter: '\u0001', quote: ',' }, ['{"a":"\\u0001"}']],
+    [
+      'a quoted delimiter that JSON escapes',
+      'a\u0001b\n,\u0001,\n',
+      { delimiter: '\u0001', quote: ',' },
+      ['{"a":"\\u0001"}'],
+    ],
     ['a delimiter that is usually the quote', 'a"b\n1"x\n', { delimiter: '"', quote: "'" }, ['{"a":1,"b":"x"}']],
     ['another quote', `a,b\n'x,''y\n"',6"\n`, { quote: "'" }, ['{"a":"x,\'y\\n\\"","b":"6\\""}']],
     ['a quote that means something in replacements', 'a\n$x$$y$\n', { quote: '$' }, ['{"a":"x$y"}']],
     ['a quote of two bytes', 'a,b\n«x,««y«,1\n', { quote: '«' }, ['{"a":"x,«y","b":1}']],
     ['no quote', 'a,b\n"x,y"\n \'z, "\n', { quote: 'none' }, ['{"a":"\\"x","b":"y\\""}', '{"a":" \'z","b":" \\""}']],
-    ['an escape before a quote, and before itself', 'a,b,c\n"x\\"y\\\\","\\"""",\\\n', backslash, ['{"a":"x\\"y\\\\","b":"\\"\\"","c":"\\\\"}']],
-    ['an escape before anything else is text', 'a,b\n"\\z\\,","\\\\\\""\n', backslash, ['{"a":"\\\\z\\\\,","b":"\\\\\\""}']],
+    [
+      'an escape before a quote, and before itself',
+      'a,b,c\n"x\\"y\\\\","\\"""",\\\n',
+      backslash,
+      ['{"a":"x\\"y\\\\","b":"\\"\\"","c":"\\\\"}'],
+    ],
+    [
+      'an escape before anything else is text',
+      'a,b\n"\\z\\,","\\\\\\""\n',
+      backslash,
+      ['{"a":"\\\\z\\\\,","b":"\\\\\\""}'],
+    ],
     ['an escape that is the quote', 'a\n"x""y"\n', { escape: '"' }, ['{"a":"x\\"y"}']],
     ['an escape of two bytes', 'a\n"x§"y§§"\n', { escape: '§' }, ['{"a":"x\\"y§"}']],
-    ['quotes in a cell', 'name,size\nblue,6 x 5"\n5\'4",x"y"z\n"a""b", "c"\n', { lenient: true }, ['{"name":"blue","size":"6 x 5\\""}', '{"name":"5\'4\\"","size":"x\\"y\\"z"}', '{"name":"a\\"b","size":"c"}']],
-    ['lines before the header', 'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n', { skipLines: 3 }, ['{"year":1959,"mean":315.98}']],
+    [
+      'quotes in a cell',
+      'name,size\nblue,6 x 5"\n5\'4",x"y"z\n"a""b", "c"\n',
+      { lenient: true },
+      ['{"name":"blue","size":"6 x 5\\""}', '{"name":"5\'4\\"","size":"x\\"y\\"z"}', '{"name":"a\\"b","size":"c"}'],
+    ],
+    [
+      'lines before the header',
+      'Station "report\nMade 2024-01-01\n\nyear,mean\n1959,315.98\n',
+      { skipLines: 3 },
+      ['{"year":1959,"mean":315.98}'],
+    ],
     ['such lines that end in all ways', 'x\ry\r\nz\n\r\na\n1\n', { skipLines: 4 }, ['{"a":1}']],
     ['such a line behind a byte order mark', '\ufeffx\na\n1\n', { skipLines: 1 }, ['{"a":1}']],
     ['comments', '# "x\n\na,b\n#,,,\r1,2\n #,"#"\r\n#"', { comment: '#' }, ['{"a":"1","b":"2"}', '{"a":" #","b":"#"}']],
-    ['a delimiter that counts more than the first line', 'sep=;\na,b;c\n1,2\n', { delimiter: ',' }, ['{"a":1,"b;c":2}']],
-    ['a first line that names the delimiter, and no header', 'sep=;\n1;2\n', { header: 'absent' }, ['{"column_1":1,"column_2":2}']],
+    [
+      'a delimiter that counts more than the first line',
+      'sep=;\na,b;c\n1,2\n',
+      { delimiter: ',' },
+      ['{"a":1,"b;c":2}'],
+    ],
+    [
+      'a first line that names the delimiter, and no header',
+      'sep=;\n1;2\n',
+      { header: 'absent' },
+      ['{"column_1":1,"column_2":2}'],
+    ],
   ])('%s', (_name, text, form, expected) => {
     expect(bodiesOf(readCells([text], { form }))).toEqual(expected);
     expect(bodiesOf(readCells(inBytes(text), { form }))).toEqual(expected);
@@ -93,12 +146,16 @@ describe('forms that a person names', () => {
     ['#a\n', { comment: '#' }, 'the body has no header: its first line must name the columns'],
     ['a\n1,\0\n', { quote: 'none' }, 'rows[0]: "\\u0000" has U+0000 in it, which cannot be stored'],
   ])('%j as %j is refused', (text, form, message) => {
-    for (const chunks of [[text], inBytes(text)]) expect(refusalOf(() => readCells(chunks, { form }))).toEqual({ type: 'request_validation_error', message });
+    for (const chunks of [[text], inBytes(text)])
+      expect(refusalOf(() => readCells(chunks, { form }))).toEqual({ type: 'request_validation_error', message });
   });
 });
 
 test.each<[DelimitedForm, string | null]>([
-  [{}, null], [{ delimiter: ';', quote: "'", escape: '\\', comment: '#' }, null], [{ escape: '"' }, null], [{ delimiter: '"', quote: 'none' }, null],
+  [{}, null],
+  [{ delimiter: ';', quote: "'", escape: '\\', comment: '#' }, null],
+  [{ escape: '"' }, null],
+  [{ delimiter: '"', quote: 'none' }, null],
   [{ quote: ',' }, 'quote: must not be the delimiter too'],
   [{ delimiter: '"' }, 'quote: must not be the delimiter too'],
   [{ escape: ',' }, 'escape: must not be the delimiter too'],
@@ -111,7 +168,22 @@ test.each<[DelimitedForm, string | null]>([
   expect(found === null ? null : `${found.name}: ${found.reason}`).toBe(conflict);
 });
 
-test.each([['tab', '\t'], ['\\t', '\t'], ['\t', '\t'], [' ', ' '], ['é', 'é'], ['', null], [',,', null], ['\n', null], ['\r', null], ['\0', null], ['\ufeff', null], ['\ufffd', null], ['\ud800', null], ['e\u0301', null]])('the delimiter %j is %j', (text, mark) => {
+test.each([
+  ['tab', '\t'],
+  ['\\t', '\t'],
+  ['\t', '\t'],
+  [' ', ' '],
+  ['é', 'é'],
+  ['', null],
+  [',,', null],
+  ['\n', null],
+  ['\r', null],
+  ['\0', null],
+  ['\ufeff', null],
+  ['\ufffd', null],
+  ['\ud800', null],
+  ['e\u0301', null],
+])('the delimiter %j is %j', (text, mark) => {
   expect(delimiterOf(text)).toBe(mark);
   expect(isMark(text)).toBe(mark === text);
 });

@@ -23,8 +23,8 @@ export function expectSameInChunks(bytes: Uint8Array, places: readonly number[],
 
 /** For a body that is larger than a slice, and of several blocks. */
 export function expectSameBlocksInChunks(bytes: Uint8Array, read: Read): void {
-  const blocksOf = (chunks: readonly Uint8Array[]): unknown[] => read(chunks).blocks
-    .map(({ body, profile }) => ({ body: Buffer.from(body).toString(), profile }));
+  const blocksOf = (chunks: readonly Uint8Array[]): unknown[] =>
+    read(chunks).blocks.map(({ body, profile }) => ({ body: Buffer.from(body).toString(), profile }));
   const whole = blocksOf([bytes]);
   expect(whole.length).toBeGreaterThan(3);
   for (const size of [1_000, 65_536, 131_072, 300_001]) {

@@ -34,39 +34,55 @@ const profileOfNoRows = new ProfileBuilder().build(0, 0, 0);
 describe('what is accepted', () => {
   test('rows come back as they were, whatever their style', () => {
     const cases = rows.chain((entries) => withStyle(compactText(entries)).map((text) => ({ entries, text })));
-    fc.assert(fc.property(cases, ({ entries, text }) => {
-      const { blocks } = readRows([text]);
-      expect(bodiesOf({ blocks }).map(parsed)).toEqual(entries.map(shown));
-      expect(bodiesOf({ blocks }).every((body) => !/[\n\r\t]/.test(body))).toBe(true);
-      for (const block of blocks) expectInOrder(block);
-    }), runs);
+    fc.assert(
+      fc.property(cases, ({ entries, text }) => {
+        const { blocks } = readRows([text]);
+        expect(bodiesOf({ blocks }).map(parsed)).toEqual(entries.map(shown));
+        expect(bodiesOf({ blocks }).every((body) => !/[\n\r\t]/.test(body))).toBe(true);
+        for (const block of blocks) expectInOrder(block);
+      }),
+      runs,
+    );
   });
 
   test('the profile is what comes of looking at each value', () => {
-    fc.assert(fc.property(rows, (entries) => {
-      const { blocks } = readRows([compactText(entries)]);
-      const profile = concatenateAll([profileOfNoRows, ...blocks.map((block) => block.profile)]);
-      const bodies = bodiesOf({ blocks }).map((body) => Buffer.byteLength(body));
-      const builder = new ProfileBuilder();
-      entries.forEach((row, index) => row.forEach(([key, cell], position) => {
-        if (key === '$rowID') return;
-        const column = builder.column(key, index, position);
-        if (cell === null) return;
-        const token = JSON.stringify(cell);
-        const { fits, natural, stored } = classify(token, allTypes);
-        builder.add(column, index, position, fits, natural, stored, () => token);
-      }));
-      expect(profile).toEqual(builder.build(
-        entries.length, bodies.reduce((sum, bytes) => sum + bytes, 0), Math.max(0, ...bodies)));
-    }), runs);
+    fc.assert(
+      fc.property(rows, (entries) => {
+        const { blocks } = readRows([compactText(entries)]);
+        const profile = concatenateAll([profileOfNoRows, ...blocks.map((block) => block.profile)]);
+        const bodies = bodiesOf({ blocks }).map((body) => Buffer.byteLength(body));
+        const builder = new ProfileBuilder();
+        entries.forEach((row, index) =>
+          row.forEach(([key, cell], position) => {
+            if (key === '$rowID') return;
+            const column = builder.column(key, index, position);
+            if (cell === null) return;
+            const token = JSON.stringify(cell);
+            const { fits, natural, stored } = classify(token, allTypes);
+            builder.add(column, index, position, fits, natural, stored, () => token);
+          }),
+        );
+        expect(profile).toEqual(
+          builder.build(
+            entries.length,
+            bodies.reduce((sum, bytes) => sum + bytes, 0),
+            Math.max(0, ...bodies),
+          ),
+        );
+      }),
+      runs,
+    );
   });
 
   test('clean rows are copied byte for byte', () => {
-    fc.assert(fc.property(rows, (entries) => {
-      const columns = [...new Set(entries.flatMap((row) => row.map(([key]) => key)))];
-      const clean = entries.map((row) => kept(row).toSorted(([a], [b]) => columns.indexOf(a) - columns.indexOf(b)));
-      expect(bodiesOf(readRows([compactText(clean)], { columns }))).toEqual(clean.map((row) => rowText(row)));
-    }), runs);
+    fc.assert(
+      fc.property(rows, (entries) => {
+        const columns = [...new Set(entries.flatMap((row) => row.map(([key]) => key)))];
+        const clean = entries.map((row) => kept(row).toSorted(([a], [b]) => columns.indexOf(a) - columns.indexOf(b)));
+        expect(bodiesOf(readRows([compactText(clean)], { columns }))).toEqual(clean.map((row) => rowText(row)));
+      }),
+      runs,
+    );
   });
 
   /** The rules beyond JSON, by what their messages say. */
@@ -76,19 +92,22 @@ describe('what is accepted', () => {
   test('JSON.parse decides, but for the rules beyond it', () => {
     const counts = { accepted: 0, refused: 0 };
     const bodies = rows.chain((entries) => withStyle(compactText(entries))).chain((text) => withMistakes(text));
-    fc.assert(fc.property(bodies, (bytes) => {
-      const refusal = refusalOf(() => readRows([bytes], { form: 'rows' }));
-      const accepts = acceptedByJson(bytes);
-      if (refusal === null) {
-        counts.accepted += 1;
-        expect(accepts).toBe(true);
-        const expected = (JSON.parse(withoutMark(bytes)) as object[]).map((row) => shown(Object.entries(row)));
-        expect(bodiesOf(readRows([bytes])).map(parsed)).toEqual(expected);
-      } else if (!beyondJson.test(refusal.message)) {
-        counts.refused += 1;
-        expect({ accepts, refusal }).toEqual({ accepts: false, refusal });
-      }
-    }), { numRuns: 3_000, examples: [[Buffer.from('[]')], [Buffer.from('[')]] });
+    fc.assert(
+      fc.property(bodies, (bytes) => {
+        const refusal = refusalOf(() => readRows([bytes], { form: 'rows' }));
+        const accepts = acceptedByJson(bytes);
+        if (refusal === null) {
+          counts.accepted += 1;
+          expect(accepts).toBe(true);
+          const expected = (JSON.parse(withoutMark(bytes)) as object[]).map((row) => shown(Object.entries(row)));
+          expect(bodiesOf(readRows([bytes])).map(parsed)).toEqual(expected);
+        } else if (!beyondJson.test(refusal.message)) {
+          counts.refused += 1;
+          expect({ accepts, refusal }).toEqual({ accepts: false, refusal });
+        }
+      }),
+      { numRuns: 3_000, examples: [[Buffer.from('[]')], [Buffer.from('[')]] },
+    );
     expect(counts.accepted).toBeGreaterThan(0);
     expect(counts.refused).toBeGreaterThan(0);
   });
@@ -96,9 +115,12 @@ describe('what is accepted', () => {
   test('members beside the rows are parsed', () => {
     const members = fc.dictionary(fc.string({ unit: 'grapheme', maxLength: 5 }), value, { maxKeys: 4 });
     const cases = members.chain((object) => withStyle(JSON.stringify(object)).map((text) => ({ object, text })));
-    fc.assert(fc.property(cases, ({ object, text }) => {
-      expect({ ...readRows([text]).envelope }).toEqual(JSON.parse(JSON.stringify({ ...object })));
-    }), runs);
+    fc.assert(
+      fc.property(cases, ({ object, text }) => {
+        expect({ ...readRows([text]).envelope }).toEqual(JSON.parse(JSON.stringify({ ...object })));
+      }),
+      runs,
+    );
   });
 });
 
@@ -127,10 +149,17 @@ function expectInOrder({ profile, body }: RowBlock): void {
 
 describe('chunks', () => {
   const limits = {
-    blockRows: 4, blockBytes: 90, rowBytes: 60, cellBytes: 40, columnIdBytes: 6, columns: 6, envelopeBytes: 50,
+    blockRows: 4,
+    blockBytes: 90,
+    rowBytes: 60,
+    cellBytes: 40,
+    columnIdBytes: 6,
+    columns: 6,
+    envelopeBytes: 50,
   };
   const members = fc.constantFrom('', '"name": "é",', '"schema":{"columns":[{"id":"a"}]} ,', '"rows":1,');
-  const bodies = fc.tuple(rows, members)
+  const bodies = fc
+    .tuple(rows, members)
     .chain(([entries, first]) => {
       const text = compactText(entries);
       return withStyle(first === '' ? text : `{${first}"rows":${text},"more":[1,{"a":"😀"}]}`);
@@ -138,25 +167,41 @@ describe('chunks', () => {
     .chain((text) => withMistakes(text));
 
   test.each([{}, limits])('make no difference with the limits %j', (someLimits) => {
-    fc.assert(fc.property(bodies, cuts, fc.boolean(), (bytes, places, withColumns) => {
-      const options = { limits: someLimits, columns: withColumns ? ['c', 'a'] : [] };
-      expectSameInChunks(bytes, places, (chunks) => readRows(chunks, options));
-    }), { numRuns: 1_500 });
+    fc.assert(
+      fc.property(bodies, cuts, fc.boolean(), (bytes, places, withColumns) => {
+        const options = { limits: someLimits, columns: withColumns ? ['c', 'a'] : [] };
+        expectSameInChunks(bytes, places, (chunks) => readRows(chunks, options));
+      }),
+      { numRuns: 1_500 },
+    );
   });
 
   test('make no difference to NDJSON', () => {
-    const lines = rows.chain((entries) => fc.array(fc.constantFrom('\n', '\r\n', '\n\n', ' \n ', '\r', '', ' '), { minLength: 1, maxLength: 4 })
-      .map((breaks) => entries.map((row, at) => rowText(row) + breaks[at % breaks.length]!).join(''))).chain((text) => withMistakes(text));
-    fc.assert(fc.property(lines, cuts, (bytes, places) => {
-      expectSameInChunks(bytes, places, (chunks) => readRows(chunks, { form: 'lines', limits }));
-    }), { numRuns: 1_500 });
+    const lines = rows
+      .chain((entries) =>
+        fc
+          .array(fc.constantFrom('\n', '\r\n', '\n\n', ' \n ', '\r', '', ' '), { minLength: 1, maxLength: 4 })
+          .map((breaks) => entries.map((row, at) => rowText(row) + breaks[at % breaks.length]!).join('')),
+      )
+      .chain((text) => withMistakes(text));
+    fc.assert(
+      fc.property(lines, cuts, (bytes, places) => {
+        expectSameInChunks(bytes, places, (chunks) => readRows(chunks, { form: 'lines', limits }));
+      }),
+      { numRuns: 1_500 },
+    );
   });
 
   test('of any size give the blocks of a body that is larger than a slice', () => {
-    const text = compactText(Array.from({ length: 9_000 }, (_, index): Entries => {
-      const row: Entries = [['n', index], ['s', `é${'x'.repeat(index % 97)}`]];
-      return index % 500 === 0 ? [...row, ['long', 'y'.repeat(90_000)]] : row;
-    }));
+    const text = compactText(
+      Array.from({ length: 9_000 }, (_, index): Entries => {
+        const row: Entries = [
+          ['n', index],
+          ['s', `é${'x'.repeat(index % 97)}`],
+        ];
+        return index % 500 === 0 ? [...row, ['long', 'y'.repeat(90_000)]] : row;
+      }),
+    );
     const bytes = Buffer.from(text);
     expectSameBlocksInChunks(bytes, readRows);
     expect(bodiesOf(readRows([bytes]))).toEqual(JSON.parse(text).map((row: unknown) => JSON.stringify(row)));

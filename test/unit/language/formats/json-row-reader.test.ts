@@ -20,18 +20,33 @@ describe('row bodies', () => {
     ['$rowID is left out', '[{"$rowID":"x","a":1},{"a":1,"$rowID":{"b":[]}}]', ['{"a":1}', '{"a":1}']],
     ['$stashID is a column', '[{"$stashID":"x"}]', ['{"$stashID":"x"}']],
     ['the order is that of first appearance', '[{"b":1,"a":2},{"a":3,"b":4}]', ['{"b":1,"a":2}', '{"b":4,"a":3}']],
-    ['also for columns that come later', '[{"a":1},{"c":2,"a":3},{"b":4,"c":5,"a":6}]',
-      ['{"a":1}', '{"a":3,"c":2}', '{"a":6,"c":5,"b":4}']],
+    [
+      'also for columns that come later',
+      '[{"a":1},{"c":2,"a":3},{"b":4,"c":5,"a":6}]',
+      ['{"a":1}', '{"a":3,"c":2}', '{"a":6,"c":5,"b":4}'],
+    ],
     ['a key is what it says', '[{"a":1,"b":2},{"b":3,"\\u0061":4}]', ['{"a":1,"b":2}', '{"a":4,"b":3}']],
-    ['numbers stay as written', '[{"a":1.50e+2,"b":-0,"c":12345678901234567890}]',
-      ['{"a":1.50e+2,"b":-0,"c":12345678901234567890}']],
-    ['strings stay as written', '[{"b":1},{"a":"\\u00e9\\/\\ud83d\\ude00","b":2}]',
-      ['{"b":1}', '{"b":2,"a":"\\u00e9\\/\\ud83d\\ude00"}']],
-    ['keys that objects treat in their own way', '[{"10":1,"__proto__":2,"constructor":3,"9":4}]',
-      ['{"10":1,"__proto__":2,"constructor":3,"9":4}']],
+    [
+      'numbers stay as written',
+      '[{"a":1.50e+2,"b":-0,"c":12345678901234567890}]',
+      ['{"a":1.50e+2,"b":-0,"c":12345678901234567890}'],
+    ],
+    [
+      'strings stay as written',
+      '[{"b":1},{"a":"\\u00e9\\/\\ud83d\\ude00","b":2}]',
+      ['{"b":1}', '{"b":2,"a":"\\u00e9\\/\\ud83d\\ude00"}'],
+    ],
+    [
+      'keys that objects treat in their own way',
+      '[{"10":1,"__proto__":2,"constructor":3,"9":4}]',
+      ['{"10":1,"__proto__":2,"constructor":3,"9":4}'],
+    ],
     ['a byte order mark', '\ufeff[{"a":1}]', ['{"a":1}']],
-    ['more or fewer blanks than in the row before', '[{"a":1, "b":2},{"a": 3,"b":   4},{"a":5,"b":\n6}]',
-      ['{"a":1, "b":2}', '{"a": 3,"b":   4}', '{"a":5,"b":6}']],
+    [
+      'more or fewer blanks than in the row before',
+      '[{"a":1, "b":2},{"a": 3,"b":   4},{"a":5,"b":\n6}]',
+      ['{"a":1, "b":2}', '{"a": 3,"b":   4}', '{"a":5,"b":6}'],
+    ],
   ])('%s', (_name, text, expected) => {
     expect(rowsOf(text)).toEqual(expected);
   });
@@ -63,14 +78,19 @@ describe('profiles', () => {
   test('count rows and bytes and tell the first misfits', () => {
     const [block] = readRows(['[{"$rowID":"x","a":1},{"a":null,"b":"été"}, {"a":12345678901234567890}]']).blocks;
     expect(block!.profile).toMatchObject({
-      rows: 3, bytes: 7 + 13 + 26, rowBytesMax: 26,
+      rows: 3,
+      bytes: 7 + 13 + 26,
+      rowBytesMax: 26,
       columns: [
         { id: 'a', first: { row: 0, position: 1 }, natural: 'string', stored: 2 + 1024 },
         { id: 'b', first: { row: 1, position: 1 }, natural: 'string', stored: 1 },
       ],
     });
-    expect(block!.profile.columns[0]!.misfits.at(-1))
-      .toMatchObject({ row: 2, position: 0, value: '12345678901234567890' });
+    expect(block!.profile.columns[0]!.misfits.at(-1)).toMatchObject({
+      row: 2,
+      position: 0,
+      value: '12345678901234567890',
+    });
   });
 
   test('an integer that no double holds is seen in a column of numbers, and in arrays', () => {
@@ -105,7 +125,10 @@ describe('blocks', () => {
     expect(sizes(text, { blockBytes: 14 })).toEqual([1, 1, 1, 1, 1]);
   });
 
-  test.each([[23, [3, 2]], [22, [2, 2, 1]]])('of %i bytes end there in small chunks too', (blockBytes, expected) => {
+  test.each([
+    [23, [3, 2]],
+    [22, [2, 2, 1]],
+  ])('of %i bytes end there in small chunks too', (blockBytes, expected) => {
     const rows = ['[{"a":1}', ',{"a":2}', ',{"a":3}', ',{"a":4}', ',{"a":5}]'];
     expect(readRows(rows, { limits: { blockBytes } }).blocks.map(({ profile }) => profile.rows)).toEqual(expected);
   });
@@ -113,7 +136,12 @@ describe('blocks', () => {
   test('have profiles of their own, with places in the block', () => {
     const { blocks } = readRows(['[{"b":1,"a":1},{"a":2},{"b":3}]'], { limits: { blockRows: 1 } });
     expect(blocks.map(({ profile }) => profile.columns.map(({ id, first }) => [id, first.row]))).toEqual([
-      [['b', 0], ['a', 0]], [['a', 0]], [['b', 0]],
+      [
+        ['b', 0],
+        ['a', 0],
+      ],
+      [['a', 0]],
+      [['b', 0]],
     ]);
   });
 
@@ -132,8 +160,9 @@ test('identities are kept if they are asked for', () => {
     {"$rowID":["AAAAAAAAAAEAAAACAAAAAw"]},{"$rowID":""},{"$rowID":"\\u0041AAAAAAAAAEAAAACAAAAAw"},{"a":3}]`;
   const { blocks } = readRows([text], { retainIds: true });
   const [id, none, wrong] = ['00000000000000010000000200000003', '0'.repeat(32), 'f'.repeat(32)];
-  expect(blocks.map(({ ids }) => Buffer.from(ids!).toString('hex').match(/.{32}/g)))
-    .toEqual([[id, none, none, wrong, wrong, wrong, wrong, id, none]]);
+  expect(blocks.map(({ ids }) => Buffer.from(ids!).toString('hex').match(/.{32}/g))).toEqual([
+    [id, none, none, wrong, wrong, wrong, wrong, id, none],
+  ]);
   expect(readRows([text]).blocks[0]!.ids).toBeNull();
   expect(readRows(['[{"a":1},{"$rowID":null}]'], { retainIds: true }).blocks[0]!.ids).toBeNull();
   const cut = readRows([text], { retainIds: true, limits: { blockRows: 2 } }).blocks;
@@ -172,7 +201,11 @@ describe('NDJSON', () => {
     ['blank lines, and blanks around rows', '\n \n {"a":1} \n\n\t{"a":2}\n\n', ['{"a":1}', '{"a":2}']],
     ['a byte order mark', '\ufeff{"a":1}\n', ['{"a":1}']],
     ['a row over several lines', '{"a":1,\n"b":2}\n{"a":3}', ['{"a":1,"b":2}', '{"a":3}']],
-    ['rows are read as in JSON', '{"b":1,"a":null}\n{"a":12345678901234567890,"$rowID":"x","b":2}', ['{"b":1}', '{"b":2,"a":12345678901234567890}']],
+    [
+      'rows are read as in JSON',
+      '{"b":1,"a":null}\n{"a":12345678901234567890,"$rowID":"x","b":2}',
+      ['{"b":1}', '{"b":2,"a":12345678901234567890}'],
+    ],
     ['a member "rows" is a column', '{"rows":[{"a":1}]}', ['{"rows":[{"a":1}]}']],
   ])('%s', (_name, text, bodies) => {
     const read = readRows([text], { form: 'lines' });
@@ -198,7 +231,10 @@ describe('NDJSON', () => {
 
   test('a row that is too long ends the reading', () => {
     const read = readRows([`{"a":1}\n{"a":"${'x'.repeat(600_000)}"}\nx`], { form: 'lines' });
-    expect(read).toMatchObject({ isWhole: false, refusal: { type: 'limit_exceeded', message: 'rows[1]: a row must not be longer than 524288 bytes' } });
+    expect(read).toMatchObject({
+      isWhole: false,
+      refusal: { type: 'limit_exceeded', message: 'rows[1]: a row must not be longer than 524288 bytes' },
+    });
   });
 
   test('blocks come as soon as they are full', () => {
@@ -273,8 +309,9 @@ describe('refused', () => {
   });
 
   test('an object where only an array is expected', () => {
-    expect(refusalOf(() => readRows(['{"rows":[]}'], { form: 'rows' }))?.message)
-      .toBe('the body must be an array of rows: send one row as [{...}]');
+    expect(refusalOf(() => readRows(['{"rows":[]}'], { form: 'rows' }))?.message).toBe(
+      'the body must be an array of rows: send one row as [{...}]',
+    );
   });
 
   test.each([
@@ -282,18 +319,29 @@ describe('refused', () => {
     ['a surrogate as bytes', [0x5b, 0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x7d, 0x5d]],
     ['an overlong form', [0x5b, 0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d, 0x5d]],
   ])('%s', (_name, bytes) => {
-    expect(refusalOf(() => readRows([Uint8Array.from(bytes)])))
-      .toEqual({ type: 'request_validation_error', message: 'the body is not valid UTF-8' });
+    expect(refusalOf(() => readRows([Uint8Array.from(bytes)]))).toEqual({
+      type: 'request_validation_error',
+      message: 'the body is not valid UTF-8',
+    });
   });
 
   test.each([
     ['cell', `[{"a":1},{"b":"${'x'.repeat(262_143)}"}]`, 'rows[1].b: a value must not be longer than 262144 bytes'],
-    ['row', `[{"a":"${'x'.repeat(200_000)}","b":"${'x'.repeat(200_000)}","c":"${'x'.repeat(124_272)}"}]`,
-      'rows[0]: a row must not be longer than 524288 bytes'],
-    ['columns', `[${Array.from({ length: 2_001 }, (_, column) => `{"k${column}":1}`).join(',')}]`,
-      'rows[2000]: more than 2000 different columns'],
-    ['envelope', `{"a":"${'x'.repeat(600_000)}","b":"${'x'.repeat(600_000)}","rows":[]}`,
-      'everything but the rows must not be longer than 1048576 bytes'],
+    [
+      'row',
+      `[{"a":"${'x'.repeat(200_000)}","b":"${'x'.repeat(200_000)}","c":"${'x'.repeat(124_272)}"}]`,
+      'rows[0]: a row must not be longer than 524288 bytes',
+    ],
+    [
+      'columns',
+      `[${Array.from({ length: 2_001 }, (_, column) => `{"k${column}":1}`).join(',')}]`,
+      'rows[2000]: more than 2000 different columns',
+    ],
+    [
+      'envelope',
+      `{"a":"${'x'.repeat(600_000)}","b":"${'x'.repeat(600_000)}","rows":[]}`,
+      'everything but the rows must not be longer than 1048576 bytes',
+    ],
   ])('too much: %s', (_name, text, message) => {
     expect(refusalOf(() => readRows([text]))).toEqual({ type: 'limit_exceeded', message });
   });
@@ -306,16 +354,24 @@ describe('refused', () => {
     expect([read.isWhole, read.blocks.reduce((sum, { profile }) => sum + profile.rows, 0)]).toEqual([isWhole, rows]);
   });
 
-  test.each(['[{"a":"LONG"},{"a":}]', '[{"a":"LONG","a":1}]', '[{"a":"LONG"}', '{"rows":[{"a":"LONG"}],"rows":[]}'])('%s is malformed', (text) => {
-    expect(refusalOf(() => readRows([text.replace('LONG', 'x'.repeat(300_000))]))?.type).toBe('request_validation_error');
-  });
+  test.each(['[{"a":"LONG"},{"a":}]', '[{"a":"LONG","a":1}]', '[{"a":"LONG"}', '{"rows":[{"a":"LONG"}],"rows":[]}'])(
+    '%s is malformed',
+    (text) => {
+      expect(refusalOf(() => readRows([text.replace('LONG', 'x'.repeat(300_000))]))?.type).toBe(
+        'request_validation_error',
+      );
+    },
+  );
 
   test('an endless row is refused as soon as it is too long, and takes no room from then on', () => {
     const reader = new JsonRowReader({ form: 'rows' });
     reader.push(Buffer.from('[{"a":"'));
     const chunk = Buffer.alloc(65_536, 'x');
     for (let pushed = 0; pushed < 9; pushed += 1) reader.push(chunk);
-    expect(reader.refusal).toEqual({ type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' });
+    expect(reader.refusal).toEqual({
+      type: 'limit_exceeded',
+      message: 'rows[0]: a row must not be longer than 524288 bytes',
+    });
     const before = process.memoryUsage().arrayBuffers;
     for (let pushed = 0; pushed < 1000; pushed += 1) reader.push(chunk);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
@@ -333,7 +389,10 @@ describe('refused', () => {
 describe('where cells may be dropped', () => {
   const dropping = (text: string | readonly (string | Uint8Array)[], options: object = {}): RowsRead =>
     readRows(typeof text === 'string' ? [text] : text, { dropsCells: true, ...options });
-  const drop = (text: string | readonly (string | Uint8Array)[], options: object = {}): { readonly bodies: string[]; readonly dropped: number } => {
+  const drop = (
+    text: string | readonly (string | Uint8Array)[],
+    options: object = {},
+  ): { readonly bodies: string[]; readonly dropped: number } => {
     const read = dropping(text, options);
     return { bodies: bodiesOf(read), dropped: read.blocks.reduce((sum, { profile }) => sum + profile.dropped!, 0) };
   };
@@ -342,7 +401,12 @@ describe('where cells may be dropped', () => {
   test.each<[string, string, string[], number]>([
     ['nothing bad', '[{"a":1}]', ['{"a":1}'], 0],
     ['U+0000', '[{"a":"x\\u0000","b":1},{"a":"y"}]', ['{"b":1}', '{"a":"y"}'], 1],
-    ['lone surrogates', '[{"a":"\\ud83d","b":"\\ude00\\ud83d","c":"\\ud83d\\u0041","d":"\\ud83d\\ud83d\\ude00","e":"\\ud83d\\ude00"}]', ['{"e":"\\ud83d\\ude00"}'], 4],
+    [
+      'lone surrogates',
+      '[{"a":"\\ud83d","b":"\\ude00\\ud83d","c":"\\ud83d\\u0041","d":"\\ud83d\\ud83d\\ude00","e":"\\ud83d\\ude00"}]',
+      ['{"e":"\\ud83d\\ude00"}'],
+      4,
+    ],
     ['deep inside', '[{"a":[1,{"\\u0000":2}],"b":{"c":["\\ud800"]},"d":2}]', ['{"d":2}'], 2],
     ['all cells of a row', '[{"a":"\\u0000"}]', ['{}'], 1],
     ['a text that is too long', `[{"a":"${long}","b":1}]`, ['{"b":1}'], 1],
@@ -373,7 +437,9 @@ describe('where cells may be dropped', () => {
     const row = `{"a":${rest},"b":"${long}${long}","c":${rest},"d":"\\u0000"}`;
     const bytes = Buffer.from(`[${row},{"e":1}]`);
     for (const size of [70_000, 131_072, 300_001, bytes.length]) {
-      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      );
       expect(drop(chunks)).toEqual({ bodies: [`{"a":${rest},"c":${rest}}`, '{"e":1}'], dropped: 2 });
     }
     const tooLong = { type: 'limit_exceeded', message: 'rows[0]: a row must not be longer than 524288 bytes' };
@@ -394,6 +460,9 @@ describe('where cells may be dropped', () => {
 
   test('a text that is cut from the body must be UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.alloc(300_000, 0xff), Buffer.from('"}]')]);
-    expect(refusalOf(() => dropping([bytes]))).toEqual({ type: 'request_validation_error', message: 'the body is not valid UTF-8' });
+    expect(refusalOf(() => dropping([bytes]))).toEqual({
+      type: 'request_validation_error',
+      message: 'the body is not valid UTF-8',
+    });
   });
 });

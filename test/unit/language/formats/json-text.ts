@@ -31,7 +31,8 @@ export const value = fc.letrec<{ value: unknown }>((tie) => ({
 const row: fc.Arbitrary<Entries> = fc.uniqueArray(fc.tuple(key, value), { maxLength: 6, selector: ([name]) => name });
 
 /** Rows of which the later ones are mostly like the first. */
-export const rows: fc.Arbitrary<readonly Entries[]> = fc.array(row, { minLength: 1, maxLength: 6 })
+export const rows: fc.Arbitrary<readonly Entries[]> = fc
+  .array(row, { minLength: 1, maxLength: 6 })
   .chain((distinct) => fc.array(fc.constantFrom(...distinct), { maxLength: 12 }));
 
 export function compactText(rowEntries: readonly Entries[]): string {
@@ -57,16 +58,17 @@ export function withStyle(text: string): fc.Arbitrary<string> {
   return choiceList.map((choices) => {
     const pick = picks(choices);
     const blanks = (): string => ['', '', '', ' ', '\n', '\t\r\n  '][pick(6)]!;
-    return text.replaceAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^"[\]{}:,]+/g, (token) =>
-      blanks() + (token.startsWith('"') ? escapedSome(token, pick) : token) + blanks());
+    return text.replaceAll(
+      /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^"[\]{}:,]+/g,
+      (token) => blanks() + (token.startsWith('"') ? escapedSome(token, pick) : token) + blanks(),
+    );
   });
 }
 
 function escapedSome(token: string, pick: Pick): string {
   return token.replaceAll(/\\.|[^"\\]/gu, (character) =>
-    character.length === 1 && pick(5) === 4
-      ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-      : character);
+    character.length === 1 && pick(5) === 4 ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : character,
+  );
 }
 
 /** Bytes that are a text with a few mistakes: bytes replaced, taken out, doubled or put in. */
@@ -74,10 +76,44 @@ export function withMistakes(text: string): fc.Arbitrary<Buffer> {
   const mistake = fc.record({
     place: fc.nat(),
     removed: fc.nat({ max: 2 }),
-    added: fc.constantFrom(
-      '', '', '0', '1', '-', '+', '.', 'e5', 'e999', '"', '\\', '\\u0000', '\\ud800', '\\udc00', '\\x', ',', ':', '[',
-      ']', '{', '}', ' ', '\n', '\u0001', '\0', 'null', 'nul', 'true', '/', '\ufeff', '"a":1,', '\\u00e', '[]', '{}',
-    ).map((added) => Buffer.from(added)),
+    added: fc
+      .constantFrom(
+        '',
+        '',
+        '0',
+        '1',
+        '-',
+        '+',
+        '.',
+        'e5',
+        'e999',
+        '"',
+        '\\',
+        '\\u0000',
+        '\\ud800',
+        '\\udc00',
+        '\\x',
+        ',',
+        ':',
+        '[',
+        ']',
+        '{',
+        '}',
+        ' ',
+        '\n',
+        '\u0001',
+        '\0',
+        'null',
+        'nul',
+        'true',
+        '/',
+        '\ufeff',
+        '"a":1,',
+        '\\u00e',
+        '[]',
+        '{}',
+      )
+      .map((added) => Buffer.from(added)),
     byte: fc.option(fc.nat({ max: 255 }), { freq: 5 }),
   });
   return fc.array(mistake, { maxLength: 3 }).map((mistakes) => {

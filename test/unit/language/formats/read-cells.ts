@@ -4,7 +4,8 @@ import type { DelimitedRowReaderOptions } from '../../../../src/language/formats
 import type { RowsRead } from './read-rows.ts';
 
 export function readCells(
-  chunks: readonly (Uint8Array | string)[], options: Partial<DelimitedRowReaderOptions> = {},
+  chunks: readonly (Uint8Array | string)[],
+  options: Partial<DelimitedRowReaderOptions> = {},
 ): RowsRead {
   const reader = new DelimitedRowReader({ delimiter: ',', ...options });
   const blocks = chunks.flatMap((chunk) => [...reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)]);

@@ -47,22 +47,44 @@ describe('the row of a patch', () => {
   });
 
   test('is refused if it is not UTF-8', () => {
-    expect(refusalOf(() => readPatchRow(Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])))?.message)
-      .toBe('the body is not valid UTF-8');
+    expect(refusalOf(() => readPatchRow(Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])))?.message).toBe(
+      'the body is not valid UTF-8',
+    );
   });
 
   test.each<[string, object, string, string[]]>([
-    ['a long cell, but is profiled', { 'a b': 'x'.repeat(300_000), c: 1 }, '"a b": a value must not be longer than 262144 bytes', ['a b', 'c']],
+    [
+      'a long cell, but is profiled',
+      { 'a b': 'x'.repeat(300_000), 'c': 1 },
+      '"a b": a value must not be longer than 262144 bytes',
+      ['a b', 'c'],
+    ],
     ['too many bytes', { c: 1, a: 'x'.repeat(600_000) }, 'a row must not be longer than 524288 bytes', []],
-    ['too many columns', Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`k${n}`, 1])), 'more than 2000 different columns', []],
+    [
+      'too many columns',
+      Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`k${n}`, 1])),
+      'more than 2000 different columns',
+      [],
+    ],
   ])('is refused if it has %s', (_name, row, message, columns) => {
     const { block, refusal } = readPatchRow(Buffer.from(JSON.stringify(row)));
-    expect([refusal, block.profile.columns.map(({ id }) => id)]).toEqual([{ type: 'limit_exceeded', message }, columns]);
+    expect([refusal, block.profile.columns.map(({ id }) => id)]).toEqual([
+      { type: 'limit_exceeded', message },
+      columns,
+    ]);
   });
 
   test('leaves out cells that no row may hold, if they may be dropped', () => {
-    const { block } = readPatchRow(Buffer.from(`{"a":"\\u0000","b":null,"c":"${'x'.repeat(600_000)}","d":1}`), { dropsCells: true });
+    const { block } = readPatchRow(Buffer.from(`{"a":"\\u0000","b":null,"c":"${'x'.repeat(600_000)}","d":1}`), {
+      dropsCells: true,
+    });
     expect(bodiesOf({ blocks: [block] })).toEqual(['{"b":null,"d":1}']);
-    expect(block.profile).toMatchObject({ dropped: 2, columns: [{ id: 'b', counts: [] }, { id: 'd', counts: [[expect.any(Number), 1]] }] });
+    expect(block.profile).toMatchObject({
+      dropped: 2,
+      columns: [
+        { id: 'b', counts: [] },
+        { id: 'd', counts: [[expect.any(Number), 1]] },
+      ],
+    });
   });
 });

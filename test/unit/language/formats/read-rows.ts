@@ -11,7 +11,8 @@ export interface RowsRead extends RowsEnd {
 }
 
 export function readRows(
-  chunks: readonly (Uint8Array | string)[], options: Partial<JsonRowReaderOptions> = {},
+  chunks: readonly (Uint8Array | string)[],
+  options: Partial<JsonRowReaderOptions> = {},
 ): RowsRead {
   const reader = new JsonRowReader({ form: 'envelope', ...options });
   const blocks = chunks.flatMap((chunk) => reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk));
@@ -28,8 +29,14 @@ export function bodiesOf({ blocks }: { readonly blocks: readonly RowBlock[] }): 
 export function cellsRead({ blocks, refusal }: RowsRead): Record<string, string>[] {
   if (refusal !== null) throw new Error(refusal.message);
   if (!blocks.some(({ profile }) => profile.rows > 0)) return [];
-  return bodiesOf({ blocks }).map((body) => Object.fromEntries(parseRow(body).map(({ id, token }) =>
-    [id.normalize('NFC'), token.startsWith('"') ? JSON.parse(token) as string : token])));
+  return bodiesOf({ blocks }).map((body) =>
+    Object.fromEntries(
+      parseRow(body).map(({ id, token }) => [
+        id.normalize('NFC'),
+        token.startsWith('"') ? (JSON.parse(token) as string) : token,
+      ]),
+    ),
+  );
 }
 
 export interface Refusal {

@@ -13,7 +13,10 @@ function notesOn(cells: readonly string[], form: DelimitedForm = {}, columns: re
 
 test.each<[cells: string[], note: string | null]>([
   [['1', 'NA', '3'], 'c: text because of 1 of 3 cells, such as NA in row 2 - null=NA would help'],
-  [['1', '', 'NA', '3', 'NULL', '-'], 'c: text because of 3 of 5 cells, such as NA in row 3 - null=NA,NULL,- would help'],
+  [
+    ['1', '', 'NA', '3', 'NULL', '-'],
+    'c: text because of 3 of 5 cells, such as NA in row 3 - null=NA,NULL,- would help',
+  ],
   [['1', '2', 'NA', 'x'], 'c: text because of 2 of 4 cells, such as NA in row 3 - null=NA would help with 1 of them'],
   [['1', '2', 'x'], 'c: text because of 1 of 3 cells, such as x in row 3'],
   [['true', 'FALSE', 'yes'], 'c: text because of 1 of 3 cells, such as yes in row 3'],
@@ -22,8 +25,14 @@ test.each<[cells: string[], note: string | null]>([
   [['1.234,50', '-0,5'], 'c: text because of 2 of 2 cells, such as 1.234,50 in row 1 - decimal=, would help'],
   [['1,234.50', '7.5'], 'c: text because of 1 of 2 cells, such as 1,234.50 in row 1 - decimal=. would help'],
   [['1 234', '5', 'NA'], 'c: text because of 2 of 3 cells, such as 1 234 in row 1 - decimal=. and null=NA would help'],
-  [['31.12.2024', '1.2.2024 10:00'], 'c: text because of 2 of 2 cells, such as 31.12.2024 in row 1 - dateFormat=d.m.y would help'],
-  [['12/31/2024', '1/2/2024', '3/4/2024'], 'c: text because of 3 of 3 cells, such as 12/31/2024 in row 1 - dateFormat=m/d/y would help'],
+  [
+    ['31.12.2024', '1.2.2024 10:00'],
+    'c: text because of 2 of 2 cells, such as 31.12.2024 in row 1 - dateFormat=d.m.y would help',
+  ],
+  [
+    ['12/31/2024', '1/2/2024', '3/4/2024'],
+    'c: text because of 3 of 3 cells, such as 12/31/2024 in row 1 - dateFormat=m/d/y would help',
+  ],
   [['1', 'é;x'], 'c: text because of 1 of 2 cells, such as \\u00e9\\u003bx in row 2'],
   [['1', 'x', 'y'], null],
   [['1', '2'], null],
@@ -54,8 +63,13 @@ test('rows are counted over all blocks, and a long column of texts is not watche
   const texts = new TextCells();
   const cells = Array.from({ length: 2_500 }, (_, at) => (at === 2_400 ? 'NA' : String(at)));
   const names = Array.from({ length: 2_500 }, (_, at) => (at < 300 ? 'Ada' : String(at)));
-  readCells([`c,name\n${cells.map((cell, at) => `${cell},${names[at]!}\n`).join('')}`], { texts, limits: { blockRows: 1_000 } });
-  expect(texts.take().map(noteText)).toEqual(['c: text because of 1 of 2500 cells, such as NA in row 2401 - null=NA would help']);
+  readCells([`c,name\n${cells.map((cell, at) => `${cell},${names[at]!}\n`).join('')}`], {
+    texts,
+    limits: { blockRows: 1_000 },
+  });
+  expect(texts.take().map(noteText)).toEqual([
+    'c: text because of 1 of 2500 cells, such as NA in row 2401 - null=NA would help',
+  ]);
 });
 
 test('of several bodies that are one file the cells are added up', () => {
@@ -64,7 +78,19 @@ test('of several bodies that are one file the cells are added up', () => {
     texts.placeOf = (row) => 10 * at + row;
     readCells([body], { texts });
   }
-  expect(texts.take()).toEqual([{
-    id: 'c', kind: 'number', filled: 8, misfits: 4, first: [{ place: 10, text: 'NA' }, { place: 20, text: 'x' }, { place: 21, text: 'y' }], help: { null: ['NA'] }, helped: 1,
-  }]);
+  expect(texts.take()).toEqual([
+    {
+      id: 'c',
+      kind: 'number',
+      filled: 8,
+      misfits: 4,
+      first: [
+        { place: 10, text: 'NA' },
+        { place: 20, text: 'x' },
+        { place: 21, text: 'y' },
+      ],
+      help: { null: ['NA'] },
+      helped: 1,
+    },
+  ]);
 });

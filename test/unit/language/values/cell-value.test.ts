@@ -2,7 +2,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 import { classifyCell, fitCell } from '../../../../src/language/values/cell-value.ts';
-import { allTypes, arrayTypes, columnTypes, isArrayType, itemKind, scalarKinds, typeBit, typeSet } from '../../../../src/language/values/column-type.ts';
+import {
+  allTypes,
+  arrayTypes,
+  columnTypes,
+  isArrayType,
+  itemKind,
+  scalarKinds,
+  typeBit,
+  typeSet,
+} from '../../../../src/language/values/column-type.ts';
 import type { ColumnType } from '../../../../src/language/values/column-type.ts';
 import { fitToken } from '../../../../src/language/values/fit-value.ts';
 import { storedAs } from '../../../../src/language/values/profile.ts';
@@ -11,7 +20,8 @@ import { stringLikeTypes } from '../../../../src/language/values/string-types.ts
 import { values } from '../../../support/type-samples.ts';
 import { cellText } from './cell-texts.ts';
 
-const fitsType = (text: string, type: ColumnType): boolean => (classifyCell(text, allTypes, plainCells).fits & typeBit(type)) !== 0;
+const fitsType = (text: string, type: ColumnType): boolean =>
+  (classifyCell(text, allTypes, plainCells).fits & typeBit(type)) !== 0;
 
 describe('a cell in a column of a type', () => {
   test.each<[text: string, type: ColumnType, presented: string | undefined]>([
@@ -130,19 +140,30 @@ describe('a cell in a column of a type', () => {
     ['[null]', 'array<json>', '[[null]]'],
     ['abc', 'array<json>', undefined],
     ['abc', 'number', undefined],
-  ])('%j as %s is %s when it may be wrapped', (text, type, presented) => expect(fitCell(text, type, true, plainCells)).toBe(presented));
+  ])('%j as %s is %s when it may be wrapped', (text, type, presented) =>
+    expect(fitCell(text, type, true, plainCells)).toBe(presented),
+  );
 
-  test.each<[string, ColumnType]>([['null', 'json'], [' null\n', 'json'], ['null', 'array<json>']])(
-    '%j is empty as %s, and no mismatch', (text, type) => {
-      expect(fitCell(text, type, true, plainCells)).toBeUndefined();
-      expect(fitsType(text, 'json')).toBe(true);
-    });
+  test.each<[string, ColumnType]>([
+    ['null', 'json'],
+    [' null\n', 'json'],
+    ['null', 'array<json>'],
+  ])('%j is empty as %s, and no mismatch', (text, type) => {
+    expect(fitCell(text, type, true, plainCells)).toBeUndefined();
+    expect(fitsType(text, 'json')).toBe(true);
+  });
 
-  const textTypes = scalarKinds.filter((kind) => (stringLikeTypes & typeBit(kind)) !== 0 && kind !== 'string' && kind !== 'markdown');
+  const textTypes = scalarKinds.filter(
+    (kind) => (stringLikeTypes & typeBit(kind)) !== 0 && kind !== 'string' && kind !== 'markdown',
+  );
   test.each(textTypes)('of %s fits if the same JSON string does', (type) => {
     const { fit, misfit } = values[type]!;
     for (const text of [...fit, ...misfit]) {
-      if (typeof text === 'string' && text !== '') expect([text, fitCell(text, type, false, plainCells)]).toEqual([text, fitToken(JSON.stringify(text), type, false)]);
+      if (typeof text === 'string' && text !== '')
+        expect([text, fitCell(text, type, false, plainCells)]).toEqual([
+          text,
+          fitToken(JSON.stringify(text), type, false),
+        ]);
     }
   });
 });
@@ -202,42 +223,56 @@ describe('any cell', () => {
   const runs = { numRuns: 20_000 };
 
   test('fits what presents it, and nothing else', () => {
-    fc.assert(fc.property(cellText, anyType, (text, type) => {
-      const isEmpty = text.trim() === 'null' && type === 'json';
-      expect(fitsType(text, type)).toBe(fitCell(text, type, false, plainCells) !== undefined || isEmpty);
-      const wrapped = isArrayType(type) && (fitsType(text, type) || fitsType(text, itemKind(type)));
-      if (isArrayType(type) && text.trim() !== 'null') expect(wrapped).toBe(fitCell(text, type, true, plainCells) !== undefined);
-    }), runs);
+    fc.assert(
+      fc.property(cellText, anyType, (text, type) => {
+        const isEmpty = text.trim() === 'null' && type === 'json';
+        expect(fitsType(text, type)).toBe(fitCell(text, type, false, plainCells) !== undefined || isEmpty);
+        const wrapped = isArrayType(type) && (fitsType(text, type) || fitsType(text, itemKind(type)));
+        if (isArrayType(type) && text.trim() !== 'null')
+          expect(wrapped).toBe(fitCell(text, type, true, plainCells) !== undefined);
+      }),
+      runs,
+    );
   });
 
   test('fits no more and no less when fewer types are asked for', () => {
-    fc.assert(fc.property(cellText, fc.nat({ max: allTypes }), (text, candidates) => {
-      const all = classifyCell(text, allTypes, plainCells);
-      expect(classifyCell(text, candidates, plainCells)).toEqual({ ...all, fits: all.fits & candidates });
-    }), runs);
+    fc.assert(
+      fc.property(cellText, fc.nat({ max: allTypes }), (text, candidates) => {
+        const all = classifyCell(text, allTypes, plainCells);
+        expect(classifyCell(text, candidates, plainCells)).toEqual({ ...all, fits: all.fits & candidates });
+      }),
+      runs,
+    );
   });
 
   test('fits string, its natural type, and is never naturally an array or json', () => {
-    fc.assert(fc.property(cellText, (text) => {
-      const { fits, natural } = classifyCell(text, allTypes, plainCells);
-      expect(fits & typeSet('string', 'markdown')).toBe(typeSet('string', 'markdown'));
-      expect(fits & typeBit(natural!)).not.toBe(0);
-      expect((arrayTypes | typeBit('json')) & typeBit(natural!)).toBe(0);
-    }), runs);
+    fc.assert(
+      fc.property(cellText, (text) => {
+        const { fits, natural } = classifyCell(text, allTypes, plainCells);
+        expect(fits & typeSet('string', 'markdown')).toBe(typeSet('string', 'markdown'));
+        expect(fits & typeBit(natural!)).not.toBe(0);
+        expect((arrayTypes | typeBit('json')) & typeBit(natural!)).toBe(0);
+      }),
+      runs,
+    );
   });
 
   test('survives as it is stored, and reads as valid JSON in one line', () => {
-    fc.assert(fc.property(cellText, anyType, fc.boolean(), (text, type, wrap) => {
-      const { natural, stored } = classifyCell(text, allTypes, plainCells);
-      if (stored !== storedAs.string) expect([typeof JSON.parse(text), text.trim()]).toEqual([natural, text]);
-      const presented = fitCell(text, type, wrap, plainCells);
-      if (presented === undefined) return;
-      expect(presented).not.toMatch(/[\n\r\t]/);
-      expect(fitToken(presented, type, false)).toBe(presented);
-      const isNumber = /^\s*[-+.\d]/.test(text);
-      if (type === 'json' && !isNumber) expect(JSON.parse(presented)).toEqual(JSON.parse(text, orText));
-      if (type === 'number' || (type === 'json' && isNumber && !presented.startsWith('"'))) expect(JSON.parse(presented)).toBe(Number(text));
-      if (type === 'string') expect(JSON.parse(presented)).toBe(text);
-    }), runs);
+    fc.assert(
+      fc.property(cellText, anyType, fc.boolean(), (text, type, wrap) => {
+        const { natural, stored } = classifyCell(text, allTypes, plainCells);
+        if (stored !== storedAs.string) expect([typeof JSON.parse(text), text.trim()]).toEqual([natural, text]);
+        const presented = fitCell(text, type, wrap, plainCells);
+        if (presented === undefined) return;
+        expect(presented).not.toMatch(/[\n\r\t]/);
+        expect(fitToken(presented, type, false)).toBe(presented);
+        const isNumber = /^\s*[-+.\d]/.test(text);
+        if (type === 'json' && !isNumber) expect(JSON.parse(presented)).toEqual(JSON.parse(text, orText));
+        if (type === 'number' || (type === 'json' && isNumber && !presented.startsWith('"')))
+          expect(JSON.parse(presented)).toBe(Number(text));
+        if (type === 'string') expect(JSON.parse(presented)).toBe(text);
+      }),
+      runs,
+    );
   });
 });

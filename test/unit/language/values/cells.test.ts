@@ -50,28 +50,52 @@ test.each<[body: string, types: ColumnType[], presented: string]>([
   ['{"c":"x"}', ['number', 'string'], '{}'],
   ['{"d":"x"}', ['string'], '{}'],
 ])('%s under %j reads %s', (body, types, presented) => {
-  expect(presenterOf(schemaFrom(...types), { stored: 'cells', decidedAt: 1n, wrap: false, rule: currentRule })(body)).toBe(presented);
+  expect(
+    presenterOf(schemaFrom(...types), { stored: 'cells', decidedAt: 1n, wrap: false, rule: currentRule })(body),
+  ).toBe(presented);
 });
 
 test('each cell reads as it fits the type, and then as that was widened', () => {
-  const chain = fc.array(anyType, { minLength: 1, maxLength: 3 })
+  const chain = fc
+    .array(anyType, { minLength: 1, maxLength: 3 })
     .map((types) => types.filter((type, at) => at === 0 || (types[at - 1] !== type && isAtMost(types[at - 1]!, type))));
-  fc.assert(fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
-    const present = presenterOf(schemaFrom(decided!, ...later), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule });
-    expect(bodiesOf(blockOf(cells)).map(present)).toEqual(cells.map((cell) => {
-      const fitted = fitCell(cell, decided!, wrap, plainCells);
-      if (fitted === undefined) return '{}';
-      const [widened] = later.reduce(([token, from], to) => [widenToken(token, from, to), to], [fitted, decided!] as [string, ColumnType]);
-      return `{"c":${widened}}`;
-    }));
-  }), { numRuns: 5_000 });
+  fc.assert(
+    fc.property(texts, chain, fc.boolean(), (cells, [decided, ...later], wrap) => {
+      const present = presenterOf(schemaFrom(decided!, ...later), {
+        stored: 'cells',
+        decidedAt: 1n,
+        wrap,
+        rule: currentRule,
+      });
+      expect(bodiesOf(blockOf(cells)).map(present)).toEqual(
+        cells.map((cell) => {
+          const fitted = fitCell(cell, decided!, wrap, plainCells);
+          if (fitted === undefined) return '{}';
+          const [widened] = later.reduce(([token, from], to) => [widenToken(token, from, to), to], [
+            fitted,
+            decided!,
+          ] as [string, ColumnType]);
+          return `{"c":${widened}}`;
+        }),
+      );
+    }),
+    { numRuns: 5_000 },
+  );
 });
 
 test('every text survives in a column of strings, however its block stores it', () => {
-  fc.assert(fc.property(texts, (cells) => {
-    const present = presenterOf(schemaFrom('string'), { stored: 'cells', decidedAt: 1n, wrap: false, rule: currentRule });
-    expect(bodiesOf(blockOf(cells)).map((body) => JSON.parse(present(body)).c)).toEqual(cells);
-  }), { numRuns: 2_000 });
+  fc.assert(
+    fc.property(texts, (cells) => {
+      const present = presenterOf(schemaFrom('string'), {
+        stored: 'cells',
+        decidedAt: 1n,
+        wrap: false,
+        rule: currentRule,
+      });
+      expect(bodiesOf(blockOf(cells)).map((body) => JSON.parse(present(body)).c)).toEqual(cells);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 describe('bodies are plain', () => {
@@ -125,13 +149,18 @@ describe('bodies are plain', () => {
 
   test('only if they are presented as they are stored', () => {
     let plainCount = 0;
-    fc.assert(fc.property(texts, anyType, fc.boolean(), (cells, type, wrap) => {
-      const block = blockOf(cells);
-      if (!isPlain(block.profile, schemaFrom(type), 1n)) return;
-      plainCount += 1;
-      const bodies = bodiesOf(block);
-      expect(bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule }))).toEqual(bodies);
-    }), { numRuns: 5_000, examples: [[['1'], 'number', false]] });
+    fc.assert(
+      fc.property(texts, anyType, fc.boolean(), (cells, type, wrap) => {
+        const block = blockOf(cells);
+        if (!isPlain(block.profile, schemaFrom(type), 1n)) return;
+        plainCount += 1;
+        const bodies = bodiesOf(block);
+        expect(
+          bodies.map(presenterOf(schemaFrom(type), { stored: 'cells', decidedAt: 1n, wrap, rule: currentRule })),
+        ).toEqual(bodies);
+      }),
+      { numRuns: 5_000, examples: [[['1'], 'number', false]] },
+    );
     expect(plainCount).toBeGreaterThan(0);
   });
 });
@@ -139,40 +168,93 @@ describe('bodies are plain', () => {
 test('where columns follow their cells, the reader takes each cell that fits and refuses only cells that fit no type', () => {
   const counts = { taken: 0, refused: 0 };
   const before = fc.option(anyType.map((type) => schemaOf([{ id: 'c', type }], 1n)));
-  fc.assert(fc.property(texts, before, (cells, schema) => {
-    const { profile } = blockOf(cells);
-    const decision = decideSchema({ schema, profile, mode: 'updateSchema', version: 2n, columnsMax: 9, place: ({ row }) => `${row}` });
-    const presents = (cell: string, type: ColumnType): boolean => fitCell(cell, type, true, plainCells) !== undefined || cell.trim() === 'null';
-    if ('refusal' in decision) {
-      counts.refused += 1;
-      expect(currentType(schema!.columns[0]!)).toMatch(/json/);
-      const row = Number(decision.refusal.message.split(':')[0]);
-      expect(cells.findIndex((cell) => !presents(cell, 'array<json>'))).toBe(row);
-      return;
-    }
-    counts.taken += 1;
-    const type = currentType(findColumn(decision.schema, 'c')!);
-    for (const cell of cells) expect([cell, type, fitCell(cell, type, true, plainCells) !== undefined || (cell.trim() === 'null' && /json/.test(type))]).toEqual([cell, type, true]);
-    const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: currentRule });
-    expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(cells.map((cell) => (fitCell(cell, type, true, plainCells) === undefined ? 0 : 1)));
-  }), { numRuns: 10_000, examples: [[['a'], schemaOf([{ id: 'c', type: 'json' }], 1n)], [['1'], null]] });
+  fc.assert(
+    fc.property(texts, before, (cells, schema) => {
+      const { profile } = blockOf(cells);
+      const decision = decideSchema({
+        schema,
+        profile,
+        mode: 'updateSchema',
+        version: 2n,
+        columnsMax: 9,
+        place: ({ row }) => `${row}`,
+      });
+      const presents = (cell: string, type: ColumnType): boolean =>
+        fitCell(cell, type, true, plainCells) !== undefined || cell.trim() === 'null';
+      if ('refusal' in decision) {
+        counts.refused += 1;
+        expect(currentType(schema!.columns[0]!)).toMatch(/json/);
+        const row = Number(decision.refusal.message.split(':')[0]);
+        expect(cells.findIndex((cell) => !presents(cell, 'array<json>'))).toBe(row);
+        return;
+      }
+      counts.taken += 1;
+      const type = currentType(findColumn(decision.schema, 'c')!);
+      for (const cell of cells)
+        expect([
+          cell,
+          type,
+          fitCell(cell, type, true, plainCells) !== undefined || (cell.trim() === 'null' && /json/.test(type)),
+        ]).toEqual([cell, type, true]);
+      const present = presenterOf(decision.schema, { stored: 'cells', decidedAt: 2n, wrap: true, rule: currentRule });
+      expect(bodiesOf(blockOf(cells)).map((body) => parseRow(present(body)).length)).toEqual(
+        cells.map((cell) => (fitCell(cell, type, true, plainCells) === undefined ? 0 : 1)),
+      );
+    }),
+    {
+      numRuns: 10_000,
+      examples: [
+        [['a'], schemaOf([{ id: 'c', type: 'json' }], 1n)],
+        [['1'], null],
+      ],
+    },
+  );
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);
 });
 
 test('cells of parts that are written differently read by what was said of each part', () => {
-  const parts = ([{ decimal: ',', dateFormat: 'd.m.y' }, { decimal: '.', dateFormat: 'm/d/y' }, {}] as const)
-    .map((form, at) => readCells([['n;d\n1.234;1.2.2024\n', 'n;d\n1,234.5;1/2/2024\n', 'n;d\n.5;2024-01-02\n'][at]!], { form, delimiter: ';' }).blocks[0]!);
+  const parts = ([{ decimal: ',', dateFormat: 'd.m.y' }, { decimal: '.', dateFormat: 'm/d/y' }, {}] as const).map(
+    (form, at) =>
+      readCells([['n;d\n1.234;1.2.2024\n', 'n;d\n1,234.5;1/2/2024\n', 'n;d\n.5;2024-01-02\n'][at]!], {
+        form,
+        delimiter: ';',
+      }).blocks[0]!,
+  );
   const profile = concatenateAll(parts.map((part) => part.profile));
   const request = { schema: null, profile, mode: 'abort', version: 1n, columnsMax: 9, place: () => '' } as const;
   const decision = decideSchema(request);
   if ('refusal' in decision) throw new Error(decision.refusal.message);
-  const read = (schema: TableSchema): string[] => parts.flatMap((part) => bodiesOf(part).map(presenterOf(schema, { stored: 'cells', decidedAt: 1n, wrap: true, rule: part.profile.rule })));
-  expect(read(decision.schema)).toEqual(['{"n":1234,"d":"2024-02-01"}', '{"n":1234.5,"d":"2024-01-02"}', '{"n":0.5,"d":"2024-01-02"}']);
-  expect(read(schemaOf([{ id: 'n', type: 'string' }, { id: 'd', type: 'string' }], 1n)))
-    .toEqual(['{"n":"1.234","d":"1.2.2024"}', '{"n":"1,234.5","d":"1/2/2024"}', '{"n":".5","d":"2024-01-02"}']);
+  const read = (schema: TableSchema): string[] =>
+    parts.flatMap((part) =>
+      bodiesOf(part).map(presenterOf(schema, { stored: 'cells', decidedAt: 1n, wrap: true, rule: part.profile.rule })),
+    );
+  expect(read(decision.schema)).toEqual([
+    '{"n":1234,"d":"2024-02-01"}',
+    '{"n":1234.5,"d":"2024-01-02"}',
+    '{"n":0.5,"d":"2024-01-02"}',
+  ]);
+  expect(
+    read(
+      schemaOf(
+        [
+          { id: 'n', type: 'string' },
+          { id: 'd', type: 'string' },
+        ],
+        1n,
+      ),
+    ),
+  ).toEqual(['{"n":"1.234","d":"1.2.2024"}', '{"n":"1,234.5","d":"1/2/2024"}', '{"n":".5","d":"2024-01-02"}']);
 });
 
-test.each<[types: NonNullable<DelimitedForm['types']>, before: ColumnType | null, mode: SchemaErrorMode, cells: string[], decided: string]>([
+test.each<
+  [
+    types: NonNullable<DelimitedForm['types']>,
+    before: ColumnType | null,
+    mode: SchemaErrorMode,
+    cells: string[],
+    decided: string,
+  ]
+>([
   [{ c: 'string' }, null, 'abort', ['1'], 'string'],
   [{ c: 'uri' }, null, 'abort', ['a:b'], 'uri'],
   [{ c: 'date' }, null, 'abort', [''], 'date'],
@@ -182,21 +264,52 @@ test.each<[types: NonNullable<DelimitedForm['types']>, before: ColumnType | null
   [{ c: 'array<number>' }, null, 'abort', ['[1]', 'x'], '1: "x" does not fit the column\'s type array<number>'],
   [{ c: 'string' }, 'string', 'updateSchema', ['1'], 'string'],
   [{ c: 'number' }, 'number', 'updateSchema', ['x'], '0: "x" does not fit the column\'s type number'],
-  [{ c: 'string' }, 'number', 'updateSchema', ['1'], '0: the request says that the column has the type string, but it has the type number'],
-  [{ c: 'string' }, 'number', 'abort', ['1'], '0: the request says that the column has the type string, but it has the type number'],
-  [{ c: 'string' }, 'number', 'dropColumns', ['1'], '0: the request says that the column has the type string, but it has the type number'],
+  [
+    { c: 'string' },
+    'number',
+    'updateSchema',
+    ['1'],
+    '0: the request says that the column has the type string, but it has the type number',
+  ],
+  [
+    { c: 'string' },
+    'number',
+    'abort',
+    ['1'],
+    '0: the request says that the column has the type string, but it has the type number',
+  ],
+  [
+    { c: 'string' },
+    'number',
+    'dropColumns',
+    ['1'],
+    '0: the request says that the column has the type string, but it has the type number',
+  ],
 ])('with the types %j a column of %s comes, under %s, with %j to %s', (types, before, mode, cells, decided) => {
   const { profile } = readCells([`c\n${cells.map((cell) => `"${cell}"\n`).join('')}`], { form: { types } }).blocks[0]!;
   const schema = before === null ? null : schemaOf([{ id: 'c', type: before }], 1n);
   const decision = decideSchema({ schema, profile, mode, version: 2n, columnsMax: 9, place: ({ row }) => `${row}` });
-  expect('refusal' in decision ? decision.refusal.message : currentType(findColumn(decision.schema, 'c')!)).toBe(decided);
+  expect('refusal' in decision ? decision.refusal.message : currentType(findColumn(decision.schema, 'c')!)).toBe(
+    decided,
+  );
 });
 
 test('a type that one part says counts for the others', () => {
-  const partsOf = (cells: string, form: DelimitedForm): Profile => readCells([`c\n${cells}\n`], { form }).blocks[0]!.profile;
+  const partsOf = (cells: string, form: DelimitedForm): Profile =>
+    readCells([`c\n${cells}\n`], { form }).blocks[0]!.profile;
   const said = partsOf('1', { types: { c: 'string' } });
-  for (const parts of [[said, partsOf('2', {})], [partsOf('2', {}), said]]) {
-    const decision = decideSchema({ schema: null, profile: concatenateAll(parts), mode: 'abort', version: 1n, columnsMax: 9, place: () => '' });
+  for (const parts of [
+    [said, partsOf('2', {})],
+    [partsOf('2', {}), said],
+  ]) {
+    const decision = decideSchema({
+      schema: null,
+      profile: concatenateAll(parts),
+      mode: 'abort',
+      version: 1n,
+      columnsMax: 9,
+      place: () => '',
+    });
     expect('refusal' in decision || currentType(decision.schema.columns[0]!)).toBe('string');
   }
 });

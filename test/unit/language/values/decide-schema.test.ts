@@ -15,13 +15,23 @@ const version = 9n;
 /** `a:number b:array<date>` as a schema since version 1; null to infer. */
 function schemaFrom(text: string | null): TableSchema | null {
   if (text === null) return null;
-  const columns = text.split(' ').filter((column) => column !== '').map((column) => column.split(':'));
-  return schemaOf(columns.map(([id, type]) => ({ id: id!, type: type as ColumnType })), 1n);
+  const columns = text
+    .split(' ')
+    .filter((column) => column !== '')
+    .map((column) => column.split(':'));
+  return schemaOf(
+    columns.map(([id, type]) => ({ id: id!, type: type as ColumnType })),
+    1n,
+  );
 }
 
 function decide(schema: string | null, mode: SchemaErrorMode, rows: readonly string[], columnsMax = 5): SchemaDecision {
   return decideSchema({
-    schema: schemaFrom(schema), profile: profileOfRows(...rows), mode, version, columnsMax,
+    schema: schemaFrom(schema),
+    profile: profileOfRows(...rows),
+    mode,
+    version,
+    columnsMax,
     place: ({ row }, columnId) => `rows[${row}].${columnId}`,
   });
 }
@@ -29,14 +39,15 @@ function decide(schema: string | null, mode: SchemaErrorMode, rows: readonly str
 /** The refusal, or the schema with `!` for what is new, and a `*` if older values read otherwise. */
 function shown(decision: SchemaDecision): string {
   if ('refusal' in decision) return `${decision.refusal.type} ${decision.refusal.message}`;
-  const columns = decision.schema.columns.map((column) =>
-    `${column.id}:${currentType(column)}${column.types.at(-1)!.since === version ? '!' : ''}`);
+  const columns = decision.schema.columns.map(
+    (column) => `${column.id}:${currentType(column)}${column.types.at(-1)!.since === version ? '!' : ''}`,
+  );
   expect(decision.changed).toBe(columns.some((column) => column.endsWith('!')) || columns.length === 0);
   return columns.join(' ') + (decision.widened ? ' *' : '');
 }
 
 const big = '9007199254740993';
-const bigReason = 'does not fit the column\'s type number: a 64-bit floating-point number cannot hold it exactly';
+const bigReason = "does not fit the column's type number: a 64-bit floating-point number cannot hold it exactly";
 
 describe('without a schema', () => {
   test.each<[rows: string[], decision: string]>([
@@ -70,7 +81,10 @@ describe('without a schema', () => {
     [[`{"a":${big}}`, '{"a":"2024-01-01"}'], 'a:string!'],
     [[`{"$stashID":1,"a":${big}}`], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
     [['{"a":1,"b":1,"c":1,"d":1,"e":1}'], 'a:number! b:number! c:number! d:number! e:number!'],
-    [['{"a":1,"b":1,"c":1}', '{"d":1,"e":1,"f":1}'], 'limit_exceeded the table would have 6 columns; at most 5 are allowed'],
+    [
+      ['{"a":1,"b":1,"c":1}', '{"d":1,"e":1,"f":1}'],
+      'limit_exceeded the table would have 6 columns; at most 5 are allowed',
+    ],
   ])('%j gives %s', (rows, decision) => {
     expect(shown(decide(null, 'abort', rows))).toBe(decision);
     expect(shown(decide(null, 'updateSchema', rows))).toBe(decision);
@@ -78,7 +92,9 @@ describe('without a schema', () => {
 
   test.each<[rows: string[], decision: string]>([
     [['{"$stashID":1}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
-  ])('and dropColumns %j gives %s', (rows, decision) => expect(shown(decide(null, 'dropColumns', rows))).toBe(decision));
+  ])('and dropColumns %j gives %s', (rows, decision) =>
+    expect(shown(decide(null, 'dropColumns', rows))).toBe(decision),
+  );
 });
 
 describe('abort', () => {
@@ -89,22 +105,50 @@ describe('abort', () => {
     ['a:dateTime', ['{"a":"2024-01-01"}'], 'a:dateTime'],
     ['a:json', ['{"a":[null]}', '{"a":1}'], 'a:json'],
     ['a:array<date>', ['{"a":[]}'], 'a:array<date>'],
-    ['a:number', ['{"a":1}', '{"a":"abc"}'], 'column_has_invalid_value rows[1].a: "abc" does not fit the column\'s type number'],
+    [
+      'a:number',
+      ['{"a":1}', '{"a":"abc"}'],
+      'column_has_invalid_value rows[1].a: "abc" does not fit the column\'s type number',
+    ],
     ['a:number', ['{"a":"1"}'], 'column_has_invalid_value rows[0].a: "1" does not fit the column\'s type number'],
-    ['a:string', ['{"a":[]}'], 'column_has_invalid_value rows[0].a: [] does not fit the column\'s type string'],
-    ['a:array<number>', ['{"a":1}'], 'column_has_invalid_value rows[0].a: 1 does not fit the column\'s type array<number>'],
-    ['a:array<json>', ['{"a":[null]}'], 'column_has_invalid_value rows[0].a: [null] does not fit the column\'s type array<json>'],
+    ['a:string', ['{"a":[]}'], "column_has_invalid_value rows[0].a: [] does not fit the column's type string"],
+    [
+      'a:array<number>',
+      ['{"a":1}'],
+      "column_has_invalid_value rows[0].a: 1 does not fit the column's type array<number>",
+    ],
+    [
+      'a:array<json>',
+      ['{"a":[null]}'],
+      "column_has_invalid_value rows[0].a: [null] does not fit the column's type array<json>",
+    ],
     ['a:number', [`{"a":${big}}`], `column_has_invalid_value rows[0].a: ${big} ${bigReason}`],
     ['a:json', [`{"a":{"b":${big}}}`], 'a:json'],
     ['a:string', [`{"a":${big}}`], 'a:string'],
     ['a:number', ['{"b":null}'], 'column_id_not_found rows[0].b: the table has no column "b"'],
-    ['a:number', ['{"constructor":1}'], 'column_id_not_found rows[0].constructor: the table has no column "constructor"'],
+    [
+      'a:number',
+      ['{"constructor":1}'],
+      'column_id_not_found rows[0].constructor: the table has no column "constructor"',
+    ],
     ['a:number', ['{"$stashID":"s"}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
     ['a:number', ['{"a":"x","b":1}'], 'column_has_invalid_value rows[0].a: "x" does not fit the column\'s type number'],
     ['a:number', ['{"b":1,"a":"x"}'], 'column_id_not_found rows[0].b: the table has no column "b"'],
-    ['a:number', ['{"a":1}', '{"a":"x"}', '{"b":1}'], 'column_has_invalid_value rows[1].a: "x" does not fit the column\'s type number'],
-    ['a:number b:date', ['{"a":1,"b":"x"}', '{"a":"x"}'], 'column_has_invalid_value rows[0].b: "x" does not fit the column\'s type date'],
-    ['a:date', ['{"a":"2024-01-01"}', '{"a":1}', '{"a":"x"}'], 'column_has_invalid_value rows[1].a: 1 does not fit the column\'s type date'],
+    [
+      'a:number',
+      ['{"a":1}', '{"a":"x"}', '{"b":1}'],
+      'column_has_invalid_value rows[1].a: "x" does not fit the column\'s type number',
+    ],
+    [
+      'a:number b:date',
+      ['{"a":1,"b":"x"}', '{"a":"x"}'],
+      'column_has_invalid_value rows[0].b: "x" does not fit the column\'s type date',
+    ],
+    [
+      'a:date',
+      ['{"a":"2024-01-01"}', '{"a":1}', '{"a":"x"}'],
+      "column_has_invalid_value rows[1].a: 1 does not fit the column's type date",
+    ],
   ])('%s with %j gives %s', (schema, rows, decision) => expect(shown(decide(schema, 'abort', rows))).toBe(decision));
 });
 
@@ -149,36 +193,68 @@ describe('updateSchema', () => {
     ['a:array<number>', [`{"a":${big}}`], 'a:array<string>! *'],
     ['a:number', [`{"b":${big}}`], 'a:number b:string!'],
     ['a:number', ['{"$rowID":1}'], 'column_id_reserved rows[0].$rowID: the column ID "$rowID" is reserved'],
-    ['a:number', ['{"a":1,"$stashID":1}', `{"a":${big}}`], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
+    [
+      'a:number',
+      ['{"a":1,"$stashID":1}', `{"a":${big}}`],
+      'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved',
+    ],
     ['a:number b:date c:date d:date', ['{"e":1,"a":2}'], 'a:number b:date c:date d:date e:number!'],
-    ['a:number b:date c:date d:date', ['{"e":1,"f":2}'], 'limit_exceeded the table would have 6 columns; at most 5 are allowed'],
+    [
+      'a:number b:date c:date d:date',
+      ['{"e":1,"f":2}'],
+      'limit_exceeded the table would have 6 columns; at most 5 are allowed',
+    ],
     ['a:number b:date c:date d:date e:date f:date', ['{"a":"x"}'], 'a:string! b:date c:date d:date e:date f:date *'],
-  ])('%s with %j gives %s', (schema, rows, decision) => expect(shown(decide(schema, 'updateSchema', rows))).toBe(decision));
+  ])('%s with %j gives %s', (schema, rows, decision) =>
+    expect(shown(decide(schema, 'updateSchema', rows))).toBe(decision),
+  );
 
   test('leaves no value out, and narrows no column', () => {
-    const anySchema = fc.array(fc.constantFrom(...columnTypes), { minLength: 3, maxLength: 3 })
-      .map((types) => schemaOf(types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })), 1n));
-    fc.assert(fc.property(fc.option(anySchema), anyRows, (before, rows) => {
-      const decision = decideSchema({
-        schema: before, profile: profileOf(rows), mode: 'updateSchema', version, columnsMax: 9, place: (_, id) => id,
-      });
-      fc.pre(!('refusal' in decision));
-      for (const column of before?.columns ?? []) {
-        const after = findColumn(decision.schema, column.id)!;
-        expect(isAtMost(currentType(column), currentType(after))).toBe(true);
-      }
-      for (const { id, token } of rows.flat()) {
-        const type = currentType(findColumn(decision.schema, id)!);
-        if (token !== 'null') expect([type, token, fitToken(token, type, true)]).not.toContain(undefined);
-      }
-    }), { numRuns: 3000 });
+    const anySchema = fc.array(fc.constantFrom(...columnTypes), { minLength: 3, maxLength: 3 }).map((types) =>
+      schemaOf(
+        types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })),
+        1n,
+      ),
+    );
+    fc.assert(
+      fc.property(fc.option(anySchema), anyRows, (before, rows) => {
+        const decision = decideSchema({
+          schema: before,
+          profile: profileOf(rows),
+          mode: 'updateSchema',
+          version,
+          columnsMax: 9,
+          place: (_, id) => id,
+        });
+        fc.pre(!('refusal' in decision));
+        for (const column of before?.columns ?? []) {
+          const after = findColumn(decision.schema, column.id)!;
+          expect(isAtMost(currentType(column), currentType(after))).toBe(true);
+        }
+        for (const { id, token } of rows.flat()) {
+          const type = currentType(findColumn(decision.schema, id)!);
+          if (token !== 'null') expect([type, token, fitToken(token, type, true)]).not.toContain(undefined);
+        }
+      }),
+      { numRuns: 3000 },
+    );
   });
 });
 
 test('the types of a widened column stay, oldest first', () => {
   const decision = decide('a:date', 'updateSchema', ['{"a":1}']);
   expect(decision).toMatchObject({
-    schema: { columns: [{ id: 'a', types: [{ since: 1n, type: 'date' }, { since: version, type: 'string' }] }] },
+    schema: {
+      columns: [
+        {
+          id: 'a',
+          types: [
+            { since: 1n, type: 'date' },
+            { since: version, type: 'string' },
+          ],
+        },
+      ],
+    },
   });
 });
 

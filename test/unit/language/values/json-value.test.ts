@@ -1,6 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
-import { allTypes, arrayOf, arrayTypes, columnTypes, scalarKinds, scalarTypes, typeBit, typeSet } from '../../../../src/language/values/column-type.ts';
+import {
+  allTypes,
+  arrayOf,
+  arrayTypes,
+  columnTypes,
+  scalarKinds,
+  scalarTypes,
+  typeBit,
+  typeSet,
+} from '../../../../src/language/values/column-type.ts';
 import type { ColumnType, TypeSet } from '../../../../src/language/values/column-type.ts';
 import { elementsOf, hasOnlyExactNumbers, stringEnd, valueEnd } from '../../../../src/language/values/json-text.ts';
 import { booleanTypes, classify, classifyString, numberTypes } from '../../../../src/language/values/json-value.ts';
@@ -68,28 +77,37 @@ describe('a JSON value', () => {
   });
 
   test('is judged alike whichever candidates are asked for', () => {
-    fc.assert(fc.property(fc.json({ maxDepth: 3 }), fc.integer({ min: 0, max: allTypes }), (token, candidates) => {
-      fc.pre(token !== 'null');
-      const all = classify(token, allTypes);
-      expect(classify(token, candidates)).toEqual({ ...all, fits: all.fits & candidates });
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 3 }), fc.integer({ min: 0, max: allTypes }), (token, candidates) => {
+        fc.pre(token !== 'null');
+        const all = classify(token, allTypes);
+        expect(classify(token, candidates)).toEqual({ ...all, fits: all.fits & candidates });
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test('fits its natural type, which no blanks around its parts change', () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
-      fc.pre(value !== null);
-      const compact = classify(JSON.stringify(value), allTypes);
-      expect(classify(JSON.stringify(value, null, 1), allTypes)).toEqual(compact);
-      if (compact.natural !== null) expect(compact.fits & typeBit(compact.natural)).not.toBe(0);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
+        fc.pre(value !== null);
+        const compact = classify(JSON.stringify(value), allTypes);
+        expect(classify(JSON.stringify(value, null, 1), allTypes)).toEqual(compact);
+        if (compact.natural !== null) expect(compact.fits & typeBit(compact.natural)).not.toBe(0);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test('a scalar fits no array and an array no scalar but json', () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 2 }), (value) => {
-      fc.pre(value !== null);
-      const { fits } = classify(JSON.stringify(value), allTypes);
-      expect(fits & (Array.isArray(value) ? scalarTypes & ~json : arrayTypes)).toBe(0);
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 2 }), (value) => {
+        fc.pre(value !== null);
+        const { fits } = classify(JSON.stringify(value), allTypes);
+        expect(fits & (Array.isArray(value) ? scalarTypes & ~json : arrayTypes)).toBe(0);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test('a string is judged by what it says', () => {
@@ -102,10 +120,13 @@ describe('a JSON value', () => {
 
 describe('walking over JSON text', () => {
   test('cuts arrays where JSON.parse does', () => {
-    fc.assert(fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(0, 2), (values, indent) => {
-      const array = JSON.stringify(values, null, indent);
-      expect(elementsOf(array).map((token): unknown => JSON.parse(token))).toEqual(JSON.parse(array));
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(0, 2), (values, indent) => {
+        const array = JSON.stringify(values, null, indent);
+        expect(elementsOf(array).map((token): unknown => JSON.parse(token))).toEqual(JSON.parse(array));
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test('finds the end of strings and values', () => {

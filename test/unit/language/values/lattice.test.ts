@@ -20,7 +20,11 @@ describe('the order of the types', () => {
 
   test('is the closure of the steps that the decisions name', () => {
     const scalars = columnTypes.filter((type) => !type.startsWith('array<'));
-    const steps: [string, string][] = [['imageURI', 'uri'], ['audioURI', 'uri'], ['date', 'dateTime']];
+    const steps: [string, string][] = [
+      ['imageURI', 'uri'],
+      ['audioURI', 'uri'],
+      ['date', 'dateTime'],
+    ];
     for (const scalar of scalars) if (scalar !== 'json' && scalar !== 'string') steps.push([scalar, 'string']);
     for (const scalar of scalars) if (scalar !== 'json') steps.push([scalar, 'json'], [scalar, `array<${scalar}>`]);
     for (const [a, b] of steps) if (!b.startsWith('array<')) steps.push([`array<${a}>`, `array<${b}>`]);
@@ -67,11 +71,14 @@ describe('the least upper bound', () => {
   });
 
   test('is commutative, associative and idempotent', () => {
-    fc.assert(fc.property(anyType, anyType, anyType, (a, b, c) => {
-      expect(leastUpperBound(a, a)).toBe(a);
-      expect(leastUpperBound(a, b)).toBe(leastUpperBound(b, a));
-      expect(leastUpperBound(leastUpperBound(a, b), c)).toBe(leastUpperBound(a, leastUpperBound(b, c)));
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(anyType, anyType, anyType, (a, b, c) => {
+        expect(leastUpperBound(a, a)).toBe(a);
+        expect(leastUpperBound(a, b)).toBe(leastUpperBound(b, a));
+        expect(leastUpperBound(leastUpperBound(a, b), c)).toBe(leastUpperBound(a, leastUpperBound(b, c)));
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test('knows nothing of nothing', () => {

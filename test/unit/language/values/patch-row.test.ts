@@ -4,10 +4,16 @@ import { parseRow } from '../../../../src/language/values/row-text.ts';
 import { currentRule } from '../../../../src/language/values/rule.ts';
 import { schemaOf } from '../../../../src/language/values/table-schema.ts';
 
-const schema = schemaOf([
-  { id: 'n', type: 'number' }, { id: 's', type: 'string' }, { id: 'l', type: 'array<number>' },
-  { id: 'j', type: 'json' }, { id: '__proto__', type: 'string' },
-], 1n);
+const schema = schemaOf(
+  [
+    { id: 'n', type: 'number' },
+    { id: 's', type: 'string' },
+    { id: 'l', type: 'array<number>' },
+    { id: 'j', type: 'json' },
+    { id: '__proto__', type: 'string' },
+  ],
+  1n,
+);
 
 describe('a patch', () => {
   test.each<[patch: string, body: string]>([
@@ -23,15 +29,32 @@ describe('a patch', () => {
   });
 
   test.each([
-    '{}', '{"n":1}', '{"n":1.0}', '{"n":10e-1}', '{"s":"x"}', '{"s":"\\u0078"}', '{"l":null}', '{"n":"dropped"}', '{"unknown":1}',
+    '{}',
+    '{"n":1}',
+    '{"n":1.0}',
+    '{"n":10e-1}',
+    '{"s":"x"}',
+    '{"s":"\\u0078"}',
+    '{"l":null}',
+    '{"n":"dropped"}',
+    '{"unknown":1}',
     '{"l":1}',
   ])('%s changes nothing', (patch) => {
-    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, currentRule)).toEqual({ body: '{"n":1,"s":"x"}', changed: false });
+    expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, currentRule)).toEqual({
+      body: '{"n":1,"s":"x"}',
+      changed: false,
+    });
   });
 
   test('wraps what fits the items of an array column, where that is asked for', () => {
-    expect(applyPatch('{}', parseRow('{"l":1}'), schema, true, currentRule)).toEqual({ body: '{"l":[1]}', changed: true });
-    expect(applyPatch('{"l":[1]}', parseRow('{"l":1.0}'), schema, true, currentRule)).toEqual({ body: '{"l":[1]}', changed: false });
+    expect(applyPatch('{}', parseRow('{"l":1}'), schema, true, currentRule)).toEqual({
+      body: '{"l":[1]}',
+      changed: true,
+    });
+    expect(applyPatch('{"l":[1]}', parseRow('{"l":1.0}'), schema, true, currentRule)).toEqual({
+      body: '{"l":[1]}',
+      changed: false,
+    });
   });
 });
 

@@ -20,10 +20,13 @@ function schemaFrom(text: string): TableSchema {
   return {
     columns: text.split(' ').map((column) => {
       const [id, types] = column.split(':');
-      return { id: id!, types: types!.split(',').map((entry) => {
-        const [type, since] = entry.split('@');
-        return { type: type as ColumnType, since: BigInt(since!) };
-      }) };
+      return {
+        id: id!,
+        types: types!.split(',').map((entry) => {
+          const [type, since] = entry.split('@');
+          return { type: type as ColumnType, since: BigInt(since!) };
+        }),
+      };
     }),
   };
 }
@@ -47,8 +50,11 @@ describe('a value under its type', () => {
     ['-9007199254740993', 'markdown', '"-9007199254740993"'],
     ['9007199254740993', 'json', '"9007199254740993"'],
     ['9007199254740993', 'dateTime', undefined],
-    ['{"9007199254740993": [1, 9007199254740993 ,9007199254740992], "b":-9007199254740993}', 'json',
-      '{"9007199254740993": [1, "9007199254740993" ,9007199254740992], "b":"-9007199254740993"}'],
+    [
+      '{"9007199254740993": [1, 9007199254740993 ,9007199254740992], "b":-9007199254740993}',
+      'json',
+      '{"9007199254740993": [1, "9007199254740993" ,9007199254740992], "b":"-9007199254740993"}',
+    ],
     ['[1, 9007199254740993]', 'array<string>', '["1","9007199254740993"]'],
     ['[1, 9007199254740993]', 'array<number>', undefined],
     ['[1, {"a":9007199254740993}]', 'array<json>', '[1,{"a":"9007199254740993"}]'],
@@ -77,22 +83,31 @@ describe('a value under its type', () => {
     ['1', 'date', undefined],
     ['9007199254740993', 'array<json>', '["9007199254740993"]'],
     ['9007199254740993', 'array<number>', undefined],
-  ])('%s as %s is %s when it may be wrapped', (token, type, presented) => expect(fitToken(token, type, true)).toBe(presented));
+  ])('%s as %s is %s when it may be wrapped', (token, type, presented) =>
+    expect(fitToken(token, type, true)).toBe(presented),
+  );
 
   test('reads back with the value that was sent, or with its text', () => {
-    fc.assert(fc.property(anyToken, anyType, (token, type) => {
-      const presented = fitToken(token, type, false);
-      expect(presented !== undefined).toBe((classify(token, allTypes).fits & typeBit(type)) !== 0);
-      if (presented === undefined) return;
-      const item = isArrayType(type) ? itemKind(type) : type;
-      const asText = (value: unknown, text: string): unknown =>
-        (item === 'string' || item === 'markdown') && typeof value !== 'string' ? text : value;
-      const texts = token.slice(1, -1).split(', ');
-      // Within `json` an integer that a double cannot hold is its text.
-      const sent = JSON.parse(item === 'json' ? token.replaceAll('9007199254740993', '"9007199254740993"') : token) as unknown;
-      const expected = isArrayType(type) ? (sent as unknown[]).map((value, at) => asText(value, texts[at]!)) : asText(sent, token);
-      expect(JSON.parse(presented)).toEqual(expected);
-    }), { numRuns: 5000 });
+    fc.assert(
+      fc.property(anyToken, anyType, (token, type) => {
+        const presented = fitToken(token, type, false);
+        expect(presented !== undefined).toBe((classify(token, allTypes).fits & typeBit(type)) !== 0);
+        if (presented === undefined) return;
+        const item = isArrayType(type) ? itemKind(type) : type;
+        const asText = (value: unknown, text: string): unknown =>
+          (item === 'string' || item === 'markdown') && typeof value !== 'string' ? text : value;
+        const texts = token.slice(1, -1).split(', ');
+        // Within `json` an integer that a double cannot hold is its text.
+        const sent = JSON.parse(
+          item === 'json' ? token.replaceAll('9007199254740993', '"9007199254740993"') : token,
+        ) as unknown;
+        const expected = isArrayType(type)
+          ? (sent as unknown[]).map((value, at) => asText(value, texts[at]!))
+          : asText(sent, token);
+        expect(JSON.parse(presented)).toEqual(expected);
+      }),
+      { numRuns: 5000 },
+    );
   });
 });
 
@@ -113,12 +128,15 @@ describe('a widening', () => {
   ])('of %s from %s to %s gives %s', (token, from, to, widened) => expect(widenToken(token, from, to)).toBe(widened));
 
   test('gives what fits the wider type, and reads there as it stands', () => {
-    fc.assert(fc.property(anyToken, anyType, anyType, (token, from, to) => {
-      const presented = fitToken(token, from, false);
-      fc.pre(presented !== undefined && isAtMost(from, to));
-      const widened = widenToken(presented, from, to);
-      expect(fitToken(widened, to, false)).toBe(widened);
-    }), { numRuns: 5000 });
+    fc.assert(
+      fc.property(anyToken, anyType, anyType, (token, from, to) => {
+        const presented = fitToken(token, from, false);
+        fc.pre(presented !== undefined && isAtMost(from, to));
+        const widened = widenToken(presented, from, to);
+        expect(fitToken(widened, to, false)).toBe(widened);
+      }),
+      { numRuns: 5000 },
+    );
   });
 });
 
@@ -138,32 +156,52 @@ describe('a row', () => {
     ['{"10":1,"__proto__":2}', '__proto__:number@1 10:number@1', 1n, '{"__proto__":2,"10":1}'],
     ['{}', 'a:number@1', 1n, '{}'],
   ])('%s under %s, received at %s, reads %s', (body, schema, decidedAt, presented) => {
-    expect(presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: currentRule })(body)).toBe(presented);
+    expect(
+      presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: currentRule })(body),
+    ).toBe(presented);
   });
 
   test('that was presented is only widened', () => {
     const schema = schemaFrom('a:number@1,array<number>@3 b:date@1,string@2');
-    expect(presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: currentRule })('{"a":1,"b":"2024-01-01"}')).toBe('{"a":[1],"b":"2024-01-01"}');
-    expect(presenterOf(schema, { stored: 'presented', decidedAt: 3n, wrap: false, rule: currentRule })('{"a":[1]}')).toBe('{"a":[1]}');
+    expect(
+      presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: currentRule })(
+        '{"a":1,"b":"2024-01-01"}',
+      ),
+    ).toBe('{"a":[1],"b":"2024-01-01"}');
+    expect(
+      presenterOf(schema, { stored: 'presented', decidedAt: 3n, wrap: false, rule: currentRule })('{"a":[1]}'),
+    ).toBe('{"a":[1]}');
   });
 
   test('that was presented once reads the same as one that is presented now', () => {
-    const types = fc.array(anyType, { minLength: 1, maxLength: 3 }).map((chain) =>
-      chain.filter((type, at) => at === 0 || chain.slice(0, at).every((before) => before !== type && isAtMost(before, type))));
+    const types = fc
+      .array(anyType, { minLength: 1, maxLength: 3 })
+      .map((chain) =>
+        chain.filter(
+          (type, at) => at === 0 || chain.slice(0, at).every((before) => before !== type && isAtMost(before, type)),
+        ),
+      );
     const schemas = fc.tuple(types, types).map((columns) => ({
-      columns: columns.map((chain, at) =>
-        ({ id: ['a', '10'][at]!, types: chain.map((type, since) => ({ type, since: BigInt(since + 1) })) })),
+      columns: columns.map((chain, at) => ({
+        id: ['a', '10'][at]!,
+        types: chain.map((type, since) => ({ type, since: BigInt(since + 1) })),
+      })),
     }));
-    fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
-      const then: TableSchema = { columns: schema.columns.map((column) => ({ ...column, types: column.types.slice(0, 1) })) };
-      const receivedThen = presenterOf(then, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
-      const received = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
-      const presented = presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap, rule: currentRule });
-      for (const row of rows) {
-        const body = formatRow(row.filter(({ token }) => token !== 'null'));
-        expect(presented(receivedThen(body))).toBe(received(body));
-      }
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
+        const then: TableSchema = {
+          columns: schema.columns.map((column) => ({ ...column, types: column.types.slice(0, 1) })),
+        };
+        const receivedThen = presenterOf(then, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+        const received = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+        const presented = presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap, rule: currentRule });
+        for (const row of rows) {
+          const body = formatRow(row.filter(({ token }) => token !== 'null'));
+          expect(presented(receivedThen(body))).toBe(received(body));
+        }
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
 
@@ -201,30 +239,47 @@ describe('bodies are plain', () => {
 
   test('only if they are presented as they are stored', () => {
     const schemas = fc.tuple(anyType, anyType, anyType).map((types) =>
-      schemaOf(types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })), 1n));
+      schemaOf(
+        types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })),
+        1n,
+      ),
+    );
     let plainCount = 0;
-    fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
-      const profile = profileOf(rows);
-      if (!isPlain(profile, schema, 1n)) return;
-      plainCount += 1;
-      const order = profile.columns.map(({ id }) => id);
-      const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
-      for (const row of rows) {
-        const cells = row.filter(({ token }) => token !== 'null').sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
-        expect(present(formatRow(cells))).toBe(formatRow(cells));
-      }
-    }), { numRuns: 5000 });
+    fc.assert(
+      fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
+        const profile = profileOf(rows);
+        if (!isPlain(profile, schema, 1n)) return;
+        plainCount += 1;
+        const order = profile.columns.map(({ id }) => id);
+        const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+        for (const row of rows) {
+          const cells = row
+            .filter(({ token }) => token !== 'null')
+            .sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+          expect(present(formatRow(cells))).toBe(formatRow(cells));
+        }
+      }),
+      { numRuns: 5000 },
+    );
     expect(plainCount).toBeGreaterThan(0);
   });
 });
 
 test('as many cells are counted as dropped as rows lack', () => {
-  const schemas = fc.tuple(anyType, anyType).map((types) => schemaOf(types.map((type, at) => ({ id: ['a', 'b'][at]!, type })), 1n));
-  fc.assert(fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
-    const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
-    const given = rows.map((row) => row.filter(({ token }) => token !== 'null'));
-    const lost = given.reduce((sum, row) => sum + row.length - parseRow(present(formatRow(row))).length, 0);
-    expect(countDropped(profileOf(rows, true), schema, wrap)).toBe(lost);
-    expect(countDropped(profileOf(rows), schema, wrap)).toBe(rows.length === 0 ? 0 : undefined);
-  }), { numRuns: 2000 });
+  const schemas = fc.tuple(anyType, anyType).map((types) =>
+    schemaOf(
+      types.map((type, at) => ({ id: ['a', 'b'][at]!, type })),
+      1n,
+    ),
+  );
+  fc.assert(
+    fc.property(anyRows, schemas, fc.boolean(), (rows, schema, wrap) => {
+      const present = presenterOf(schema, { stored: 'received', decidedAt: 1n, wrap, rule: currentRule });
+      const given = rows.map((row) => row.filter(({ token }) => token !== 'null'));
+      const lost = given.reduce((sum, row) => sum + row.length - parseRow(present(formatRow(row))).length, 0);
+      expect(countDropped(profileOf(rows, true), schema, wrap)).toBe(lost);
+      expect(countDropped(profileOf(rows), schema, wrap)).toBe(rows.length === 0 ? 0 : undefined);
+    }),
+    { numRuns: 2000 },
+  );
 });

@@ -1,7 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
-import { ProfileBuilder, concatenateAll, emptyProfile, excerptOf } from '../../../../src/language/values/build-profile.ts';
-import { columnTypes, isArrayType, scalarKinds, typeBit, arrayOf, allTypes } from '../../../../src/language/values/column-type.ts';
+import {
+  ProfileBuilder,
+  concatenateAll,
+  emptyProfile,
+  excerptOf,
+} from '../../../../src/language/values/build-profile.ts';
+import {
+  columnTypes,
+  isArrayType,
+  scalarKinds,
+  typeBit,
+  arrayOf,
+  allTypes,
+} from '../../../../src/language/values/column-type.ts';
 import { classify } from '../../../../src/language/values/json-value.ts';
 import { boundOfKnown } from '../../../../src/language/values/lattice.ts';
 import type { ColumnProfile, Profile } from '../../../../src/language/values/profile.ts';
@@ -10,12 +22,19 @@ import type { Cell } from '../../../../src/language/values/row-text.ts';
 import { anyRows, profileOf, profileOfRows } from './rows.ts';
 
 /** The profile of one column by its definition: each value looked at for each type. */
-function expectedColumn(id: string, rows: readonly (readonly Cell[])[]): Omit<ColumnProfile, 'misfits'> & {
-  firstMisfits: Record<string, string>; firstUnwrapped: Record<string, string>;
+function expectedColumn(
+  id: string,
+  rows: readonly (readonly Cell[])[],
+): Omit<ColumnProfile, 'misfits'> & {
+  firstMisfits: Record<string, string>;
+  firstUnwrapped: Record<string, string>;
 } {
   const places = rows.flatMap((cells, row) =>
-    cells.flatMap((cell, position) => (cell.id === id ? [{ row, position, token: cell.token }] : [])));
-  const values = places.filter(({ token }) => token !== 'null').map((place) => ({ ...place, ...classify(place.token, allTypes) }));
+    cells.flatMap((cell, position) => (cell.id === id ? [{ row, position, token: cell.token }] : [])),
+  );
+  const values = places
+    .filter(({ token }) => token !== 'null')
+    .map((place) => ({ ...place, ...classify(place.token, allTypes) }));
   const firstMisfits: Record<string, string> = {};
   const firstUnwrapped: Record<string, string> = {};
   for (const type of columnTypes) {
@@ -52,57 +71,82 @@ function spread({ misfits, ...column }: ColumnProfile): ReturnType<typeof expect
 
 describe('a profile', () => {
   test('says of each column what its values say', () => {
-    fc.assert(fc.property(anyRows, (rows) => {
-      const profile = profileOf(rows);
-      expect(profile.columns.map(spread)).toEqual(profile.columns.map(({ id }) => expectedColumn(id, rows)));
-      expect(profile.columns.map(({ id }) => id)).toEqual([...new Set(rows.flat().map(({ id }) => id))]);
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(anyRows, (rows) => {
+        const profile = profileOf(rows);
+        expect(profile.columns.map(spread)).toEqual(profile.columns.map(({ id }) => expectedColumn(id, rows)));
+        expect(profile.columns.map(({ id }) => id)).toEqual([...new Set(rows.flat().map(({ id }) => id))]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test('of any cut of rows is the profile of the whole', () => {
-    fc.assert(fc.property(anyRows, fc.array(fc.nat(8)), fc.boolean(), (rows, cuts, counts) => {
-      const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
-      const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end), counts));
-      const whole = profileOf(rows, counts);
-      expect(concatenateAll(parts)).toEqual(whole);
-      expect(parts.reduce((left, right) => concatenateAll([left, right]))).toEqual(whole);
-      expect(parts.reduceRight((right, left) => concatenateAll([left, right]))).toEqual(whole);
-      expect(concatenateAll([emptyProfile, whole])).toEqual(whole);
-      expect(concatenateAll([whole, emptyProfile])).toEqual(whole);
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(anyRows, fc.array(fc.nat(8)), fc.boolean(), (rows, cuts, counts) => {
+        const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
+        const parts = bounds.slice(1).map((end, at) => profileOf(rows.slice(bounds[at], end), counts));
+        const whole = profileOf(rows, counts);
+        expect(concatenateAll(parts)).toEqual(whole);
+        expect(parts.reduce((left, right) => concatenateAll([left, right]))).toEqual(whole);
+        expect(parts.reduceRight((right, left) => concatenateAll([left, right]))).toEqual(whole);
+        expect(concatenateAll([emptyProfile, whole])).toEqual(whole);
+        expect(concatenateAll([whole, emptyProfile])).toEqual(whole);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test('that counts is the same otherwise', () => {
-    fc.assert(fc.property(anyRows, (rows) => {
-      const { dropped, columns, ...counted } = profileOf(rows, true);
-      const { dropped: droppedOfOther, isUncounted, ...other } = profileOf(rows);
-      expect([dropped, droppedOfOther]).toEqual([0, rows.length === 0 ? 0 : undefined]);
-      expect(isUncounted).toBe(rows.length > 0 && columns.length === 0 ? true : undefined);
-      expect({ ...counted, columns: columns.map(({ counts: _counts, ...column }) => column) }).toEqual(other);
-      for (const { id, counts } of columns) {
-        const cells = rows.flat().filter((cell) => cell.id === id && cell.token !== 'null');
-        const fits = cells.map(({ token }) => classify(token, allTypes).fits);
-        expect(counts).toEqual([...new Set(fits)].map((one) => [one, fits.filter((other) => other === one).length]));
-      }
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(anyRows, (rows) => {
+        const { dropped, columns, ...counted } = profileOf(rows, true);
+        const { dropped: droppedOfOther, isUncounted, ...other } = profileOf(rows);
+        expect([dropped, droppedOfOther]).toEqual([0, rows.length === 0 ? 0 : undefined]);
+        expect(isUncounted).toBe(rows.length > 0 && columns.length === 0 ? true : undefined);
+        expect({ ...counted, columns: columns.map(({ counts: _counts, ...column }) => column) }).toEqual(other);
+        for (const { id, counts } of columns) {
+          const cells = rows.flat().filter((cell) => cell.id === id && cell.token !== 'null');
+          const fits = cells.map(({ token }) => classify(token, allTypes).fits);
+          expect(counts).toEqual([...new Set(fits)].map((one) => [one, fits.filter((other) => other === one).length]));
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('counts only if all parts do that have rows', () => {
     const [counted, uncounted] = [profileOf([[{ id: 'a', token: '1' }]], true), profileOf([[{ id: 'b', token: '1' }]])];
-    for (const [part, dropped] of [[profileOf([]), 0], [profileOf([[]]), undefined], [profileOf([[]], true), 0], [{ ...emptyProfile, rows: 1 }, 0]] as const) {
-      expect([[counted, part], [part, counted]].map((parts) => concatenateAll(parts).dropped)).toEqual([dropped, dropped]);
+    for (const [part, dropped] of [
+      [profileOf([]), 0],
+      [profileOf([[]]), undefined],
+      [profileOf([[]], true), 0],
+      [{ ...emptyProfile, rows: 1 }, 0],
+    ] as const) {
+      expect(
+        [
+          [counted, part],
+          [part, counted],
+        ].map((parts) => concatenateAll(parts).dropped),
+      ).toEqual([dropped, dropped]);
     }
-    expect(concatenateAll([counted, emptyProfile, counted])).toMatchObject({ dropped: 0, columns: [{ counts: [[expect.any(Number), 2]] }] });
+    expect(concatenateAll([counted, emptyProfile, counted])).toMatchObject({
+      dropped: 0,
+      columns: [{ counts: [[expect.any(Number), 2]] }],
+    });
     const mixed = concatenateAll([counted, uncounted]);
     expect([mixed.dropped, mixed.columns.map(({ counts }) => counts)]).toEqual([undefined, [undefined, undefined]]);
     expect(concatenateAll([]).dropped).toBeUndefined();
   });
 
   test('survives JSON', () => {
-    fc.assert(fc.property(anyRows, fc.boolean(), (rows, counts) => {
-      const profile = profileOf(rows, counts);
-      expect(decodeProfile(JSON.parse(JSON.stringify(encodeProfile(profile))))).toEqual(profile);
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(anyRows, fc.boolean(), (rows, counts) => {
+        const profile = profileOf(rows, counts);
+        expect(decodeProfile(JSON.parse(JSON.stringify(encodeProfile(profile))))).toEqual(profile);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('without a rule is one of the first rule', () => {
@@ -114,7 +158,10 @@ describe('a profile', () => {
   });
 
   test('takes little room', () => {
-    const profile = profileOfRows('{"name":"Ada","born":"1815-12-10","age":36}', '{"name":"Alan","born":"1912-06-23","age":41}');
+    const profile = profileOfRows(
+      '{"name":"Ada","born":"1815-12-10","age":36}',
+      '{"name":"Alan","born":"1912-06-23","age":41}',
+    );
     expect(JSON.stringify(encodeProfile(profile)).length).toBeLessThan(100 * profile.columns.length);
   });
 
@@ -122,9 +169,14 @@ describe('a profile', () => {
     const builder = new ProfileBuilder();
     builder.column('a', 0, 0);
     const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };
-    expect(builder.build(0, 0, 0)).toEqual(
-      { rows: 0, bytes: 0, rowBytesMax: 0, columns: [{ ...column, counts: [] }], rule: 3, dropped: 0 } satisfies Profile,
-    );
+    expect(builder.build(0, 0, 0)).toEqual({
+      rows: 0,
+      bytes: 0,
+      rowBytesMax: 0,
+      columns: [{ ...column, counts: [] }],
+      rule: 3,
+      dropped: 0,
+    } satisfies Profile);
     expect(profileOfRows('{"a":null}').columns).toEqual([column]);
   });
 });

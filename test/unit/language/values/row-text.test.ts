@@ -9,21 +9,41 @@ describe('a row body', () => {
     ['{}', []],
     ['{ }', []],
     ['{"a":1}', [{ id: 'a', token: '1' }]],
-    ['{"b":4.20,"10":true,"__proto__":"x"}', [
-      { id: 'b', token: '4.20' }, { id: '10', token: 'true' }, { id: '__proto__', token: '"x"' },
-    ]],
-    ['{ "a" : [ 1, "]" ] , "b" : {"}":[{}]} }', [{ id: 'a', token: '[ 1, "]" ]' }, { id: 'b', token: '{"}":[{}]}' }]],
-    ['{"\\u0061\\"":"\\\\","b":"\\"}"}', [{ id: 'a"', token: '"\\\\"' }, { id: 'b', token: '"\\"}"' }]],
+    [
+      '{"b":4.20,"10":true,"__proto__":"x"}',
+      [
+        { id: 'b', token: '4.20' },
+        { id: '10', token: 'true' },
+        { id: '__proto__', token: '"x"' },
+      ],
+    ],
+    [
+      '{ "a" : [ 1, "]" ] , "b" : {"}":[{}]} }',
+      [
+        { id: 'a', token: '[ 1, "]" ]' },
+        { id: 'b', token: '{"}":[{}]}' },
+      ],
+    ],
+    [
+      '{"\\u0061\\"":"\\\\","b":"\\"}"}',
+      [
+        { id: 'a"', token: '"\\\\"' },
+        { id: 'b', token: '"\\"}"' },
+      ],
+    ],
   ])('%s', (body, cells) => expect(parseRow(body)).toEqual(cells));
 
   test('is cut where JSON.parse cuts it, and put together again', () => {
     const key = fc.string({ unit: 'grapheme' });
     const cells = fc.uniqueArray(fc.tuple(key, fc.json({ maxDepth: 3 })), { selector: ([id]) => id });
-    fc.assert(fc.property(cells, (pairs) => {
-      const row = pairs.map(([id, token]): Cell => ({ id, token }));
-      expect(parseRow(formatRow(row))).toEqual(row);
-      const value = JSON.parse(formatRow(row)) as object;
-      expect(Object.keys(value).sort()).toEqual(row.map(({ id }) => id).sort());
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(cells, (pairs) => {
+        const row = pairs.map(([id, token]): Cell => ({ id, token }));
+        expect(parseRow(formatRow(row))).toEqual(row);
+        const value = JSON.parse(formatRow(row)) as object;
+        expect(Object.keys(value).sort()).toEqual(row.map(({ id }) => id).sort());
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

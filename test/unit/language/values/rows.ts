@@ -41,14 +41,34 @@ export function formatRow(cells: readonly Cell[]): string {
 }
 
 export const anyScalarToken = fc.constantFrom(
-  '1', '-2.50', '1e3', 'true', 'false', '"a"', '""', '"1"', '"2024-01-01"', '"2024-01-01T10:00Z"', '"20240101T1000"', '"10:30"', '"a:b"',
-  '"a@b"', '"\\u0061\\""', '"😀"', '"P1D"', '"555-0100"', '9007199254740993',
+  '1',
+  '-2.50',
+  '1e3',
+  'true',
+  'false',
+  '"a"',
+  '""',
+  '"1"',
+  '"2024-01-01"',
+  '"2024-01-01T10:00Z"',
+  '"20240101T1000"',
+  '"10:30"',
+  '"a:b"',
+  '"a@b"',
+  '"\\u0061\\""',
+  '"😀"',
+  '"P1D"',
+  '"555-0100"',
+  '9007199254740993',
 );
 
 export const anyToken = fc.oneof(
   { weight: 5, arbitrary: anyScalarToken },
   { weight: 2, arbitrary: fc.array(anyScalarToken, { maxLength: 3 }).map((tokens) => `[${tokens.join(', ')}]`) },
-  { weight: 1, arbitrary: fc.constantFrom('{}', '{"a":1}', '[null]', '[[1]]', '[{"b":null}]', '{"n":9007199254740993}') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('{}', '{"a":1}', '[null]', '[[1]]', '[{"b":null}]', '{"n":9007199254740993}'),
+  },
 );
 
 const anyColumnId = fc.constantFrom('a', 'b', '10', '__proto__', 'e');
@@ -56,7 +76,10 @@ const anyColumnId = fc.constantFrom('a', 'b', '10', '__proto__', 'e');
 /** Rows whose columns stand in any order, some with null. */
 export const anyRows = fc.array(
   fc.uniqueArray(
-    fc.record({ id: anyColumnId, token: fc.oneof({ weight: 9, arbitrary: anyToken }, { weight: 1, arbitrary: fc.constant('null') }) }),
+    fc.record({
+      id: anyColumnId,
+      token: fc.oneof({ weight: 9, arbitrary: anyToken }, { weight: 1, arbitrary: fc.constant('null') }),
+    }),
     { selector: (cell) => cell.id, maxLength: 4 },
   ),
   { maxLength: 8 },

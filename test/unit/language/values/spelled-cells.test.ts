@@ -3,13 +3,23 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 import { dateFormats, type DateFormat } from '../../../../src/language/values/date-format.ts';
 import { classifyCell, fitCell } from '../../../../src/language/values/cell-value.ts';
-import { allTypes, columnTypes, isArrayType, typeBit, type ColumnType } from '../../../../src/language/values/column-type.ts';
+import {
+  allTypes,
+  columnTypes,
+  isArrayType,
+  typeBit,
+  type ColumnType,
+} from '../../../../src/language/values/column-type.ts';
 import type { CellForm } from '../../../../src/language/values/rule.ts';
 import { cellText } from './cell-texts.ts';
 
-const written = (numbers: CellForm['numbers'], dateFormat: DateFormat | null = null): CellForm => ({ numbers, dateFormat });
+const written = (numbers: CellForm['numbers'], dateFormat: DateFormat | null = null): CellForm => ({
+  numbers,
+  dateFormat,
+});
 
-const fits = (text: string, type: ColumnType, form: CellForm): boolean => (classifyCell(text, allTypes, form).fits & typeBit(type)) !== 0;
+const fits = (text: string, type: ColumnType, form: CellForm): boolean =>
+  (classifyCell(text, allTypes, form).fits & typeBit(type)) !== 0;
 
 test.each<[text: string, comma: string | undefined, point: string | undefined]>([
   ['1.234,50', '1234.50', undefined],
@@ -50,15 +60,25 @@ test.each<[text: string, comma: string | undefined, point: string | undefined]>(
   ['1.234,', '1234', undefined],
   ['1.,5', undefined, undefined],
 ])('%j is the number %s with a decimal comma, and %s with a point', (text, comma, point) => {
-  expect([fitCell(text, 'number', false, written(',')), fitCell(text, 'number', false, written('.'))]).toEqual([comma, point]);
-  expect([fitCell(text, 'json', false, written(',')), fitCell(text, 'array<number>', true, written('.'))]).toEqual([comma, point === undefined ? undefined : `[${point}]`]);
-  expect([fits(text, 'number', written(',')), fits(text, 'number', written('.'))]).toEqual([comma !== undefined, point !== undefined]);
+  expect([fitCell(text, 'number', false, written(',')), fitCell(text, 'number', false, written('.'))]).toEqual([
+    comma,
+    point,
+  ]);
+  expect([fitCell(text, 'json', false, written(',')), fitCell(text, 'array<number>', true, written('.'))]).toEqual([
+    comma,
+    point === undefined ? undefined : `[${point}]`,
+  ]);
+  expect([fits(text, 'number', written(',')), fits(text, 'number', written('.'))]).toEqual([
+    comma !== undefined,
+    point !== undefined,
+  ]);
   expect(fitCell(text, 'string', false, written(','))).toBe(JSON.stringify(text));
 });
 
 test('a number that a double cannot hold is a text', () => {
-  expect((['number', 'json', 'string'] as const).map((type) => fitCell('9.007.199.254.740.993', type, false, written(',')))).toEqual(
-    [undefined, '"9007199254740993"', '"9.007.199.254.740.993"']);
+  expect(
+    (['number', 'json', 'string'] as const).map((type) => fitCell('9.007.199.254.740.993', type, false, written(','))),
+  ).toEqual([undefined, '"9007199254740993"', '"9.007.199.254.740.993"']);
 });
 
 test.each<[text: string, format: DateFormat, moment: string | undefined]>([
@@ -99,50 +119,93 @@ test.each<[text: string, format: DateFormat, moment: string | undefined]>([
   const form = written('plain', format);
   const isDay = moment?.length === 10;
   const token = moment && JSON.stringify(moment);
-  expect([fitCell(text, 'dateTime', false, form), fitCell(text, 'date', false, form)]).toEqual([token, isDay ? token : undefined]);
+  expect([fitCell(text, 'dateTime', false, form), fitCell(text, 'date', false, form)]).toEqual([
+    token,
+    isDay ? token : undefined,
+  ]);
   expect([fits(text, 'dateTime', form), fits(text, 'date', form)]).toEqual([moment !== undefined, isDay]);
   expect(fitCell(text, 'string', false, form)).toBe(JSON.stringify(text));
-  expect(classifyCell(text, allTypes, form).natural).toBe(moment === undefined ? 'string' : isDay ? 'date' : 'dateTime');
+  expect(classifyCell(text, allTypes, form).natural).toBe(
+    moment === undefined ? 'string' : isDay ? 'date' : 'dateTime',
+  );
 });
 
 describe('cells that are written', () => {
-  const forms = (['plain', '.', ','] as const).flatMap((numbers) => [null, ...dateFormats].map((format) => written(numbers, format)));
+  const forms = (['plain', '.', ','] as const).flatMap((numbers) =>
+    [null, ...dateFormats].map((format) => written(numbers, format)),
+  );
   const anyForm = fc.constantFrom(...forms);
 
   test('as a form says fit what presents them, also if fewer types are asked for', () => {
-    const text = fc.oneof(cellText, fc.string({ unit: fc.constantFrom(...'0129.,/ :\'+-eT'), minLength: 1, maxLength: 12 }));
-    fc.assert(fc.property(text, fc.constantFrom(...columnTypes), anyForm, fc.nat({ max: allTypes }), (cell, type, form, candidates) => {
-      const presented = fitCell(cell, type, false, form);
-      if (!(type === 'json' && cell.trim() === 'null')) expect(fits(cell, type, form)).toBe(presented !== undefined);
-      if (presented !== undefined) expect(() => JSON.parse(presented)).not.toThrow();
-      // What is presented fits the type by the interface.
-      if (presented !== undefined && !isArrayType(type) && type !== 'json') expect(fitCell(String(JSON.parse(presented)), type, false, written('json'))).toBeDefined();
-      const all = classifyCell(cell, allTypes, form);
-      expect(classifyCell(cell, candidates, form)).toEqual({ ...all, fits: all.fits & candidates });
-    }), { numRuns: 10_000 });
+    const text = fc.oneof(
+      cellText,
+      fc.string({ unit: fc.constantFrom(..."0129.,/ :'+-eT"), minLength: 1, maxLength: 12 }),
+    );
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom(...columnTypes),
+        anyForm,
+        fc.nat({ max: allTypes }),
+        (cell, type, form, candidates) => {
+          const presented = fitCell(cell, type, false, form);
+          if (!(type === 'json' && cell.trim() === 'null'))
+            expect(fits(cell, type, form)).toBe(presented !== undefined);
+          if (presented !== undefined) expect(() => JSON.parse(presented)).not.toThrow();
+          // What is presented fits the type by the interface.
+          if (presented !== undefined && !isArrayType(type) && type !== 'json')
+            expect(fitCell(String(JSON.parse(presented)), type, false, written('json'))).toBeDefined();
+          const all = classifyCell(cell, allTypes, form);
+          expect(classifyCell(cell, candidates, form)).toEqual({ ...all, fits: all.fits & candidates });
+        },
+      ),
+      { numRuns: 10_000 },
+    );
   });
 
   test('by another writer are the numbers that it wrote', () => {
-    const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }), fc.maxSafeInteger());
+    const number = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }),
+      fc.maxSafeInteger(),
+    );
     const grouping = fc.constantFrom('', ' ', "'", '\u00a0', 'other');
-    fc.assert(fc.property(number, fc.constantFrom('.' as const, ',' as const), grouping, (value, mark, chosen) => {
-      const separator = chosen === 'other' ? (mark === ',' ? '.' : ',') : chosen;
-      const [sign, whole, fraction] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(value.toFixed(3))!.slice(1) as [string, string, string | undefined];
-      const text = `${sign}${whole.replaceAll(/\B(?=(\d{3})+$)/g, separator)}${fraction === undefined ? '' : mark + fraction}`;
-      expect([text, fitCell(text, 'number', false, written(mark))]).toEqual([text, Number.isSafeInteger(Math.trunc(value)) ? `${sign}${whole}.${fraction}` : expect.anything()]);
-    }), { numRuns: 3_000 });
+    fc.assert(
+      fc.property(number, fc.constantFrom('.' as const, ',' as const), grouping, (value, mark, chosen) => {
+        const separator = chosen === 'other' ? (mark === ',' ? '.' : ',') : chosen;
+        const [sign, whole, fraction] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(value.toFixed(3))!.slice(1) as [
+          string,
+          string,
+          string | undefined,
+        ];
+        const text = `${sign}${whole.replaceAll(/\B(?=(\d{3})+$)/g, separator)}${fraction === undefined ? '' : mark + fraction}`;
+        expect([text, fitCell(text, 'number', false, written(mark))]).toEqual([
+          text,
+          Number.isSafeInteger(Math.trunc(value)) ? `${sign}${whole}.${fraction}` : expect.anything(),
+        ]);
+      }),
+      { numRuns: 3_000 },
+    );
   });
 
   test('by another writer are the moments that it wrote', () => {
     const days = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
-    fc.assert(fc.property(days, fc.constantFrom(...dateFormats), fc.boolean(), fc.boolean(), (day, format, isPadded, hasTime) => {
-      const iso = day.toISOString();
-      const [y, m, d] = iso.slice(0, 10).split('-') as [string, string, string];
-      const shown = { y, m: isPadded ? m : String(Number(m)), d: isPadded ? d : String(Number(d)) };
-      const date = format.replaceAll(/[ymd]/g, (letter) => shown[letter as 'y' | 'm' | 'd']);
-      const form = written(',', format);
-      if (!hasTime) expect(fitCell(date, 'date', false, form)).toBe(`"${iso.slice(0, 10)}"`);
-      else expect(fitCell(`${date} ${iso.slice(11)}`, 'dateTime', false, form)).toBe(`"${iso}"`);
-    }), { numRuns: 3_000 });
+    fc.assert(
+      fc.property(
+        days,
+        fc.constantFrom(...dateFormats),
+        fc.boolean(),
+        fc.boolean(),
+        (day, format, isPadded, hasTime) => {
+          const iso = day.toISOString();
+          const [y, m, d] = iso.slice(0, 10).split('-') as [string, string, string];
+          const shown = { y, m: isPadded ? m : String(Number(m)), d: isPadded ? d : String(Number(d)) };
+          const date = format.replaceAll(/[ymd]/g, (letter) => shown[letter as 'y' | 'm' | 'd']);
+          const form = written(',', format);
+          if (!hasTime) expect(fitCell(date, 'date', false, form)).toBe(`"${iso.slice(0, 10)}"`);
+          else expect(fitCell(`${date} ${iso.slice(11)}`, 'dateTime', false, form)).toBe(`"${iso}"`);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
   });
 });

@@ -1,10 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnPlaces, currentType, decodeSchema, encodeSchema, findColumn, schemaOf, typeAt } from '../../../../src/language/values/table-schema.ts';
+import {
+  columnPlaces,
+  currentType,
+  decodeSchema,
+  encodeSchema,
+  findColumn,
+  schemaOf,
+  typeAt,
+} from '../../../../src/language/values/table-schema.ts';
 import type { TableSchema } from '../../../../src/language/values/table-schema.ts';
 
 const schema: TableSchema = {
   columns: [
-    { id: '__proto__', displayName: 'P', types: [{ since: 5n, type: 'date' }, { since: 2n ** 60n, type: 'string' }] },
+    {
+      id: '__proto__',
+      displayName: 'P',
+      types: [
+        { since: 5n, type: 'date' },
+        { since: 2n ** 60n, type: 'string' },
+      ],
+    },
     { id: '10', types: [{ since: 7n, type: 'array<number>' }] },
   ],
 };
@@ -22,7 +37,10 @@ describe('a table schema', () => {
 
   test('knows its columns of today', () => {
     expect(schema.columns.map(currentType)).toEqual(['string', 'array<number>']);
-    expect([...columnPlaces(schema)]).toEqual([['__proto__', 0], ['10', 1]]);
+    expect([...columnPlaces(schema)]).toEqual([
+      ['__proto__', 0],
+      ['10', 1],
+    ]);
     expect(findColumn(schema, '10')).toBe(second);
     expect(findColumn(schema, 'constructor')).toBeUndefined();
   });
@@ -32,7 +50,10 @@ describe('a table schema', () => {
   });
 
   test('begins with the columns that a client gives', () => {
-    const given = [{ id: 'a', displayName: 'A', type: 'date' }, { id: 'b', displayName: undefined, type: 'json' }] as const;
+    const given = [
+      { id: 'a', displayName: 'A', type: 'date' },
+      { id: 'b', displayName: undefined, type: 'json' },
+    ] as const;
     expect(schemaOf(given, 3n)).toStrictEqual({
       columns: [
         { id: 'a', displayName: 'A', types: [{ since: 3n, type: 'date' }] },

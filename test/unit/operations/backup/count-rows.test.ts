@@ -11,7 +11,10 @@ function encode(rows: readonly (readonly (Uint8Array | null)[])[]): Buffer {
     buffer.writeIntBE(value, 0, bytes);
     return buffer;
   };
-  const encoded = rows.flatMap((row) => [number(row.length, 2), ...row.flatMap((field) => [number(field?.length ?? -1, 4), field ?? Buffer.alloc(0)])]);
+  const encoded = rows.flatMap((row) => [
+    number(row.length, 2),
+    ...row.flatMap((field) => [number(field?.length ?? -1, 4), field ?? Buffer.alloc(0)]),
+  ]);
   return Buffer.concat([header, ...encoded, number(-1, 2)]);
 }
 
@@ -23,15 +26,23 @@ const tables = fc.array(fc.array(fc.option(fc.uint8Array({ maxLength: 40 })), { 
 const partSizes = fc.integer({ min: 1, max: 100 });
 
 test('rows are counted, wherever their data is cut', async () => {
-  await fc.assert(fc.asyncProperty(tables, partSizes, async (rows, size) => {
-    expect(await countRows(cut(encode(rows), size))).toBe(rows.length);
-  }));
+  await fc.assert(
+    fc.asyncProperty(tables, partSizes, async (rows, size) => {
+      expect(await countRows(cut(encode(rows), size))).toBe(rows.length);
+    }),
+  );
 });
 
 test('data that ends early, or goes on behind its last row, is refused', async () => {
-  await fc.assert(fc.asyncProperty(tables, partSizes, fc.nat(), async (rows, size, at) => {
-    const content = encode(rows);
-    await expect(countRows(cut(content.subarray(0, at % content.length), size))).rejects.toThrow('ends before its last row');
-    await expect(countRows(cut(Buffer.concat([content, Buffer.from('more')]), size))).rejects.toThrow('goes on behind its last row');
-  }));
+  await fc.assert(
+    fc.asyncProperty(tables, partSizes, fc.nat(), async (rows, size, at) => {
+      const content = encode(rows);
+      await expect(countRows(cut(content.subarray(0, at % content.length), size))).rejects.toThrow(
+        'ends before its last row',
+      );
+      await expect(countRows(cut(Buffer.concat([content, Buffer.from('more')]), size))).rejects.toThrow(
+        'goes on behind its last row',
+      );
+    }),
+  );
 });

@@ -15,7 +15,8 @@ test('a text is signed with the passphrase, and nothing else passes for it', asy
 test('parameters that scrypt does not take make no signature', async () => {
   const key = new ManifestKey(passphrase);
   const signature = await key.sign('a manifest');
-  for (const N of [0, 3, 2 ** 20]) expect(await key.signed('a manifest', { ...signature, scrypt: { ...signature.scrypt, N, r: 16 } })).toBe(false);
+  for (const N of [0, 3, 2 ** 20])
+    expect(await key.signed('a manifest', { ...signature, scrypt: { ...signature.scrypt, N, r: 16 } })).toBe(false);
 });
 
 test('the next manifest has the parameters of the one before, so that one key is derived for all', async () => {

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { FolderStore } from '../../../../src/operations/backup/folder-store.ts';
-import { listSets, packsOf, readSet, writeManifest, type Manifest } from '../../../../src/operations/backup/manifest.ts';
+import {
+  listSets,
+  packsOf,
+  readSet,
+  writeManifest,
+  type Manifest,
+} from '../../../../src/operations/backup/manifest.ts';
 import { PackWriter } from '../../../../src/operations/backup/packs.ts';
 import { readRecords, writeRecords } from '../../../../src/operations/backup/record-packs.ts';
 import { removeSets } from '../../../../src/operations/backup/remove-sets.ts';
@@ -25,10 +31,15 @@ const backups = 300;
 const day = 86_400_000;
 
 /** The records that a partition had at the time of a backup: three more than at the one before. */
-const records: LogRecord[] = Array.from({ length: 3 * backups }, (_, n) => ({ partition: 0, offset: BigInt(n), time: n, bytes: Buffer.from(`record ${n}`.repeat(1 + (n % 7))) }));
+const records: LogRecord[] = Array.from({ length: 3 * backups }, (_, n) => ({
+  partition: 0,
+  offset: BigInt(n),
+  time: n,
+  bytes: Buffer.from(`record ${n}`.repeat(1 + (n % 7))),
+}));
 
 const log: Pick<LogReader, 'read'> = {
-  async* read(_partition, from, to) {
+  async *read(_partition, from, to) {
     for (let at = Number(from); at < Number(to); at += 100) yield records.slice(at, Math.min(Number(to), at + 100));
   },
 };
@@ -37,12 +48,26 @@ async function takeSet(number: number, before: Manifest | undefined): Promise<Ma
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: true });
   const next = 3 * number;
   const written: Manifest = {
-    format: 2, takenAt: number, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [], tables: [],
-    partitions: [{
-      next: String(next), base: '0', logId: null, lastHash: hashOf(records[next - 1]!).toString('hex'), digest: '0'.repeat(64), tables: [],
-      records: await writeRecords(log, packs, 0, BigInt(next), before?.partitions[0], () => undefined),
-    }],
-    keys: null, files: { count: 0, bytes: 0, kept: false, names: [] },
+    format: 2,
+    takenAt: number,
+    snapshotMs: 1,
+    readModel: 'tablog_17',
+    localKeys: '1',
+    notes: [],
+    tables: [],
+    partitions: [
+      {
+        next: String(next),
+        base: '0',
+        logId: null,
+        lastHash: hashOf(records[next - 1]!).toString('hex'),
+        digest: '0'.repeat(64),
+        tables: [],
+        records: await writeRecords(log, packs, 0, BigInt(next), before?.partitions[0], () => undefined),
+      },
+    ],
+    keys: null,
+    files: { count: 0, bytes: 0, kept: false, names: [] },
   };
   await writeManifest(store, written, null);
   return written;
@@ -52,7 +77,10 @@ test('hundreds of small backups leave a few packs in the newest manifest; sets t
   let newest: Manifest | undefined;
   for (let number = 1; number <= backups; number += 1) newest = await takeSet(number, newest);
   expect(newest!.partitions[0]!.records!.length).toBeLessThan(20);
-  const packsThere = async (): Promise<string[]> => (await readdir(join(folder, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const packsThere = async (): Promise<string[]> =>
+    (await readdir(join(folder, 'packs'), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
   const then = new Date(Date.now() - 2 * day);
   for (const path of await packsThere()) await utimes(path, then, then);
   const all = (await packsThere()).length;
@@ -63,6 +91,8 @@ test('hundreds of small backups leave a few packs in the newest manifest; sets t
   for (const id of kept) {
     const { manifest } = await readSet(store, id);
     const found = (await Array.fromAsync(readRecords(store, 0, manifest.partitions[0]!))).flat();
-    expect(found.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(records.slice(0, 3 * manifest.takenAt).map(({ bytes }) => Buffer.from(bytes).toString()));
+    expect(found.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(
+      records.slice(0, 3 * manifest.takenAt).map(({ bytes }) => Buffer.from(bytes).toString()),
+    );
   }
 });

@@ -20,20 +20,22 @@ const total = (sizes: readonly number[]): number => sizes.reduce((sum, size) => 
 
 test('the packs of any sequence of backups are as many as the data needs, and a few more', () => {
   const size = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: 2 * fullPackBytes }));
-  fc.assert(fc.property(fc.array(size, { maxLength: 500 }), (sizes) => {
-    const { packs, written } = afterBackups(sizes);
-    expect(total(packs)).toBe(total(sizes));
-    const open = packs.findIndex((bytes) => bytes < fullPackBytes);
-    const small = open === -1 ? [] : packs.slice(open);
-    // Full packs come first: none that can be merged is left between them.
-    expect(small.every((bytes) => bytes < fullPackBytes)).toBe(true);
-    expect(packs.length - small.length).toBeLessThanOrEqual(total(sizes) / fullPackBytes);
-    for (const [at, bytes] of small.entries()) expect(bytes).toBeGreaterThanOrEqual(2 * (small[at + 1] ?? 0));
-    expect(small.length).toBeLessThanOrEqual(Math.log2(fullPackBytes) + 1);
-    const least = Math.min(...sizes.filter((bytes) => bytes > 0));
-    const times = 1 + Math.ceil(Math.log(Math.max(1, fullPackBytes / least)) / Math.log(1.5));
-    expect(written).toBeLessThanOrEqual(times * total(sizes));
-  }));
+  fc.assert(
+    fc.property(fc.array(size, { maxLength: 500 }), (sizes) => {
+      const { packs, written } = afterBackups(sizes);
+      expect(total(packs)).toBe(total(sizes));
+      const open = packs.findIndex((bytes) => bytes < fullPackBytes);
+      const small = open === -1 ? [] : packs.slice(open);
+      // Full packs come first: none that can be merged is left between them.
+      expect(small.every((bytes) => bytes < fullPackBytes)).toBe(true);
+      expect(packs.length - small.length).toBeLessThanOrEqual(total(sizes) / fullPackBytes);
+      for (const [at, bytes] of small.entries()) expect(bytes).toBeGreaterThanOrEqual(2 * (small[at + 1] ?? 0));
+      expect(small.length).toBeLessThanOrEqual(Math.log2(fullPackBytes) + 1);
+      const least = Math.min(...sizes.filter((bytes) => bytes > 0));
+      const times = 1 + Math.ceil(Math.log(Math.max(1, fullPackBytes / least)) / Math.log(1.5));
+      expect(written).toBeLessThanOrEqual(times * total(sizes));
+    }),
+  );
 });
 
 test('a year of backups every five minutes leaves a few packs, and each byte is written a few times', () => {

@@ -25,18 +25,45 @@ const { signal } = new AbortController();
 const day = 86_400_000;
 
 /** Stores a set of a table, records, a file and keys, and makes its objects look so old. */
-async function takeSet(takenAt: number, content: string, shared: string): Promise<{ readonly id: string; readonly objects: readonly string[] }> {
-  const [rows, common, records] = [await packs.write(Buffer.from(`rows ${content}`)), await packs.write(Buffer.from(shared)), await packs.write(Buffer.from(`records ${content}`))];
+async function takeSet(
+  takenAt: number,
+  content: string,
+  shared: string,
+): Promise<{ readonly id: string; readonly objects: readonly string[] }> {
+  const [rows, common, records] = [
+    await packs.write(Buffer.from(`rows ${content}`)),
+    await packs.write(Buffer.from(shared)),
+    await packs.write(Buffer.from(`records ${content}`)),
+  ];
   const file = createHash('sha256').update(content).digest('base64url');
   const names = await packs.write(Buffer.from(`${file} 4\n`));
   for (const name of [fileObject(file), `keys/${content}`]) await store.put(name, Buffer.from('some'));
   const written: Manifest = {
-    format: 2, takenAt, snapshotMs: 1, readModel: 'tablog_17', localKeys: '1', notes: [],
+    format: 2,
+    takenAt,
+    snapshotMs: 1,
+    readModel: 'tablog_17',
+    localKeys: '1',
+    notes: [],
     tables: [{ name: 'rows', columns: ['a'] }],
-    partitions: [{ next: '1', base: '0', logId: null, lastHash: null, digest: '0'.repeat(64), tables: [{ name: 'rows', width: null, streams: [{ rows: 1, packs: [rows, common] }] }], records: [{ first: '0', pack: records, bytes: 9 }] }],
-    keys: `keys/${content}`, files: { count: 1, bytes: 4, kept: true, names: [names] },
+    partitions: [
+      {
+        next: '1',
+        base: '0',
+        logId: null,
+        lastHash: null,
+        digest: '0'.repeat(64),
+        tables: [{ name: 'rows', width: null, streams: [{ rows: 1, packs: [rows, common] }] }],
+        records: [{ first: '0', pack: records, bytes: 9 }],
+      },
+    ],
+    keys: `keys/${content}`,
+    files: { count: 1, bytes: 4, kept: true, names: [names] },
   };
-  return { id: await writeManifest(store, written, null), objects: [packObject(rows), packObject(records), packObject(names), fileObject(file), `keys/${content}`] };
+  return {
+    id: await writeManifest(store, written, null),
+    objects: [packObject(rows), packObject(records), packObject(names), fileObject(file), `keys/${content}`],
+  };
 }
 
 async function objects(): Promise<string[]> {

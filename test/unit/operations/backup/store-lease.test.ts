@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { FolderStore } from '../../../../src/operations/backup/folder-store.ts';
-import { abandonedAfter, givenUpAfter, withStoreLease, type LeaseKind } from '../../../../src/operations/backup/store-lease.ts';
+import {
+  abandonedAfter,
+  givenUpAfter,
+  withStoreLease,
+  type LeaseKind,
+} from '../../../../src/operations/backup/store-lease.ts';
 
 let folder: string;
 let store: FolderStore;
@@ -38,7 +43,9 @@ test.each<[LeaseKind, LeaseKind, string | null]>([
 });
 
 test('the lease goes when the work fails, with its error', async () => {
-  await expect(withStoreLease(store, 'backup', () => Promise.reject(new Error('the disk is full')))).rejects.toThrow('the disk is full');
+  await expect(withStoreLease(store, 'backup', () => Promise.reject(new Error('the disk is full')))).rejects.toThrow(
+    'the disk is full',
+  );
   expect(await leases()).toEqual([]);
 });
 
@@ -57,25 +64,35 @@ test('the lease of work that was killed counts for ten minutes', async () => {
 });
 
 test('work whose lease was not renewed for five minutes gives up, also when it was renewed afterwards', async () => {
-  await withStoreLease(store, 'backup', async (lease) => {
-    lease.check();
-    const put = jest.spyOn(store, 'put');
-    // As after a machine was suspended.
-    const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + givenUpAfter);
-    while (put.mock.calls.length < 2) await sleep(5);
-    now.mockRestore();
-    expect(() => lease.check()).toThrow('The lease of this command could not be renewed for 5 minutes.');
-  }, 10);
+  await withStoreLease(
+    store,
+    'backup',
+    async (lease) => {
+      lease.check();
+      const put = jest.spyOn(store, 'put');
+      // As after a machine was suspended.
+      const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + givenUpAfter);
+      while (put.mock.calls.length < 2) await sleep(5);
+      now.mockRestore();
+      expect(() => lease.check()).toThrow('The lease of this command could not be renewed for 5 minutes.');
+    },
+    10,
+  );
 });
 
 test('work goes on while its lease is renewed', async () => {
-  await withStoreLease(store, 'backup', async (lease) => {
-    const put = jest.spyOn(store, 'put');
-    const now = jest.spyOn(Date, 'now');
-    for (let minute = 1; minute <= 10; minute += 1) {
-      now.mockReturnValue(performance.timeOrigin + performance.now() + minute * 60_000);
-      for (const before = put.mock.calls.length; put.mock.calls.length < before + 2;) await sleep(5);
-    }
-    lease.check();
-  }, 10);
+  await withStoreLease(
+    store,
+    'backup',
+    async (lease) => {
+      const put = jest.spyOn(store, 'put');
+      const now = jest.spyOn(Date, 'now');
+      for (let minute = 1; minute <= 10; minute += 1) {
+        now.mockReturnValue(performance.timeOrigin + performance.now() + minute * 60_000);
+        for (const before = put.mock.calls.length; put.mock.calls.length < before + 2;) await sleep(5);
+      }
+      lease.check();
+    },
+    10,
+  );
 });

@@ -29,7 +29,10 @@ const names = (count: number): string[] => inOrder(Array.from({ length: count },
 /** The store, with a count of what it is asked. */
 function counting(asked: { find: number; list: number }): BackupStore {
   return {
-    put: (name, content) => store.put(name, content), read: (name) => store.read(name), remove: (name) => store.remove(name), close: () => store.close(),
+    put: (name, content) => store.put(name, content),
+    read: (name) => store.read(name),
+    remove: (name) => store.remove(name),
+    close: () => store.close(),
     find: (name) => {
       if (name.startsWith('files/')) asked.find += 1;
       return store.find(name);
@@ -54,7 +57,14 @@ async function takeFiles(files: readonly string[], to: BackupStore = store, reus
     },
   };
   const packs = new PackWriter(store, [], { reuses: true });
-  const kept = await backupFiles(named(), { files: source, store: to, packs, reuses, signal: new AbortController().signal, onDone: () => undefined });
+  const kept = await backupFiles(named(), {
+    files: source,
+    store: to,
+    packs,
+    reuses,
+    signal: new AbortController().signal,
+    onDone: () => undefined,
+  });
   expect(kept).toMatchObject({ count: files.length, kept: true });
   return read;
 }
@@ -67,7 +77,8 @@ test('a backup of files that the store has asks for listings, and not for each f
   expect(await takeFiles(inOrder([...files, ...more]), counting(asked))).toEqual(inOrder(more));
   expect(asked.find).toBe(0);
   expect(asked.list).toBeLessThanOrEqual(256);
-  for (const name of [...files, ...more]) expect((await Array.fromAsync(readFile(store, { name, size: name.length }))).join('')).toBe(name);
+  for (const name of [...files, ...more])
+    expect((await Array.fromAsync(readFile(store, { name, size: name.length }))).join('')).toBe(name);
 });
 
 test('a full backup reads all files, whatever the store has', async () => {

@@ -20,7 +20,9 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   metrics.watchQueries({ states: () => Promise.resolve([]) });
   metrics.watchFill({ eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
   metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
-  const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
+  const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
+    ([, name, type]) => `${name} ${type}`,
+  );
   const document = await readFile(join(import.meta.dirname, '../../../../docs/metrics.md'), 'utf8');
   const described = [...document.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
   expect(described.toSorted()).toEqual(given.toSorted());
@@ -79,7 +81,10 @@ describe('what requests tell', () => {
   test('methods that clients invent share a label', async () => {
     const { requests, scrape } = pick(new Metrics());
     for (const method of ['PROPFIND', 'LOCK', 'GET']) requests.ended(method, null, 404, 1);
-    expect(labelValues(await scrape(), 'tablog_http_request_duration_seconds_count', 'method')).toEqual(['GET', 'other']);
+    expect(labelValues(await scrape(), 'tablog_http_request_duration_seconds_count', 'method')).toEqual([
+      'GET',
+      'other',
+    ]);
   });
 
   test('those that were refused by a limit are counted, from the start', async () => {
@@ -113,18 +118,45 @@ function pick(metrics: Metrics): { readonly requests: Metrics['requests']; reado
 }
 
 describe('what the service is asked', () => {
-  const onPostgres: LogStatus = { queuedEvents: 3, queuedBytes: 500, oldestAppendMs: [0, 41_500], halts: [null, 'not_projectable'], quarantinedTeams: 2, kafka: null };
+  const onPostgres: LogStatus = {
+    queuedEvents: 3,
+    queuedBytes: 500,
+    oldestAppendMs: [0, 41_500],
+    halts: [null, 'not_projectable'],
+    quarantinedTeams: 2,
+    kafka: null,
+  };
   const onKafka: LogStatus = { ...onPostgres, kafka: { isReachable: false, lag: [0, 70], owned: [true, false] } };
   const answers = () => Promise.resolve();
 
   test.each<[string, LogStatus, () => Promise<unknown>, Record<string, number | undefined>]>([
-    ['on Postgres', onPostgres, answers, {
-      tablog_postgres_reachable: 1, tablog_log_queue_events: 3, tablog_log_queue_bytes: 500, tablog_log_oldest_append_seconds: 41.5, tablog_partition_halted: 1, tablog_quarantined_teams: 2,
-      tablog_kafka_reachable: undefined, tablog_projection_lag_events: undefined, tablog_partition_owned: undefined,
-    }],
-    ['on Kafka', onKafka, answers, {
-      tablog_postgres_reachable: 1, tablog_kafka_reachable: 0, tablog_projection_lag_events: 70, tablog_partition_owned: 1,
-    }],
+    [
+      'on Postgres',
+      onPostgres,
+      answers,
+      {
+        tablog_postgres_reachable: 1,
+        tablog_log_queue_events: 3,
+        tablog_log_queue_bytes: 500,
+        tablog_log_oldest_append_seconds: 41.5,
+        tablog_partition_halted: 1,
+        tablog_quarantined_teams: 2,
+        tablog_kafka_reachable: undefined,
+        tablog_projection_lag_events: undefined,
+        tablog_partition_owned: undefined,
+      },
+    ],
+    [
+      'on Kafka',
+      onKafka,
+      answers,
+      {
+        tablog_postgres_reachable: 1,
+        tablog_kafka_reachable: 0,
+        tablog_projection_lag_events: 70,
+        tablog_partition_owned: 1,
+      },
+    ],
     ['without Postgres', onPostgres, () => Promise.reject(new Error('away')), { tablog_postgres_reachable: 0 }],
     ['while Postgres hangs', onPostgres, () => new Promise(() => {}), { tablog_postgres_reachable: 0 }],
   ])('%s', async (_name, status, askPostgres, values) => {
@@ -139,14 +171,24 @@ describe('what the service is asked', () => {
     let status = onKafka;
     metrics.ask({ log: { status: () => status }, askPostgres: answers });
     await metrics.scrape();
-    status = { ...onKafka, halts: ['records_lost', null], kafka: { isReachable: true, lag: [5, 0], owned: [false, true] } };
+    status = {
+      ...onKafka,
+      halts: ['records_lost', null],
+      kafka: { isReachable: true, lag: [5, 0], owned: [false, true] },
+    };
     const samples = await scrape(metrics);
     for (const [name, first, second] of [
-      ['tablog_partition_halted', 1, 0], ['tablog_projection_lag_events', 5, 0], ['tablog_partition_owned', 0, 1],
+      ['tablog_partition_halted', 1, 0],
+      ['tablog_projection_lag_events', 5, 0],
+      ['tablog_partition_owned', 0, 1],
     ] as const) {
-      expect([sumOf(samples, name, { partition: '0' }), sumOf(samples, name, { partition: '1' })]).toEqual([first, second]);
+      expect([sumOf(samples, name, { partition: '0' }), sumOf(samples, name, { partition: '1' })]).toEqual([
+        first,
+        second,
+      ]);
     }
-    const halt = (cause: HaltCause): number | undefined => sumOf(samples, 'tablog_partition_halted', { partition: '0', cause });
+    const halt = (cause: HaltCause): number | undefined =>
+      sumOf(samples, 'tablog_partition_halted', { partition: '0', cause });
     expect([halt('records_lost'), halt('not_projectable')]).toEqual([1, 0]);
     expect(sumOf(samples, 'tablog_kafka_reachable')).toBe(1);
   });
@@ -161,10 +203,12 @@ describe('what teams use of a quota', () => {
     return ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'open_uploads', teams }));
   };
 
-  test('is said of all together, and of the largest', async () => expect(await shown(() => Promise.resolve(use))).toEqual([70, 40]));
+  test('is said of all together, and of the largest', async () =>
+    expect(await shown(() => Promise.resolve(use))).toEqual([70, 40]));
 
   test.each<[string, () => Promise<never>]>([
-    ['is away', () => Promise.reject(new Error('away'))], ['hangs', () => new Promise(() => {})],
+    ['is away', () => Promise.reject(new Error('away'))],
+    ['hangs', () => new Promise(() => {})],
   ])('is not said while Postgres %s', async (_name, ask) => expect(await shown(ask)).toEqual([undefined, undefined]));
 
   test('is asked once for scrapes that follow each other soon, and again after a failure', async () => {

@@ -14,34 +14,46 @@ describe('combined statements', () => {
   test.each([
     ['one stays what it is', [insert], 0, insert.statement.text],
     [
-      'parameters are numbered through', [move, insert, move], 0,
-      'with part_1 as (update p set next = $2 where id = $1 returning id),'
-      + ' part_2 as (insert into t select $3, $5, $4, $3),'
-      + ' part_3 as (update p set next = $7 where id = $6 returning id) select ',
+      'parameters are numbered through',
+      [move, insert, move],
+      0,
+      'with part_1 as (update p set next = $2 where id = $1 returning id),' +
+        ' part_2 as (insert into t select $3, $5, $4, $3),' +
+        ' part_3 as (update p set next = $7 where id = $6 returning id) select ',
     ],
     [
-      'also beyond nine', [insert, wide], 0,
-      'with part_1 as (insert into t select $1, $3, $2, $1),'
-      + ' part_2 as (select $4 $5 $6 $7 $8 $9 $10 $11 $12 $13 $14 $15) select ',
+      'also beyond nine',
+      [insert, wide],
+      0,
+      'with part_1 as (insert into t select $1, $3, $2, $1),' +
+        ' part_2 as (select $4 $5 $6 $7 $8 $9 $10 $11 $12 $13 $14 $15) select ',
     ],
     [
-      'a part may have none', [constant, insert], 0,
+      'a part may have none',
+      [constant, insert],
+      0,
       'with part_1 as (delete from u), part_2 as (insert into t select $1, $3, $2, $1) select ',
     ],
     [
-      'the first are guards', [move, constant], 1,
-      'with part_1 as (update p set next = $2 where id = $1 returning id), part_2 as (delete from u)'
-      + ' select 1 / (select count(*) from part_1)',
+      'the first are guards',
+      [move, constant],
+      1,
+      'with part_1 as (update p set next = $2 where id = $1 returning id), part_2 as (delete from u)' +
+        ' select 1 / (select count(*) from part_1)',
     ],
     [
-      'one can be a guard', [move], 1,
+      'one can be a guard',
+      [move],
+      1,
       'with part_1 as (update p set next = $2 where id = $1 returning id) select 1 / (select count(*) from part_1)',
     ],
     [
-      'all can be guards', [move, move], 2,
-      'with part_1 as (update p set next = $2 where id = $1 returning id),'
-      + ' part_2 as (update p set next = $4 where id = $3 returning id)'
-      + ' select 1 / (select count(*) from part_1, part_2)',
+      'all can be guards',
+      [move, move],
+      2,
+      'with part_1 as (update p set next = $2 where id = $1 returning id),' +
+        ' part_2 as (update p set next = $4 where id = $3 returning id)' +
+        ' select 1 / (select count(*) from part_1, part_2)',
     ],
   ])('%s', (_name, parts, guards, text) => {
     const { statement, values } = combine(parts, guards);
@@ -58,14 +70,19 @@ describe('combined statements', () => {
 
   test('have names of their own by their parts, the order of these, and guards', () => {
     const all = [
-      combine([move, insert]), combine([insert, move]), combine([move, insert], 1), combine([move, insert], 2),
+      combine([move, insert]),
+      combine([insert, move]),
+      combine([move, insert], 1),
+      combine([move, insert], 2),
     ];
     expect(new Set(all.map(({ statement }) => statement.name)).size).toBe(all.length);
   });
 });
 
 test.each([
-  [{ code: '22012' }, true], [{ code: '23505' }, false], [new Error('connection lost'), false],
+  [{ code: '22012' }, true],
+  [{ code: '23505' }, false],
+  [new Error('connection lost'), false],
 ])('%j is a guard that failed: %s', (error, expected) => expect(isGuardFailure(error)).toBe(expected));
 
 test('so many combined statements are prepared and no more', () => {

@@ -29,7 +29,9 @@ test.each([
   failure('duplicate key', { code: '23505' }),
   failure('canceling statement due to statement timeout', { code: '57014' }),
   failure('no such file', { code: 'ENOENT', syscall: 'open' }),
-  'Connection terminated', null, undefined,
+  'Connection terminated',
+  null,
+  undefined,
 ])('%s: it is there', (error) => {
   expect(isDatabaseAway(error)).toBe(false);
 });

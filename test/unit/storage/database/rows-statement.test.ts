@@ -32,8 +32,9 @@ describe('a statement over rows of parameters', () => {
     const bound = statement.bind([one, other]);
     expect(bound.statement).toEqual({
       name: 'test_things',
-      text: 'select * from rows from (unnest($1::uuid[], $2::int8[], $3::text[]), '
-        + "string_to_table($4, E'\\n')) as given(id, its_size, name, body)",
+      text:
+        'select * from rows from (unnest($1::uuid[], $2::int8[], $3::text[]), ' +
+        "string_to_table($4, E'\\n')) as given(id, its_size, name, body)",
     });
     expect(bound.values).toEqual(['{a1,b2}', '{5,NULL}', [one.name, null], '{"a":"b"}\n']);
   });

@@ -31,8 +31,8 @@ const textOf = (statement: { bind(rows: readonly (typeof row)[]): { statement: {
 describe('the table of an entity', () => {
   test('is selected under the names of its properties', () => {
     expect(things.columns()).toBe(
-      'things.owner as "owner", things.place as "place", things.bytes_max::float8 as "bytesMax", things.version as "version", '
-      + `encode(things.digest, 'hex') as "digest", things.runs as "runs", things.body as "body"`,
+      'things.owner as "owner", things.place as "place", things.bytes_max::float8 as "bytesMax", things.version as "version", ' +
+        `encode(things.digest, 'hex') as "digest", things.runs as "runs", things.body as "body"`,
     );
     expect(things.columns('found')).toContain('found.bytes_max::float8 as "bytesMax"');
   });
@@ -45,8 +45,8 @@ describe('the table of an entity', () => {
 
   test('takes rows', () => {
     expect(textOf(things.insert('insert_things', 'on conflict do nothing'))).toBe(
-      `insert into things (${parameters}) select given.owner, given.place, given.bytes_max, given.version, decode(given.digest, 'hex'), `
-      + `given.runs, nullif(given.body, '') from ${one} as given(${parameters}) on conflict do nothing`,
+      `insert into things (${parameters}) select given.owner, given.place, given.bytes_max, given.version, decode(given.digest, 'hex'), ` +
+        `given.runs, nullif(given.body, '') from ${one} as given(${parameters}) on conflict do nothing`,
     );
     expect(things.insert('insert_things').bind([row]).values).toEqual(['a', 1, 2, 3n, 'ff', null, '']);
   });
@@ -56,9 +56,9 @@ describe('the table of an entity', () => {
       / on conflict \(owner, place\) do update set version = excluded\.version, digest = excluded\.digest$/,
     );
     expect(textOf(things.update('update_things', ['digest', 'body']))).toBe(
-      `update things set digest = decode(given.digest, 'hex'), body = nullif(given.body, '') `
-      + 'from (values ($1::uuid, $2::int4, $3::text, $4::text)) as given(owner, place, digest, body) '
-      + 'where things.owner = given.owner and things.place = given.place',
+      `update things set digest = decode(given.digest, 'hex'), body = nullif(given.body, '') ` +
+        'from (values ($1::uuid, $2::int4, $3::text, $4::text)) as given(owner, place, digest, body) ' +
+        'where things.owner = given.owner and things.place = given.place',
     );
     expect(textOf(things.delete('delete_things'))).toBe(
       'delete from things using (values ($1::uuid, $2::int4)) as given(owner, place) where things.owner = given.owner and things.place = given.place',
@@ -66,7 +66,11 @@ describe('the table of an entity', () => {
   });
 
   test('has no column of a type that no statement can write', () => {
-    const entity = defineEntity({ name: 'Odd', tableName: 'odd', properties: { id: p.uuid().primary(), at: p.datetime() } });
+    const entity = defineEntity({
+      name: 'Odd',
+      tableName: 'odd',
+      properties: { id: p.uuid().primary(), at: p.datetime() },
+    });
     expect(() => StoredTable.of(entity)).toThrow('at');
     expect(StoredTable.of(entity, { without: ['at'] }).columns()).toBe('odd.id as "id"');
   });

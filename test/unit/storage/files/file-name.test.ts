@@ -10,18 +10,27 @@ const name = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buff
 const known = 'AAAAAAAAAAAAAAAAAAA_-A';
 
 /** Text, with or without a URL of a file in it, or something that is nearly one. */
-const text = fc.array(fc.oneof(
-  fc.string({ unit: 'grapheme', maxLength: 6 }),
-  fc.constantFrom('/files', '/files/', 'files/', '/', '"', '\n', 'u0066iles/', known, `/filesX/${known}`),
-  name,
-  name.map((file) => `https://h${filePath(file, 'a b.png')}`),
-  name.map((file) => `/files/${file.slice(1)}`),
-), { maxLength: 5 }).map((parts) => parts.join(''));
+const text = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+      fc.constantFrom('/files', '/files/', 'files/', '/', '"', '\n', 'u0066iles/', known, `/filesX/${known}`),
+      name,
+      name.map((file) => `https://h${filePath(file, 'a b.png')}`),
+      name.map((file) => `/files/${file.slice(1)}`),
+    ),
+    { maxLength: 5 },
+  )
+  .map((parts) => parts.join(''));
 
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
-    { weight: 5, arbitrary: text }, { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 3 }) },
-    fc.dictionary(text, tie('value'), { maxKeys: 2 }), fc.integer(), fc.boolean(), fc.constant(null),
+    { weight: 5, arbitrary: text },
+    { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 3 }) },
+    fc.dictionary(text, tie('value'), { maxKeys: 2 }),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
     // A cell of CSV may hold JSON.
     tie('value').map((inner) => JSON.stringify(inner)),
   ),
@@ -30,7 +39,9 @@ const row = fc.dictionary(text, value, { maxKeys: 4 });
 
 /** The JSON of a value, some characters of its strings escaped where they need not be. */
 function write(written: unknown, escapes: (character: string) => string): string {
-  return JSON.stringify(written).replaceAll(/\\.|[\w/-]/gs, (token) => (token.startsWith('\\') ? token : escapes(token)));
+  return JSON.stringify(written).replaceAll(/\\.|[\w/-]/gs, (token) =>
+    token.startsWith('\\') ? token : escapes(token),
+  );
 }
 
 /** Of digits and letters outside of strings (numbers, true) none may be escaped: so only the strings are walked. */
@@ -45,7 +56,9 @@ function writeEscaped(written: unknown, choose: () => number): string {
   if (typeof written === 'string') return write(written, escape);
   if (Array.isArray(written)) return `[${written.map((each) => writeEscaped(each, choose)).join(', ')}]`;
   if (typeof written !== 'object' || written === null) return JSON.stringify(written);
-  return `{${Object.entries(written).map(([key, each]) => `${write(key, escape)}:${writeEscaped(each, choose)}`).join(',')}}`;
+  return `{${Object.entries(written)
+    .map(([key, each]) => `${write(key, escape)}:${writeEscaped(each, choose)}`)
+    .join(',')}}`;
 }
 
 /** Every string of a value, and of the JSON in its strings. */
@@ -78,30 +91,35 @@ function namesIn(strings: readonly string[]): string[] {
 
 describe('the files that a row names', () => {
   test('are those whose URLs stand in its strings, however it is written', () => {
-    fc.assert(fc.property(row, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
-      let at = 0;
-      const written = writeEscaped(given, () => choices[at++ % choices.length]!);
-      expect(JSON.parse(written)).toEqual(given);
-      const strings = stringsOf(given);
-      const found = fileNamesIn(written);
-      expect(new Set(found).size).toBe(found.length);
-      const named = namesIn(strings);
-      // A backslash in a string may be an escape of JSON in it, or not: then more than those may be found.
-      if (strings.some((each) => each.includes('\\'))) expect(found).toEqual(expect.arrayContaining(named));
-      else expect([...found].toSorted()).toEqual(named);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(row, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
+        let at = 0;
+        const written = writeEscaped(given, () => choices[at++ % choices.length]!);
+        expect(JSON.parse(written)).toEqual(given);
+        const strings = stringsOf(given);
+        const found = fileNamesIn(written);
+        expect(new Set(found).size).toBe(found.length);
+        const named = namesIn(strings);
+        // A backslash in a string may be an escape of JSON in it, or not: then more than those may be found.
+        if (strings.some((each) => each.includes('\\'))) expect(found).toEqual(expect.arrayContaining(named));
+        else expect([...found].toSorted()).toEqual(named);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test('are told of each of many rows', () => {
     const rows = fc.array(fc.oneof(row, fc.constant({ a: 'é\u0080 🙂' })), { minLength: 1, maxLength: 6 });
-    fc.assert(fc.property(rows, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
-      let at = 0;
-      const lines = given.map((each) => writeEscaped(each, () => choices[at++ % choices.length]!));
-      const expected = lines.flatMap((line, index) => fileNamesIn(line).map((file) => ({ index, file })));
-      // In the middle of a larger buffer, as blocks come.
-      const bytes = Buffer.from(`/files/${known}\n${lines.join('\n')}\n/files/${known}`);
-      expect(fileReferencesIn(bytes.subarray(30, bytes.length - 30))).toEqual(expected);
-    }));
+    fc.assert(
+      fc.property(rows, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
+        let at = 0;
+        const lines = given.map((each) => writeEscaped(each, () => choices[at++ % choices.length]!));
+        const expected = lines.flatMap((line, index) => fileNamesIn(line).map((file) => ({ index, file })));
+        // In the middle of a larger buffer, as blocks come.
+        const bytes = Buffer.from(`/files/${known}\n${lines.join('\n')}\n/files/${known}`);
+        expect(fileReferencesIn(bytes.subarray(30, bytes.length - 30))).toEqual(expected);
+      }),
+    );
   });
 
   test.each<[what: string, row: string, names: readonly string[]]>([
@@ -109,7 +127,11 @@ describe('the files that a row names', () => {
     ['one under a path', `{"a":"https://h/base/files/${known}?x"}`, [known]],
     ['one without anything behind it', `{"a":"https://h/files/${known}"}`, [known]],
     ['an element of a list', `{"a":["x","https://h/files/${known}/a"]}`, [known]],
-    ['a picture in Markdown, twice', `{"a":"![x](https://h/files/${known}/a) ![x](https://h/files/${known}/a)"}`, [known]],
+    [
+      'a picture in Markdown, twice',
+      `{"a":"![x](https://h/files/${known}/a) ![x](https://h/files/${known}/a)"}`,
+      [known],
+    ],
     ['escaped slashes', `{"a":"https:\\/\\/h\\/files\\/${known}\\/a"}`, [known]],
     ['escaped letters', `{"a":"\\u002F\\u0066ile\\u0073\\u002f\\u0041${known.slice(1)}"}`, [known]],
     ['JSON in a cell', JSON.stringify({ a: `["https:\\/\\/h\\/files\\/${known}\\/a"]` }), [known]],
@@ -129,7 +151,8 @@ test('what a row is made of makes no row take long', async () => {
   const work = async (href: string): Promise<void> => {
     const { fileNamesIn: namesOf } = await import(href);
     for (const part of ['\\', '\\\\u005c', '\\u005c', '/files\\', '/files/', '/']) {
-      if (namesOf(`/files${part.repeat(512 * 1024 / part.length)} \\u0001 \\u0030`).length > 0) throw new Error(`names in ${part}`);
+      if (namesOf(`/files${part.repeat((512 * 1024) / part.length)} \\u0001 \\u0030`).length > 0)
+        throw new Error(`names in ${part}`);
     }
   };
   const worker = new Worker(`(${work})(${JSON.stringify(module)})`, { eval: true });

@@ -13,7 +13,10 @@ const emptyList = '<?xml version="1.0"?><ListBucketResult><IsTruncated>false</Is
 
 const server = createServer((request, response) => {
   request.resume();
-  const body = answer === null ? emptyList : `<?xml version="1.0"?><Error><Code>${answer.code}</Code><Message>as it says</Message></Error>`;
+  const body =
+    answer === null
+      ? emptyList
+      : `<?xml version="1.0"?><Error><Code>${answer.code}</Code><Message>as it says</Message></Error>`;
   response.writeHead(answer?.status ?? 200, { 'content-type': 'application/xml' });
   response.end(request.method === 'HEAD' ? undefined : body);
 });
@@ -28,8 +31,15 @@ afterAll(() => {
 
 function open(): Promise<S3FileStore> {
   return S3FileStore.open({
-    bucket: 'files', endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, publicEndpoint: null, region: 'us-east-1',
-    credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, isPathStyle: true, prefix: '', requestsMax: 2, idleTimeout: 10_000,
+    bucket: 'files',
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    publicEndpoint: null,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    isPathStyle: true,
+    prefix: '',
+    requestsMax: 2,
+    idleTimeout: 10_000,
   });
 }
 
@@ -58,7 +68,8 @@ describe('an answer', () => {
     const store = await open();
     answer = { status, code };
     const refusal = running === 'away' ? expect.any(StoreAway) : expect.objectContaining({ name: code });
-    const problem = start === null ? { name: 'StoreAway' } : { name: 'ConfigError', problems: [expect.stringMatching(start)] };
+    const problem =
+      start === null ? { name: 'StoreAway' } : { name: 'ConfigError', problems: [expect.stringMatching(start)] };
     // At once, because some are tried for seconds.
     await Promise.all([
       expect(store.read(newFileName())).rejects.toEqual(refusal),
@@ -72,7 +83,9 @@ describe('an answer', () => {
 
   test.each<readonly [number, string]>([
     // So the answer to a HEAD looks while the credentials have run out.
-    [400, 'StoreAway'], [503, 'StoreAway'], [403, 'Unknown'],
+    [400, 'StoreAway'],
+    [503, 'StoreAway'],
+    [403, 'Unknown'],
   ])('of %i without a body rejects with %s', async (status, name) => {
     answer = null;
     const store = await open();

@@ -2,7 +2,16 @@
 import type { Link } from '../operation.ts';
 
 const ofTable = [
-  'getTable', 'getTableHead', 'updateTable', 'overwriteTable', 'deleteTable', 'getRowsVersion', 'listRows', 'addRows', 'queryRows', 'exportTable',
+  'getTable',
+  'getTableHead',
+  'updateTable',
+  'overwriteTable',
+  'deleteTable',
+  'getRowsVersion',
+  'listRows',
+  'addRows',
+  'queryRows',
+  'exportTable',
 ] as const;
 const ofRow = ['getRow', 'updateRow', 'deleteRow'] as const;
 
@@ -19,18 +28,23 @@ export const jobLinks: readonly Link[] = linksTo(['getJob', 'getJobProgress'], {
 
 /** From the creation of an upload. Where its bytes are sent to is a URL of its own, and no parameter. */
 export const uploadLinks: readonly Link[] = linksTo(['completeUpload', 'deleteUpload'], {
-  appID: '$request.path.appID', uploadID: '$response.body#/data/uploadID',
+  appID: '$request.path.appID',
+  uploadID: '$response.body#/data/uploadID',
 });
 
 /** From a chunk of a stash, which is imported whole. */
 export const stashLinks: readonly Link[] = [
   ...linksTo(['putChunk', 'deleteStash'], { stashID: '$request.path.stashID' }),
-  { operationId: 'createTable', requestBody: { name: 'the rows of a stash', rows: { $stashID: '{$request.path.stashID}' } } },
+  {
+    operationId: 'createTable',
+    requestBody: { name: 'the rows of a stash', rows: { $stashID: '{$request.path.stashID}' } },
+  },
 ];
 
 /** From the creation of a team. */
 export const teamLinks: readonly Link[] = linksTo(
-  ['getTeam', 'setPlan', 'suspendTeam', 'resumeTeam', 'listTeamTokens', 'createTeamToken', 'releaseTeam'], { teamID: '$response.body#/data/id' },
+  ['getTeam', 'setPlan', 'suspendTeam', 'resumeTeam', 'listTeamTokens', 'createTeamToken', 'releaseTeam'],
+  { teamID: '$response.body#/data/id' },
 );
 
 /** From the creation of a token. */

@@ -15,8 +15,9 @@ const queryErrors = ['column_id_not_found', 'column_has_invalid_value'] as const
 const version: Operation = {
   operationId: 'getRowsVersion',
   tag: 'Rows',
-  summary: 'Get the version of a table\'s rows',
-  description: 'The version as `ETag`. It rises with each change of the table\'s data: ask again to find out whether there was one.',
+  summary: "Get the version of a table's rows",
+  description:
+    "The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.",
   answers: { 200: { description: 'The table has the version in `ETag`.', versioned: true } },
   errors: ['table_not_found'],
 };
@@ -25,26 +26,39 @@ const list: Operation = {
   operationId: 'listRows',
   tag: 'Rows',
   summary: 'List rows',
-  description: 'A page of the table\'s rows, in the order in which they were added. While rows remain, the answer has a '
-    + '`continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.',
+  description:
+    "A page of the table's rows, in the order in which they were added. While rows remain, the answer has a " +
+    '`continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.',
   answers: {
     200: {
       description: 'Rows, and where to go on.',
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(z.strictObject({
-          data: z.array(row),
-          continuation,
-        }), {
-          'a page': { data: [firstRow], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
-          'the last page': { data: [firstRow] },
+        ...json(
+          z.strictObject({
+            data: z.array(row),
+            continuation,
+          }),
+          {
+            'a page': { data: [firstRow], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
+            'the last page': { data: [firstRow] },
+          },
+        ),
+        ...cellsOf('A line with `$rowID` and the IDs of the columns in their order, and a line for each row.', {
+          'a page': '$rowID,name,born\nAAAAAAAAAAEAAAAAAAAAAA,Ada,1815-12-10\n',
         }),
-        ...cellsOf('A line with `$rowID` and the IDs of the columns in their order, and a line for each row.', { 'a page': '$rowID,name,born\nAAAAAAAAAAEAAAAAAAAAAA,Ada,1815-12-10\n' }),
       },
     },
   },
-  errors: ['continuation_expired', 'payment_required', 'table_not_found', 'limit_exceeded', 'query_timeout', ...queryErrors],
+  errors: [
+    'continuation_expired',
+    'payment_required',
+    'table_not_found',
+    'limit_exceeded',
+    'query_timeout',
+    ...queryErrors,
+  ],
 };
 
 const add: Operation = {
@@ -67,7 +81,9 @@ const add: Operation = {
       description: 'The rows were added.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), { added: { data: { rowIDs: examples.rowIds } } }),
+      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+        added: { data: { rowIDs: examples.rowIds } },
+      }),
       links: rowLinks('$request.path.tableID'),
     },
     202: accepted,
@@ -81,7 +97,11 @@ const get: Operation = {
   summary: 'Get a row',
   description: 'The row with its ID, and its version as `ETag`.',
   answers: {
-    200: { description: 'The row.', versioned: true, body: json(z.strictObject({ data: row }), { row: { data: firstRow } }) },
+    200: {
+      description: 'The row.',
+      versioned: true,
+      body: json(z.strictObject({ data: row }), { row: { data: firstRow } }),
+    },
   },
   errors: ['payment_required', 'table_not_found', 'row_not_found'],
 };
@@ -90,8 +110,9 @@ const patch: Operation = {
   operationId: 'updateRow',
   tag: 'Rows',
   summary: 'Update a row',
-  description: 'Sets the columns that the body names; null empties one. The others stay as they are. A `$rowID` in the body must '
-    + 'be that of the row.',
+  description:
+    'Sets the columns that the body names; null empties one. The others stay as they are. A `$rowID` in the body must ' +
+    'be that of the row.',
   ifMatch: 'row',
   body: json(inputRow, { 'set one column, empty another': { name: 'Ada Lovelace', born: null } }),
   answers: {
@@ -112,7 +133,11 @@ const remove: Operation = {
   description: 'That there is no such row is no error. The version of the table is in `ETag`.',
   ifMatch: 'row',
   answers: {
-    200: { description: 'The row was deleted, or did not exist.', versioned: true, body: json(nothing, { deleted: {} }) },
+    200: {
+      description: 'The row was deleted, or did not exist.',
+      versioned: true,
+      body: json(nothing, { deleted: {} }),
+    },
   },
   errors: ['payment_required', 'table_not_found'],
 };

@@ -11,7 +11,10 @@ const live: Operation = {
   summary: 'Whether the process runs',
   description: 'It does if it answers.',
   answers: {
-    200: { description: 'It runs.', body: json(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }) },
+    200: {
+      description: 'It runs.',
+      body: json(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }),
+    },
   },
 };
 
@@ -23,12 +26,15 @@ const ready: Operation = {
   answers: {
     200: {
       description: 'It takes requests. If it is degraded, some of them fail.',
-      body: json(z.strictObject({
-        data: z.union([
-          z.strictObject({ status: z.literal('ok') }),
-          z.strictObject({ status: z.literal('degraded'), problems: z.array(z.string()) }),
-        ]),
-      }), { ok, degraded }),
+      body: json(
+        z.strictObject({
+          data: z.union([
+            z.strictObject({ status: z.literal('ok') }),
+            z.strictObject({ status: z.literal('degraded'), problems: z.array(z.string()) }),
+          ]),
+        }),
+        { ok, degraded },
+      ),
     },
   },
   errors: ['service_unavailable'],
@@ -53,8 +59,14 @@ const root: Operation = {
   summary: 'The console',
   description: 'For people who open the address of the service in a browser. All that the page needs comes from here.',
   answers: {
-    200: { description: 'The page.', body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } } },
-    302: { description: 'There is no console here: it is not built. The documentation is at `Location`.', headers: ['Page-Location'] },
+    200: {
+      description: 'The page.',
+      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
+    },
+    302: {
+      description: 'There is no console here: it is not built. The documentation is at `Location`.',
+      headers: ['Page-Location'],
+    },
   },
 };
 

@@ -4,21 +4,28 @@ import { patchTableBody } from '../../../../../commands/patch-table.ts';
 import { json, type Operation } from '../operation.ts';
 import { columnType, examples, nothing, tableId } from './schemas.ts';
 
-const column = z.strictObject({
-  id: z.string(),
-  displayName: z.string().optional(),
-  type: columnType,
-}).meta({ id: 'Column', description: 'As a request may have it too.' });
+const column = z
+  .strictObject({
+    id: z.string(),
+    displayName: z.string().optional(),
+    type: columnType,
+  })
+  .meta({ id: 'Column', description: 'As a request may have it too.' });
 
-const table = z.strictObject({
-  id: tableId,
-  name: z.string(),
-  version: z.string().regex(/^[0-9]+$/).meta({ description: 'The version of the table, as in `ETag`.' }),
-  created: z.iso.datetime().meta({ description: 'When it was created.' }),
-  rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
-  schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
-  appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
-}).meta({ id: 'Table' });
+const table = z
+  .strictObject({
+    id: tableId,
+    name: z.string(),
+    version: z
+      .string()
+      .regex(/^[0-9]+$/)
+      .meta({ description: 'The version of the table, as in `ETag`.' }),
+    created: z.iso.datetime().meta({ description: 'When it was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
+    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+  })
+  .meta({ id: 'Table' });
 
 const get: Operation = {
   operationId: 'getTable',
@@ -32,8 +39,18 @@ const get: Operation = {
       body: json(z.strictObject({ data: table }), {
         table: {
           data: {
-            id: examples.tableId, name: 'people', version: '42', created: '2026-01-02T03:04:05.678Z', rows: 2,
-            schema: { columns: [{ id: 'name', type: 'string' }, { id: 'born', displayName: 'Born on', type: 'date' }] }, appIDs: [],
+            id: examples.tableId,
+            name: 'people',
+            version: '42',
+            created: '2026-01-02T03:04:05.678Z',
+            rows: 2,
+            schema: {
+              columns: [
+                { id: 'name', type: 'string' },
+                { id: 'born', displayName: 'Born on', type: 'date' },
+              ],
+            },
+            appIDs: [],
           },
         },
       }),
@@ -46,15 +63,20 @@ const patch: Operation = {
   operationId: 'updateTable',
   tag: 'Tables',
   summary: 'Rename a table or its columns',
-  description: 'Gives the table another name, and columns other names to be shown under; null takes such a name away. What the body '
-    + 'does not name stays as it is.',
+  description:
+    'Gives the table another name, and columns other names to be shown under; null takes such a name away. What the body ' +
+    'does not name stays as it is.',
   ifMatch: 'table',
   body: json(patchTableBody, {
     'another name': { name: 'persons' },
     'a column that is shown under another name': { columns: [{ id: 'born', displayName: 'Birthday' }] },
   }),
   answers: {
-    200: { description: 'The table was updated. Its version is in `ETag`.', versioned: true, body: json(nothing, { updated: {} }) },
+    200: {
+      description: 'The table was updated. Its version is in `ETag`.',
+      versioned: true,
+      body: json(nothing, { updated: {} }),
+    },
   },
   errors: ['payment_required', 'table_not_found', 'column_id_not_found', 'column_id_not_unique'],
 };

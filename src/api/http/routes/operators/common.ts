@@ -3,7 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { TeamQueries, TeamSummary } from '../../../../../projections/teams/teams.queries.ts';
 import { normalId } from '../../../../administration/ids.ts';
-import { recordAction, type AuditAction, type AuditDetails, type AuditLog } from '../../../../administration/audit/audit-log.ts';
+import {
+  recordAction,
+  type AuditAction,
+  type AuditDetails,
+  type AuditLog,
+} from '../../../../administration/audit/audit-log.ts';
 import type { Database } from '../../../../storage/database/database.ts';
 import { readMembers } from '../../../../language/formats/read-members.ts';
 import { AppendUnknown, type EventLog } from '../../../../log/event-log.ts';
@@ -33,7 +38,10 @@ export async function readBody<S extends z.ZodType>(request: FastifyRequest, sch
 
 /** Answers `{data}`, which no cache keeps. `more`: what stands beside the data. */
 export function replyWith(reply: FastifyReply, data: unknown, more: object = {}): FastifyReply {
-  return reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(JSON.stringify({ data, ...more }));
+  return reply
+    .type('application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(JSON.stringify({ data, ...more }));
 }
 
 /** What a page of a list shows: `read` gives the items behind an ID. `list`: tells its continuations from those of other lists. */
@@ -47,7 +55,11 @@ export async function replyWithPage<T extends { readonly id: string }>(
   const after = continuation === undefined ? null : parseListContinuation(list, continuation);
   const found = await read(after, limit + 1);
   const page = found.slice(0, limit);
-  return replyWith(reply, page.map(show), found.length > limit ? { continuation: formatListContinuation(list, page.at(-1)!.id) } : {});
+  return replyWith(
+    reply,
+    page.map(show),
+    found.length > limit ? { continuation: formatListContinuation(list, page.at(-1)!.id) } : {},
+  );
 }
 
 /** The team of the path. Throws HttpError `team_not_found`. */
@@ -63,15 +75,33 @@ export async function findTeam(teams: TeamQueries, request: FastifyRequest): Pro
  * Throws HttpError `outcome_unknown` if the log did not say in time whether it took effect.
  */
 export async function audited<T>(
-  audit: AuditLog, request: FastifyRequest, action: AuditAction, details: AuditDetails, work: (details: AuditDetails) => Promise<T>,
+  audit: AuditLog,
+  request: FastifyRequest,
+  action: AuditAction,
+  details: AuditDetails,
+  work: (details: AuditDetails) => Promise<T>,
 ): Promise<T> {
   const who = { operatorTokenId: request.operator.tokenId, ...originOf(request) };
-  return recordAction(audit, { action, who, details, nameOf: (error) => (error instanceof ClientGone ? 'failed' : errorTypeOf(error) ?? 'failed') }, async () => {
-    try {
-      return await work(details);
-    } catch (error) {
-      if (!(error instanceof AppendUnknown)) throw error;
-      throw new HttpError('outcome_unknown', 'Nobody could tell in time whether the request took effect: look before you send it again.', {}, { cause: error });
-    }
-  });
+  return recordAction(
+    audit,
+    {
+      action,
+      who,
+      details,
+      nameOf: (error) => (error instanceof ClientGone ? 'failed' : (errorTypeOf(error) ?? 'failed')),
+    },
+    async () => {
+      try {
+        return await work(details);
+      } catch (error) {
+        if (!(error instanceof AppendUnknown)) throw error;
+        throw new HttpError(
+          'outcome_unknown',
+          'Nobody could tell in time whether the request took effect: look before you send it again.',
+          {},
+          { cause: error },
+        );
+      }
+    },
+  );
 }

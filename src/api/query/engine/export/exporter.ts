@@ -8,7 +8,21 @@ import { QueryError } from '../../language/query-error.ts';
 import { readRowsQuery, type RowsQuery } from '../../language/rows-query.ts';
 import type { ExportRequest } from '../../protocol.ts';
 import type { Columnar } from '../columnar.ts';
-import { compileBytes, compileCount, compileLength, compileLongRows, compileParquet, compileRows, compileSize, compileSorted, compileText, compileZones, momentsOf, type QuerySource, type TextRows } from '../compile.ts';
+import {
+  compileBytes,
+  compileCount,
+  compileLength,
+  compileLongRows,
+  compileParquet,
+  compileRows,
+  compileSize,
+  compileSorted,
+  compileText,
+  compileZones,
+  momentsOf,
+  type QuerySource,
+  type TextRows,
+} from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
 import { inTime } from '../in-time.ts';
@@ -71,24 +85,44 @@ export class Exporter {
     const { version, isCold, copy } = held;
     try {
       const source = copy.at(version);
-      const file = request.format === 'parquet' ? await this.#parquet(query, source, copy, gone) : await this.#text(request.format, request.csv, query, source, copy, gone);
+      const file =
+        request.format === 'parquet'
+          ? await this.#parquet(query, source, copy, gone)
+          : await this.#text(request.format, request.csv, query, source, copy, gone);
       return { version, isCold, ...file };
     } finally {
       held.release();
     }
   }
 
-  async #text(format: TextFormat, csv: CsvForm, query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<ExportedFile> {
+  async #text(
+    format: TextFormat,
+    csv: CsvForm,
+    query: RowsQuery,
+    source: QuerySource,
+    copy: TableCopy,
+    gone: AbortSignal,
+  ): Promise<ExportedFile> {
     const columns = columnsOf(query, source);
     const writer = writerFor(format, columns, query.fields !== null, csv);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
     if (format === 'xlsx') await this.#checkSheet(query, source, copy, columns, gone);
     const { begin, before, behind, takesIdBefore: hasIdBefore, end } = writer;
-    const rows = { query, source, isVersioned: query.fields?.includes('$version') === true, isInOrder: () => copy.isInOrder, before, behind, hasIdBefore };
+    const rows = {
+      query,
+      source,
+      isVersioned: query.fields?.includes('$version') === true,
+      isInOrder: () => copy.isInOrder,
+      before,
+      behind,
+      hasIdBefore,
+    };
     const isSorted = query.sort.length > 0;
     const taken = isSorted ? await this.#takeRoom(query, source, copy, gone) : () => undefined;
-    const slices = isSorted ? this.#sortedSlices(query, rows, copy, taken, writer, gone) : this.#slices(rows, copy.end, copy, writer, gone);
+    const slices = isSorted
+      ? this.#sortedSlices(query, rows, copy, taken, writer, gone)
+      : this.#slices(rows, copy.end, copy, writer, gone);
     const write = async function* (): AsyncGenerator<Uint8Array | string> {
       yield begin;
       yield* slices;
@@ -106,30 +140,57 @@ export class Exporter {
   }
 
   /** Rejects with QueryError if a sheet cannot hold the rows. */
-  async #checkSheet(query: RowsQuery, source: QuerySource, copy: TableCopy, columns: readonly FileColumn[], gone: AbortSignal): Promise<void> {
+  async #checkSheet(
+    query: RowsQuery,
+    source: QuerySource,
+    copy: TableCopy,
+    columns: readonly FileColumn[],
+    gone: AbortSignal,
+  ): Promise<void> {
     const { columnar } = this.#options;
     const instead = 'ask for other rows or columns, or for another format';
     await this.#read(copy, source, gone, 1, async (signal) => {
-      const [[count]] = await columnar.rows(compileCount(query, source), signal) as [[bigint]];
-      if (count >= sheetRowsMax) throw new QueryError('limit_exceeded', `A sheet holds ${sheetRowsMax - 1} rows below its header, and these are ${count}: ${instead}.`);
+      const [[count]] = (await columnar.rows(compileCount(query, source), signal)) as [[bigint]];
+      if (count >= sheetRowsMax)
+        throw new QueryError(
+          'limit_exceeded',
+          `A sheet holds ${sheetRowsMax - 1} rows below its header, and these are ${count}: ${instead}.`,
+        );
       if (copy.rowBytesMax <= cellTextMax) return;
       const long = new LongTexts(columns);
       await columnar.texts(compileLongRows(query, source, cellTextMax), signal, (some) => long.add(some));
       if (long.found === null) return;
       const { columnId, rowId } = long.found;
-      throw new QueryError('limit_exceeded', `A cell of a sheet holds ${cellTextMax} characters, and column ${JSON.stringify(columnId)} has more in the row ${rowId}: ${instead}.`);
+      throw new QueryError(
+        'limit_exceeded',
+        `A cell of a sheet holds ${cellTextMax} characters, and column ${JSON.stringify(columnId)} has more in the row ${rowId}: ${instead}.`,
+      );
     });
   }
 
   /** Takes room for the rows that a query asks for, before they are written a second time. */
-  async #takeRoom(query: RowsQuery, source: QuerySource, copy: TableCopy, gone: AbortSignal): Promise<(bytes: number) => void> {
+  async #takeRoom(
+    query: RowsQuery,
+    source: QuerySource,
+    copy: TableCopy,
+    gone: AbortSignal,
+  ): Promise<(bytes: number) => void> {
     const { columnar, room, timeoutMs } = this.#options;
-    const [[bytes]] = await inTime(timeoutMs, gone, (signal) => columnar.rows(compileBytes(query, source), signal)) as [[bigint]];
+    const [[bytes]] = (await inTime(timeoutMs, gone, (signal) =>
+      columnar.rows(compileBytes(query, source), signal),
+    )) as [[bigint]];
     return room.take(copy, Number(bytes));
   }
 
   /** The rows in the order of a query: sorted into a table first, which is read then. `taken`: says how much of the room that was taken for it is needed beside the copy. */
-  async *#sortedSlices(query: RowsQuery, rows: TextRows, copy: TableCopy, taken: (bytes: number) => void, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
+  async *#sortedSlices(
+    query: RowsQuery,
+    rows: TextRows,
+    copy: TableCopy,
+    taken: (bytes: number) => void,
+    writer: TextWriter,
+    gone: AbortSignal,
+  ): AsyncGenerator<Buffer> {
     const { source } = rows;
     const { columnar, room } = this.#options;
     const from = `${copy.catalog}.sorted${(this.#tables += 1)}`;
@@ -138,10 +199,16 @@ export class Exporter {
         await room.watched(signal, (watched) => columnar.rows(compileSorted(query, source, from), watched));
         room.noteMore(copy);
         taken(0);
-        const [[size]] = await columnar.rows(compileSize(from), signal) as [[bigint]];
+        const [[size]] = (await columnar.rows(compileSize(from), signal)) as [[bigint]];
         return size;
       });
-      yield* this.#slices({ ...rows, query: null, isInOrder: () => true, source: { ...source, from } }, end, copy, writer, gone);
+      yield* this.#slices(
+        { ...rows, query: null, isInOrder: () => true, source: { ...source, from } },
+        end,
+        copy,
+        writer,
+        gone,
+      );
     } finally {
       if (!copy.isDropped) {
         await columnar.run(`DROP TABLE IF EXISTS ${from}`);
@@ -152,7 +219,13 @@ export class Exporter {
   }
 
   /** The text of rows with numbers below `end`, slice by slice. The next slice is read while one is sent. */
-  async *#slices(rows: TextRows, end: bigint, copy: TableCopy, writer: TextWriter, gone: AbortSignal): AsyncGenerator<Buffer> {
+  async *#slices(
+    rows: TextRows,
+    end: bigint,
+    copy: TableCopy,
+    writer: TextWriter,
+    gone: AbortSignal,
+  ): AsyncGenerator<Buffer> {
     const { columnar } = this.#options;
     const { source } = rows;
     const slice = new SliceSize(copy.rowBytesMax);
@@ -161,7 +234,10 @@ export class Exporter {
       if (from >= end) return null;
       return this.#read(copy, source, gone, 1, async (signal) => {
         while (slice.mayBeTooLong) {
-          const [[length]] = await columnar.rows(compileLength(source, { from, to: from + BigInt(slice.rows) }), signal) as [[bigint]];
+          const [[length]] = (await columnar.rows(
+            compileLength(source, { from, to: from + BigInt(slice.rows) }),
+            signal,
+          )) as [[bigint]];
           if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
@@ -194,10 +270,12 @@ export class Exporter {
       taken(0);
     };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) => room.watched(signal, async (watched) => {
-        const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
-        return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
-      }));
+      await inTime(timeoutMs * wholeTimes, gone, (signal) =>
+        room.watched(signal, async (watched) => {
+          const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
+          return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
+        }),
+      );
       taken((await stat(file)).size);
       return { parts: createReadStream(file), release: remove };
     } catch (error) {
@@ -210,7 +288,7 @@ export class Exporter {
   async #zoned(ids: readonly string[], source: QuerySource, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const moments = momentsOf(ids, source);
     if (moments.length === 0) return new Set();
-    const [found] = await this.#options.columnar.rows(compileZones(source, moments), signal) as [boolean[]];
+    const [found] = (await this.#options.columnar.rows(compileZones(source, moments), signal)) as [boolean[]];
     return new Set(moments.filter((_, at) => found[at]));
   }
 
@@ -220,8 +298,15 @@ export class Exporter {
   }
 
   /** Reads a copy, which stays for so long, in so many times the time of a query. */
-  async #read<T>(copy: TableCopy, source: QuerySource, gone: AbortSignal, times: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (copy.isDropped || copy.isWanted) throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
+  async #read<T>(
+    copy: TableCopy,
+    source: QuerySource,
+    gone: AbortSignal,
+    times: number,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (copy.isDropped || copy.isWanted)
+      throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
     const done = copy.hold(source.version, 'query');
     try {
       return await this.#inTurn(source, copy, gone, () => inTime(this.#options.timeoutMs * times, gone, work));
@@ -252,7 +337,7 @@ class SliceSize {
   fits(bytes: number): boolean {
     if (bytes <= sliceBytesMax) return true;
     // Half of what would fit, so that the rows after them fit too, even if they are longer.
-    this.rows = Math.max(this.#safe, Math.floor(this.rows * sliceBytesMax / bytes / 2));
+    this.rows = Math.max(this.#safe, Math.floor((this.rows * sliceBytesMax) / bytes / 2));
     return false;
   }
 

@@ -14,7 +14,14 @@ export const cellTextMax = 32_767;
 export const sheetRowsMax = 1_048_576;
 
 /** The formats that cells have by their numbers; the first is that of all others. */
-const formats = { general: null, date: 'yyyy-mm-dd', dateTime: 'yyyy-mm-dd hh:mm:ss', exactDateTime: 'yyyy-mm-dd hh:mm:ss.000', time: 'hh:mm:ss', exactTime: 'hh:mm:ss.000' } as const;
+const formats = {
+  general: null,
+  date: 'yyyy-mm-dd',
+  dateTime: 'yyyy-mm-dd hh:mm:ss',
+  exactDateTime: 'yyyy-mm-dd hh:mm:ss.000',
+  time: 'hh:mm:ss',
+  exactTime: 'hh:mm:ss.000',
+} as const;
 type Format = keyof typeof formats;
 const formatNames = Object.keys(formats) as Format[];
 
@@ -22,25 +29,41 @@ const formatNames = Object.keys(formats) as Format[];
 const firstFormat = 164;
 
 /** The part of a workbook that has the formats of its cells. */
-export const styles = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="${formatNames.length - 1}">${
-  formatNames.slice(1).map((name, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${formats[name]}"/>`).join('')
-}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>`
-  + `<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${formatNames.length}">${
-    formatNames.map((_, at) => `<xf numFmtId="${at === 0 ? 0 : firstFormat + at - 1}" fontId="0" fillId="0" borderId="0" xfId="0"${at === 0 ? '' : ' applyNumberFormat="1"'}/>`).join('')
-  }</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+export const styles =
+  `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="${formatNames.length - 1}">${formatNames
+    .slice(1)
+    .map((name, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${formats[name]}"/>`)
+    .join(
+      '',
+    )}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
+  `<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${formatNames.length}">${formatNames
+    .map(
+      (_, at) =>
+        `<xf numFmtId="${at === 0 ? 0 : firstFormat + at - 1}" fontId="0" fillId="0" borderId="0" xfId="0"${at === 0 ? '' : ' applyNumberFormat="1"'}/>`,
+    )
+    .join(
+      '',
+    )}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
 /** A cell. `place`: such as `B7`. `token`: its value as JSON. */
 export function cellXml(place: string, type: ColumnType, token: string): string {
   switch (type) {
-    case 'number': return isExact(token) ? `<c r="${place}"><v>${Number(token) + 0}</v></c>` : textCell(place, token);
-    case 'boolean': return `<c r="${place}" t="b"><v>${token === 'true' ? 1 : 0}</v></c>`;
-    case 'date': case 'dateTime': case 'time': {
+    case 'number':
+      return isExact(token) ? `<c r="${place}"><v>${Number(token) + 0}</v></c>` : textCell(place, token);
+    case 'boolean':
+      return `<c r="${place}" t="b"><v>${token === 'true' ? 1 : 0}</v></c>`;
+    case 'date':
+    case 'dateTime':
+    case 'time': {
       const text = decodeString(token);
       const moment = momentOf(type, text);
-      return moment === null ? textCell(place, text) : `<c r="${place}" s="${formatNames.indexOf(moment.format)}"><v>${moment.serial}</v></c>`;
+      return moment === null
+        ? textCell(place, text)
+        : `<c r="${place}" s="${formatNames.indexOf(moment.format)}"><v>${moment.serial}</v></c>`;
     }
-    default: return textCell(place, cellText(type, token));
+    default:
+      return textCell(place, cellText(type, token));
   }
 }
 
@@ -64,7 +87,10 @@ const markup: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>
 /** What XML cannot hold, and what reads as an escape, as `_x0000_` (ECMA-376, part 1, 22.9.2.19). A carriage return alone would be read as a line feed. */
 function escapeText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
-  return text.replace(/[&<>]|[\0-\x08\v\f\r\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|_(?=x[0-9A-Fa-f]{4}_)/g, (found) => markup[found] ?? hexOf(found));
+  return text.replace(
+    /[&<>]|[\0-\x08\v\f\r\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|_(?=x[0-9A-Fa-f]{4}_)/g,
+    (found) => markup[found] ?? hexOf(found),
+  );
 }
 
 function hexOf(unit: string): string {
@@ -86,7 +112,8 @@ function isExact(token: string): boolean {
 
 /** A number with all its digits, spelled in one way. */
 function decimalOf(token: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   const short = digits.replace(/0+$/, '');
   return short === '' ? '0' : `${sign}${short}e${Number(exponent) - fraction.length + digits.length - short.length}`;
@@ -112,7 +139,10 @@ function momentOf(type: 'date' | 'dateTime' | 'time', text: string): Moment | nu
   if (type === 'time') {
     if (!/^[\d:.]+$/.test(text)) return null;
     const microseconds = microsecondsOfDay(text);
-    return { format: microseconds % 1_000_000 === 0 ? 'time' : 'exactTime', serial: microseconds / microsecondsOfWholeDay };
+    return {
+      format: microseconds % 1_000_000 === 0 ? 'time' : 'exactTime',
+      serial: microseconds / microsecondsOfWholeDay,
+    };
   }
   const microseconds = microsecondsSince1970(text);
   const rest = Number(((microseconds % 86_400_000_000n) + 86_400_000_000n) % 86_400_000_000n);

@@ -21,9 +21,11 @@ export class SheetWriter implements TextWriter {
     this.#cells = new RowCells(columns);
     const header = columns.map(({ id }, place) => textCell(`${this.#letters[place]}1`, id)).join('');
     // The header stays where it is while somebody reads on.
-    const view = '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>';
-    this.begin = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-      + `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">${view}<sheetData><row r="1">${header}</row>`;
+    const view =
+      '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>';
+    this.begin =
+      '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
+      `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">${view}<sheetData><row r="1">${header}</row>`;
   }
 
   add(rows: Buffer): void {
@@ -62,7 +64,8 @@ export class LongTexts {
       const tokens = this.#cells.read(row);
       for (const [place, token] of tokens.entries()) {
         const { id, type } = this.#columns[place]!;
-        if (token !== null && token.length > cellTextMax && cellText(type, token).length > cellTextMax) this.found ??= { columnId: id, rowId: cellText('string', tokens[0]!) };
+        if (token !== null && token.length > cellTextMax && cellText(type, token).length > cellTextMax)
+          this.found ??= { columnId: id, rowId: cellText('string', tokens[0]!) };
       }
     });
   }

@@ -17,29 +17,49 @@ export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 export type FileColumn = WrittenColumn & SheetColumn;
 
 /** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
-export function writerFor(format: TextFormat, columns: readonly FileColumn[], isPart: boolean, csv: CsvForm): TextWriter {
+export function writerFor(
+  format: TextFormat,
+  columns: readonly FileColumn[],
+  isPart: boolean,
+  csv: CsvForm,
+): TextWriter {
   switch (format) {
-    case 'csv': return csv.excel ? forExcel(csv.delimiter, columns) : delimited(csv.delimiter, columns);
-    case 'tsv': return delimited('\t', columns);
-    case 'ndjson': return new JsonWriter('', '\n', isPart ? columns : null);
-    case 'json': return new JsonWriter(',\n', '', isPart ? columns : null);
-    case 'xlsx': return new SheetWriter(columns);
+    case 'csv':
+      return csv.excel ? forExcel(csv.delimiter, columns) : delimited(csv.delimiter, columns);
+    case 'tsv':
+      return delimited('\t', columns);
+    case 'ndjson':
+      return new JsonWriter('', '\n', isPart ? columns : null);
+    case 'json':
+      return new JsonWriter(',\n', '', isPart ? columns : null);
+    case 'xlsx':
+      return new SheetWriter(columns);
   }
 }
 
 function delimited(delimiter: CsvForm['delimiter'], columns: readonly WrittenColumn[]): TextWriter {
   const writer = new DelimitedRowWriter(delimiter, columns);
   return {
-    begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: true,
-    add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
+    begin: writer.take().toString(),
+    before: '',
+    behind: '\n',
+    takesIdBefore: true,
+    add: (rows) => writer.add(rows),
+    take: () => writer.take(),
+    end: '',
   };
 }
 
 function forExcel(delimiter: string, columns: readonly WrittenColumn[]): TextWriter {
   const writer = new ExcelCsvWriter(delimiter, columns);
   return {
-    begin: writer.take().toString(), before: '', behind: '\n', takesIdBefore: false,
-    add: (rows) => writer.add(rows), take: () => writer.take(), end: '',
+    begin: writer.take().toString(),
+    before: '',
+    behind: '\n',
+    takesIdBefore: false,
+    add: (rows) => writer.add(rows),
+    take: () => writer.take(),
+    end: '',
   };
 }
 

@@ -9,20 +9,24 @@ const contentType = 'application/vnd.openxmlformats-officedocument.spreadsheetml
 
 /** All parts but the sheet, by their names. */
 const parts: Readonly<Record<string, string>> = {
-  '[Content_Types].xml': '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-    + `<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${contentType}.sheet.main+xml"/>`
-    + `<Override PartName="/xl/worksheets/sheet1.xml" ContentType="${contentType}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${contentType}.styles+xml"/></Types>`,
+  '[Content_Types].xml':
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+    `<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${contentType}.sheet.main+xml"/>` +
+    `<Override PartName="/xl/worksheets/sheet1.xml" ContentType="${contentType}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${contentType}.styles+xml"/></Types>`,
   '_rels/.rels': `<Relationships xmlns="${packageRelationships}"><Relationship Id="rId1" Type="${relationships}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
   'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${relationships}"><sheets><sheet name="Rows" sheetId="1" r:id="rId1"/></sheets></workbook>`,
-  'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${packageRelationships}"><Relationship Id="rId1" Type="${relationships}/worksheet" Target="worksheets/sheet1.xml"/>`
-    + `<Relationship Id="rId2" Type="${relationships}/styles" Target="styles.xml"/></Relationships>`,
+  'xl/_rels/workbook.xml.rels':
+    `<Relationships xmlns="${packageRelationships}"><Relationship Id="rId1" Type="${relationships}/worksheet" Target="worksheets/sheet1.xml"/>` +
+    `<Relationship Id="rId2" Type="${relationships}/styles" Target="styles.xml"/></Relationships>`,
 };
 
 /** The first moment that a zip archive can have, wherever this runs. */
 const packedAt = new Date(1980, 0, 1);
 
 /** The file. `sheet`: the XML of the sheet; each of its parts may change once the next is asked for. */
-export async function* workbookFile(sheet: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* workbookFile(
+  sheet: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const packed = pack(sheet, writable);
   // It fails with what is read, too, or because nobody reads on.
