@@ -1,5 +1,6 @@
 /**
- * The rooms of the house, from top to bottom. A room imports only rooms below it, and `npm run layers` proves it; imports of types count.
+ * The rooms of the house, from top to bottom. A room imports only rooms below it, and `npm run layers` proves it;
+ * imports of types count.
  */
 import { builtinModules } from 'node:module';
 

@@ -8,8 +8,9 @@ import { findKafka } from './test/support/kafka/shared-kafka.ts';
 import { limitMs, measureSlowness } from './test/support/time-limits.ts';
 
 /**
- * What is tried on Kafka too: what the log or the deployment has a part in. The formats of rows, types, headers and errors are the same
- * wherever the service runs, and are tried once; with TEST_SCALE=full (`npm run test:all`) all that can be is tried everywhere.
+ * What is tried on Kafka too: what the log or the deployment has a part in. The formats of rows, types, headers and
+ * errors are the same wherever the service runs, and are tried once; with TEST_SCALE=full (`npm run test:all`) all that
+ * can be is tried everywhere.
  */
 const onKafka = {
   log: isFull ? ['copy-log', 'event-log', 'plans'] : ['event-log'],
@@ -31,7 +32,10 @@ const onKafka = {
   faults: isFull ? ['*'] : ['false-refusals', 'kills', 'leaders'],
 };
 
-/** Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as patterns. */
+/**
+ * Node runs the TypeScript files as they are, so there is nothing to transform. `files`: names of test files, as
+ * patterns.
+ */
 const project = (name, folder = name, files = ['*']) => ({
   displayName: name,
   testEnvironment: 'node',
@@ -48,7 +52,8 @@ const onServers = (name, folder, deploymentKind, files) => ({
   globalTeardown: '<rootDir>/test/support/stop-servers.ts',
 });
 
-// A task that takes a second connection of a pool fails, also in the processes that tests start (src/storage/database/one-connection.ts).
+// A task that takes a second connection of a pool fails, also in the processes that tests start
+// (src/storage/database/one-connection.ts).
 process.env.TABLOG_CHECK_CONNECTIONS ??= 'true';
 
 // Most of what a short process costs is compiling its modules: those that tests start keep what was compiled.
@@ -94,7 +99,10 @@ if (!isFull)
     'This is the short run: what random tests do at length, and more on Kafka, is in `npm run test:all`.\n',
   );
 
-/** Files that cost much or need Python, and try in one more place or way what others try: they run only with TEST_SCALE=full. */
+/**
+ * Files that cost much or need Python, and try in one more place or way what others try: they run only with
+ * TEST_SCALE=full.
+ */
 const onlyInFull = isFull
   ? []
   : [
@@ -105,7 +113,10 @@ const onlyInFull = isFull
       'replay/two-read-models',
     ].map((files) => `/test/${files}\\.test\\.ts$`);
 
-/** What `npm test` (`core`) and `npm run test:processes`, `test:kafka` and `test:console` run; without TEST_ON, as for one project by its name, it is all. */
+/**
+ * What `npm test` (`core`) and `npm run test:processes`, `test:kafka` and `test:console` run; without TEST_ON, as for
+ * one project by its name, it is all.
+ */
 const groups = {
   core: [
     { ...project('unit'), testPathIgnorePatterns: onlyInFull },

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition does its worst, beside a
- * load of the same kind from a team that behaves. See README.md.
+ * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition does its
+ * worst, beside a load of the same kind from a team that behaves. See README.md.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

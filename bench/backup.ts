@@ -1,6 +1,6 @@
 /**
- * `npm run bench:backup`: how long a backup takes, one that is taken after it, and a restore until it serves, compared with `pg_dump` and `pg_restore`
- * of the same tables in the same run. See README.md.
+ * `npm run bench:backup`: how long a backup takes, one that is taken after it, and a restore until it serves, compared
+ * with `pg_dump` and `pg_restore` of the same tables in the same run. See README.md.
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:bulk`: rows uploaded as chunks of a stash and imported in one step, compared with the yardstick and with COPY of the
- * same rows into a table of one text column. See README.md.
+ * `npm run bench:bulk`: rows uploaded as chunks of a stash and imported in one step, compared with the yardstick and
+ * with COPY of the same rows into a table of one text column. See README.md.
  */
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
@@ -38,7 +38,10 @@ interface Options {
   profileFolder: string | undefined;
 }
 
-/** Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading all rows back. */
+/**
+ * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
+ * all rows back.
+ */
 interface Times {
   whole: number;
   importing: number;

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { ClientReply, ClientRequest, Measured } from './client.ts';
 import { stop } from './processes.ts';
 
-/** Sends the client a request; resolves to its measurement, if any. Rejects if a server's answer was not as expected. */
+/**
+ * Sends the client a request; resolves to its measurement, if any. Rejects if a server's answer was not as expected.
+ */
 export type Ask = (request: ClientRequest) => Promise<Measured | undefined>;
 
 /** Starts the client, which `resources` stops. */

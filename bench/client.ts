@@ -1,6 +1,6 @@
 /**
- * The client: a process of its own, controlled through `startClient`. It loads a table into a server, and then runs workloads on that
- * table. An answer with an unexpected status ends the work with an error.
+ * The client: a process of its own, controlled through `startClient`. It loads a table into a server, and then runs
+ * workloads on that table. An answer with an unexpected status ends the work with an error.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { Connection } from './connection.ts';

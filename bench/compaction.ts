@@ -1,6 +1,6 @@
 /**
- * `npm run bench:compaction`: how much the compaction of one table slows down writes to another table of the same team, whose events are
- * in the same partition. See README.md.
+ * `npm run bench:compaction`: how much the compaction of one table slows down writes to another table of the same team,
+ * whose events are in the same partition. See README.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A minimal HTTP/1.1 client: one keep-alive socket, one request at a time, requests as raw bytes. A client library costs more than the
- * servers do, and would dominate the measurement.
+ * A minimal HTTP/1.1 client: one keep-alive socket, one request at a time, requests as raw bytes. A client library
+ * costs more than the servers do, and would dominate the measurement.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -50,7 +50,10 @@ export class Connection {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  /** Connects to a server on this machine, from this address of it (undefined: the system chooses one). Rejects if nothing listens at `port`. */
+  /**
+   * Connects to a server on this machine, from this address of it (undefined: the system chooses one). Rejects if
+   * nothing listens at `port`.
+   */
   static open(port: number, from?: string): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect({

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:fences`: the response times of twelve teams' writes, one in each partition of a log in Kafka, while seven API processes join one, and
- * while all connections to Kafka break, and how often partitions are fenced off meanwhile. See README.md.
+ * `npm run bench:fences`: the response times of twelve teams' writes, one in each partition of a log in Kafka, while
+ * seven API processes join one, and while all connections to Kafka break, and how often partitions are fenced off
+ * meanwhile. See README.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionCount, partitionOf } from '../src/log/partition.ts';
@@ -24,7 +25,9 @@ interface Team {
   readonly row: string;
 }
 
-/** Writes at these processes until it is stopped. Durations are in milliseconds; `failed` counts other answers than 200. */
+/**
+ * Writes at these processes until it is stopped. Durations are in milliseconds; `failed` counts other answers than 200.
+ */
 class Writers {
   readonly #durations: number[] = [];
   readonly #writing: Promise<void>[] = [];

@@ -1,6 +1,6 @@
 /**
- * The yardstick of uploads: a bare Node HTTP server that pipes bodies to files, flushes them to disk, and pipes them back. It has no
- * signatures, no limits, and does not rename files.
+ * The yardstick of uploads: a bare Node HTTP server that pipes bodies to files, flushes them to disk, and pipes them
+ * back. It has no signatures, no limits, and does not rename files.
  *
  * Environment: PORT, and FOLDER for the files.
  */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:formats`: one large CSV body, compared with COPY of the same file into a table of typed columns; and reading rows that
- * need conversion, before and after compaction. See README.md.
+ * `npm run bench:formats`: one large CSV body, compared with COPY of the same file into a table of typed columns; and
+ * reading rows that need conversion, before and after compaction. See README.md.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -40,7 +40,10 @@ interface Times {
   copying: number[];
   creating: number[];
   overwriting: number[];
-  /** Reading all pages of a table that needs no conversion, and of one with a widened column; then both after compaction. */
+  /**
+   * Reading all pages of a table that needs no conversion, and of one with a widened column; then both after
+   * compaction.
+   */
   reading: number[];
   converting: number[];
   readingThen: number[];

@@ -40,7 +40,10 @@ export class MoveLoad {
     return this.#failure !== null;
   }
 
-  /** Ends the clients. Resolves to the longest time in which none of them was answered that its write is done, in milliseconds. Rejects if an answer was not expected. */
+  /**
+   * Ends the clients. Resolves to the longest time in which none of them was answered that its write is done, in
+   * milliseconds. Rejects if an answer was not expected.
+   */
   async end(): Promise<number> {
     this.#ended = true;
     await Promise.all(this.#clients);

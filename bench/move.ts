@@ -1,6 +1,6 @@
 /**
- * `npm run bench:move`: how long writes pause while the log moves to Kafka and back under load, and how long the move takes, compared with
- * only reading the log in the same run. See README.md.
+ * `npm run bench:move`: how long writes pause while the log moves to Kafka and back under load, and how long the move
+ * takes, compared with only reading the log in the same run. See README.md.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,7 +47,10 @@ const pauseGoal = { atMost: 5 };
 interface Move {
   readonly to: LogKind;
   readonly records: number;
-  /** In seconds: only reading the log, the whole command, the pause by the command, and the longest time without a write by the clients. */
+  /**
+   * In seconds: only reading the log, the whole command, the pause by the command, and the longest time without a write
+   * by the clients.
+   */
   readonly reading: number;
   readonly moving: number;
   readonly pause: number;

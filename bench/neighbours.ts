@@ -1,6 +1,6 @@
 /**
- * `npm run bench:neighbours`: the response times of one team's PATCHes while another team in the same partition uploads and imports
- * millions of rows. See README.md.
+ * `npm run bench:neighbours`: the response times of one team's PATCHes while another team in the same partition uploads
+ * and imports millions of rows. See README.md.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -91,8 +91,8 @@ export function runScript(
 }
 
 /**
- * Runs a program to its end; resolves to its stdout. Rejects if it fails, with its whole output, and if `signal` is aborted, with the
- * reason, once the program has ended.
+ * Runs a program to its end; resolves to its stdout. Rejects if it fails, with its whole output, and if `signal` is
+ * aborted, with the reason, once the program has ended.
  */
 export async function runProgram(
   program: string,

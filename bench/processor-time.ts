@@ -1,6 +1,7 @@
 /**
- * The processor time, user and system, of a side of a measurement: of its own processes, and of Postgres with all of its backends. Other
- * load on the machine affects it less than it affects durations. Read from `/proc`, so it exists on Linux only.
+ * The processor time, user and system, of a side of a measurement: of its own processes, and of Postgres with all of
+ * its backends. Other load on the machine affects it less than it affects durations. Read from `/proc`, so it exists on
+ * Linux only.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';

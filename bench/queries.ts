@@ -1,6 +1,6 @@
 /**
- * `npm run bench:queries`: filters, sorts, groups and exports, compared with SQL on a table of typed columns in the same Postgres; and what
- * it costs to have the copies of tables from which they are answered. See README.md.
+ * `npm run bench:queries`: filters, sorts, groups and exports, compared with SQL on a table of typed columns in the
+ * same Postgres; and what it costs to have the copies of tables from which they are answered. See README.md.
  */
 import { deepStrictEqual } from 'node:assert';
 import { join } from 'node:path';
@@ -167,7 +167,10 @@ class Bench {
     return /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))![1]!;
   }
 
-  /** A line of the report: the times of both sides, in alternating rounds. The first round is not counted; in it the answers are compared. */
+  /**
+   * A line of the report: the times of both sides, in alternating rounds. The first round is not counted; in it the
+   * answers are compared.
+   */
   async compare(
     { label, question }: QueryCase,
     { rows, tableID, table }: LoadedTable,
@@ -255,8 +258,8 @@ class Bench {
   }
 
   /**
-   * Lines of the report: the first query of a table, compared with reading it in pages; and the query after an import that doubles it,
-   * compared with that import, its upload included.
+   * Lines of the report: the first query of a table, compared with reading it in pages; and the query after an import
+   * that doubles it, compared with that import, its upload included.
    */
   async copying(stash: string, chunks: readonly Buffer[]): Promise<string[][]> {
     const [cold, reading, catchingUp, importing]: [Times, Times, Times, Times] = [[], [], [], []];

@@ -24,8 +24,8 @@ export function renderTakeovers(takeovers: readonly Takeover[]): string {
 }
 
 /**
- * The goals, divided by the speed of COPY in rows a second, so that they hold on any machine. The goal for patches was 25,950 a second on a machine where
- * COPY copied 359,645 rows a second: 0.072.
+ * The goals, divided by the speed of COPY in rows a second, so that they hold on any machine. The goal for patches was
+ * 25,950 a second on a machine where COPY copied 359,645 rows a second: 0.072.
  */
 const goals = { rows: 0.7, patches: 0.072 };
 

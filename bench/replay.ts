@@ -1,6 +1,6 @@
 /**
- * How fast the log is replayed and verified, compared with two lower bounds: only reading the log, and copying as many rows into the
- * same Postgres.
+ * How fast the log is replayed and verified, compared with two lower bounds: only reading the log, and copying as many
+ * rows into the same Postgres.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -52,8 +52,8 @@ export interface ReplayTimes {
 const rounds = 3;
 
 /**
- * Fills two logs, stops their services, and times the work on the logs. COPY and both replays take turns, because the machine may be
- * faster at one time than at another. Rejects if a result does not match what was loaded.
+ * Fills two logs, stops their services, and times the work on the logs. COPY and both replays take turns, because the
+ * machine may be faster at one time than at another. Rejects if a result does not match what was loaded.
  */
 export async function measureReplay(
   { rows, ofRows, ofPatches }: ReplayOptions,

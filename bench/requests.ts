@@ -2,7 +2,9 @@
 import type { Answer, Connection } from './connection.ts';
 import { schema, type Row } from './data.ts';
 
-/** A server to measure. If it has several processes, it has several ports, and connections are distributed over them. */
+/**
+ * A server to measure. If it has several processes, it has several ports, and connections are distributed over them.
+ */
 export interface Target {
   ports: readonly number[];
   token: string;

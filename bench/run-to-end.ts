@@ -1,4 +1,6 @@
-/** The frame of every benchmark: a temporary folder, cleanup, an early end on Ctrl-C, and errors printed as a sentence. */
+/**
+ * The frame of every benchmark: a temporary folder, cleanup, an early end on Ctrl-C, and errors printed as a sentence.
+ */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -34,7 +34,9 @@ interface Options {
   split: boolean;
   /** Whether to profile the service. */
   profile: boolean;
-  /** Whether to measure the yardstick against a second yardstick, which shows how far a ratio deviates from 1 by chance. */
+  /**
+   * Whether to measure the yardstick against a second yardstick, which shows how far a ratio deviates from 1 by chance.
+   */
   calibrate: boolean;
 }
 

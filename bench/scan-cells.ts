@@ -1,6 +1,6 @@
 /**
- * How fast the rows of a CSV body are read, profiled and written as blocks: our reader compared with Papa Parse alone on the
- * same text, and with itself on the same rows in forms that were named. Run: node bench/scan-cells.ts
+ * How fast the rows of a CSV body are read, profiled and written as blocks: our reader compared with Papa Parse alone
+ * on the same text, and with itself on the same rows in forms that were named. Run: node bench/scan-cells.ts
  */
 import Papa from 'papaparse';
 import type { DelimitedForm } from '../src/language/formats/delimited-form.ts';

@@ -44,8 +44,8 @@ export function serviceEnvironment(
 }
 
 /**
- * Starts the processes one after the other, each when the previous one is ready; `resources` stops them. List projectors first, because
- * an API is ready only when something projects.
+ * Starts the processes one after the other, each when the previous one is ready; `resources` stops them. List
+ * projectors first, because an API is ready only when something projects.
  */
 export async function startService(
   settings: ServiceSettings,

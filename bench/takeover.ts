@@ -123,7 +123,9 @@ async function findPartition({ environment }: ServiceSettings, signal: AbortSign
   return partitionOf(team.id, partitionCount);
 }
 
-/** Waits until every projector owns some partitions, and together they own all; resolves to the owner of this partition. */
+/**
+ * Waits until every projector owns some partitions, and together they own all; resolves to the owner of this partition.
+ */
 async function untilShared(projectors: readonly Server[], partition: number, signal: AbortSignal): Promise<Server> {
   const giveUpAt = performance.now() + giveUpAfterMs;
   for (;;) {

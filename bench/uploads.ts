@@ -1,6 +1,6 @@
 /**
- * `npm run bench:uploads`: how fast files are uploaded and downloaded when the service keeps them in a folder, compared with a bare
- * server that pipes bodies to files. See README.md.
+ * `npm run bench:uploads`: how fast files are uploaded and downloaded when the service keeps them in a folder, compared
+ * with a bare server that pipes bodies to files. See README.md.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -49,7 +49,9 @@ function readOptions(): Options {
   };
 }
 
-/** A server that keeps files. `create` gives the location for a file, and `complete` resolves to where the file is then. */
+/**
+ * A server that keeps files. `create` gives the location for a file, and `complete` resolves to where the file is then.
+ */
 interface Side {
   /** The figures of each round. */
   readonly figures: Figures[];

@@ -1,6 +1,6 @@
 /**
- * The yardstick: Fastify and pg with one statement per request; no log, no checks, no versions. It shows the most that one Node process
- * can do on the same paths; every figure is a ratio to it.
+ * The yardstick: Fastify and pg with one statement per request; no log, no checks, no versions. It shows the most that
+ * one Node process can do on the same paths; every figure is a ratio to it.
  *
  * Environment: PORT, DATABASE_URL and TOKEN (the bearer token that it requires).
  */

@@ -7,13 +7,16 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const appPath = z.object({ appID: text(256) });
 
-/** A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in one pass. */
+/**
+ * A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in
+ * one pass.
+ */
 const mediaTypePattern =
   /^[A-Za-z0-9_!#$%&'*+.^`|~-]+\/[A-Za-z0-9_!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[A-Za-z0-9_!#$%&'*+.^`|~-]+=(?:[A-Za-z0-9_!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
 
 /**
- * It becomes the last part of a URL, and the name that the file is saved under. Control characters are written out: generators that read the
- * OpenAPI document do not know `\p{Cc}`.
+ * It becomes the last part of a URL, and the name that the file is saved under. Control characters are written out:
+ * generators that read the OpenAPI document do not know `\p{Cc}`.
  */
 // oxlint-disable-next-line no-control-regex
 const fileNamePattern = /^[^\u0000-\u001f\u007f-\u009f/\\]+$/;

@@ -15,7 +15,10 @@ export function deleteStash(
   return { type: 'StashDeleteRequested', teamId, stashId: stashNameOf(appId, stashID) };
 }
 
-/** `stashId`: the name with the app (src/language/events/stash-name.ts). `created`: the version of the event that created this stash. */
+/**
+ * `stashId`: the name with the app (src/language/events/stash-name.ts). `created`: the version of the event that
+ * created this stash.
+ */
 export function expireStash(teamId: string, stashId: string, created: bigint): EventOf<'StashExpired'> {
   return { type: 'StashExpired', teamId, stashId, created };
 }

@@ -102,8 +102,8 @@ export const stashReference = z
   .meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /**
- * Throws InvalidRequest if the body, or its `rows`, may be one row where an array is expected: the message says what to send. `rows`: null if
- * the body had no array of rows; `schema`: what else may be in the body.
+ * Throws InvalidRequest if the body, or its `rows`, may be one row where an array is expected: the message says what to
+ * send. `rows`: null if the body had no array of rows; `schema`: what else may be in the body.
  */
 export function refuseOneRow(
   members: Readonly<Record<string, unknown>>,

@@ -1,4 +1,7 @@
-/** Limits, some of them settings, as they are recorded in the events that are decided by them (docs/spec/decisions.md 2, 3 and 5). */
+/**
+ * Limits, some of them settings, as they are recorded in the events that are decided by them (docs/spec/decisions.md 2,
+ * 3 and 5).
+ */
 import type { RowLimits, StashLimits, TableLimits } from '../src/language/events/limits.ts';
 
 const columnsMax = 1000;

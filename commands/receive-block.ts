@@ -1,4 +1,6 @@
-/** ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself. */
+/**
+ * ReceiveBlock: a part of a body that is larger than one block. It takes effect with the event of the request itself.
+ */
 import type { EventOf } from '../src/language/events/event.ts';
 import type { BodyLimits } from '../src/language/events/limits.ts';
 import type { Profile } from '../src/language/values/profile.ts';

@@ -1,4 +1,7 @@
-/** RefuseRequest: records that the committed state refused a request, so that a repetition of the request has the same outcome. */
+/**
+ * RefuseRequest: records that the committed state refused a request, so that a repetition of the request has the same
+ * outcome.
+ */
 import type { EventOf } from '../src/language/events/event.ts';
 import type { Refusal } from '../src/language/values/refusal.ts';
 

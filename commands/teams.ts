@@ -40,7 +40,10 @@ export interface TokenDetails extends TokenLimits {
   readonly endsIn?: string;
 }
 
-/** Only `hash` and `endsIn` are stored of the token. Throws InvalidRequest for a name that is blank or too long, and for an invalid expiry or app. */
+/**
+ * Only `hash` and `endsIn` are stored of the token. Throws InvalidRequest for a name that is blank or too long, and for
+ * an invalid expiry or app.
+ */
 export function createToken(
   teamId: string,
   tokenId: string,

@@ -11,8 +11,8 @@ import { uploads } from './uploads/uploads.model.ts';
 export const models = listModels({ teams, segments, stashes, tables, uploads });
 
 /**
- * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the number: the read
- * model is never migrated, but filled from the log at the next start.
+ * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the
+ * number: the read model is never migrated, but filled from the log at the next start.
  */
 export const readModelSchema = 'tablog_18';
 

@@ -1,6 +1,7 @@
 /**
- * `npm run test:all [-- [--from-start] STAGE...]`: every test at full scale, stage by stage (stages.ts). An interrupted run resumes if
- * nothing but documentation has changed since. Prints the duration of each stage, and the speed of the machine.
+ * `npm run test:all [-- [--from-start] STAGE...]`: every test at full scale, stage by stage (stages.ts). An interrupted
+ * run resumes if nothing but documentation has changed since. Prints the duration of each stage, and the speed of the
+ * machine.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

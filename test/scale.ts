@@ -1,6 +1,6 @@
 /**
- * The scale of tests that could go on for ever: small in `npm test`, full in `npm run test:all` (test/all.ts), which sets
- * TEST_SCALE=full. Both numbers are here and nowhere else.
+ * The scale of tests that could go on for ever: small in `npm test`, full in `npm run test:all` (test/all.ts), which
+ * sets TEST_SCALE=full. Both numbers are here and nowhere else.
  */
 export const isFull = process.env['TEST_SCALE'] === 'full';
 
@@ -35,7 +35,10 @@ export const scale = {
   historyMs: scaled(3000, 30_000),
   /** The number of small chunks in a stash. */
   smallChunks: scaled(400, 3000),
-  /** The log that the command line replays: 1,400 events and 16,000 rows, or 100,800 events and more than a million rows. */
+  /**
+   * The log that the command line replays: 1,400 events and 16,000 rows, or 100,800 events and more than a million
+   * rows.
+   */
   replayedLog: scaled(
     { teams: 4, eventsOfTeam: 350, blocksOfTeam: 4, rowsOfBlock: 1000 },
     { teams: 16, eventsOfTeam: 6300, blocksOfTeam: 70, rowsOfBlock: 1000 },
@@ -58,7 +61,9 @@ export const scale = {
   ),
   /** For how many days of log time a team writes, while garbage is collected. */
   daysOfGrowth: scaled(19, 400),
-  /** How often: 32 clients race for a row; processes start at once on a fresh database; a process is stopped under load. */
+  /**
+   * How often: 32 clients race for a row; processes start at once on a fresh database; a process is stopped under load.
+   */
   races: scaled(2, 8),
   startsAtOnce: scaled(1, 3),
   stopsUnderLoad: scaled(2, 5),
@@ -67,7 +72,10 @@ export const scale = {
   postgresKills: scaled(1, 4),
   /** How often a standby of Postgres is promoted, in each way. */
   promotions: scaled(1, 3),
-  /** How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on Kafka. */
+  /**
+   * How often the service and its embedded Postgres are killed, and how often one or all parts of the deployment on
+   * Kafka.
+   */
   kills: killsOf(2, 50),
   killsOnKafka: killsOf(1, 50),
   /** How many writes are acknowledged at least in a run with kills, per kill: 100,000 in the stages on Kafka. */
@@ -78,7 +86,10 @@ export const scale = {
   leaderFaults: killsOf(1, 10),
   /** How many requests the fuzzer sends; the stage `fuzz` of test:all has many such runs. */
   fuzzRequests: Number(process.env['FUZZ_REQUESTS'] ?? scaled(2000, 50_000)),
-  /** For how long functions of SQL get hostile arguments, in milliseconds; each of them once at least. In the short run once only, so that it asks the same on all machines. */
+  /**
+   * For how long functions of SQL get hostile arguments, in milliseconds; each of them once at least. In the short run
+   * once only, so that it asks the same on all machines.
+   */
   sqlFunctionsMs: Number(process.env['SQL_FUNCTIONS_MS'] ?? scaled(0, 3_600_000)),
   /** How often a back-up and a restore are killed, each. */
   backupKills: scaled(1, 3),

@@ -1,5 +1,6 @@
 /**
- * A thread that runs one load, so that it does not block the event loop of the measuring thread. It is told when to begin, and when to end; then it can begin again.
+ * A thread that runs one load, so that it does not block the event loop of the measuring thread. It is told when to
+ * begin, and when to end; then it can begin again.
  */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';

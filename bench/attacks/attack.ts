@@ -40,7 +40,10 @@ export class LoadRun {
     if (status === 200 || status === 201) this.acceptedBytes += bodyBytes;
   }
 
-  /** Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer; null: the connection is new. */
+  /**
+   * Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer;
+   * null: the connection is new.
+   */
   async repeat(target: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
     await Promise.all(
       Array.from({ length: connections }, async () => {

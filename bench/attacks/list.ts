@@ -18,7 +18,10 @@ const rowsBody = json(makeRows(seededRandom(3), rowsPerRequest));
 const largeBody = json(makeRows(seededRandom(4), 13 * rowsPerRequest));
 const megabytes = 2 ** 20;
 
-/** Imports one stash again and again, of chunks that have many columns each, into a table that is not there or as a table that would have too many. */
+/**
+ * Imports one stash again and again, of chunks that have many columns each, into a table that is not there or as a
+ * table that would have too many.
+ */
 const wideImports: Attack = {
   name: 'wide-imports',
   what: 'imports of 40 chunks of 2,000 different columns each, into an unknown table and as a new one',

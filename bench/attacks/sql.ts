@@ -9,7 +9,10 @@ import type { Attack } from './attack.ts';
 /** How many queries are at work at once. */
 const queriesAtOnce = 4;
 
-/** Each needs all processors that it gets: for longer than a query may take, or again and again. The last two cannot be interrupted. */
+/**
+ * Each needs all processors that it gets: for longer than a query may take, or again and again. The last two cannot be
+ * interrupted.
+ */
 const expensive = [
   'SELECT count(*) FROM range(100000) a, range(100000) b WHERE (a.range * b.range) % 7 = 3',
   'SELECT max(place) FROM (SELECT row_number() OVER (ORDER BY hash(range)) AS place FROM range(1000000))',

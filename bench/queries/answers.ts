@@ -3,7 +3,10 @@ import type { Target } from '../requests.ts';
 
 const lineFeed = 0x0a;
 
-/** What is the same in the answers of both sides: the rows in their order, or the groups. Balances have cents, so no sum is between two that are rounded differently. */
+/**
+ * What is the same in the answers of both sides: the rows in their order, or the groups. Balances have cents, so no sum
+ * is between two that are rounded differently.
+ */
 export function digest(answer: Buffer): string[] {
   const { data } = JSON.parse(answer.toString()) as { data: Readonly<Record<string, string | number>>[] };
   return data.map(({ email, company, count, sum_balance: sum }) =>

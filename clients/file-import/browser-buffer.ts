@@ -1,4 +1,7 @@
-/** Stands in for `Buffer` and `node:buffer` in bundles for browsers: esbuild takes it as `alias` of the one and by `inject` for the other. */
+/**
+ * Stands in for `Buffer` and `node:buffer` in bundles for browsers: esbuild takes it as `alias` of the one and by
+ * `inject` for the other.
+ */
 import { Buffer } from 'buffer/';
 
 export { Buffer };
@@ -7,7 +10,10 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** What src/language/formats uses of Node's buffers besides their documented methods, and what is slow without the browser's own code. */
+/**
+ * What src/language/formats uses of Node's buffers besides their documented methods, and what is slow without the
+ * browser's own code.
+ */
 Object.assign(Buffer.prototype, {
   utf8Slice(this: Uint8Array, start: number, end: number): string {
     return decoder.decode(new Uint8Array(this.buffer, this.byteOffset + start, end - start));

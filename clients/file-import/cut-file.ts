@@ -11,11 +11,16 @@ import { WorkbookCutter } from './workbook/workbook-cutter.ts';
 
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
-  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  /**
+   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   */
   readonly form?: DelimitedForm | undefined;
   /** Called if the delimiter was recognised, and is no comma. */
   readonly onRecognised?: DelimitedCutterOptions['onRecognised'];
-  /** Called with the names in the header of CSV or TSV: which columns of a table they mean, where a name does not mean itself. */
+  /**
+   * Called with the names in the header of CSV or TSV: which columns of a table they mean, where a name does not mean
+   * itself.
+   */
   readonly columnsOf?: DelimitedCutterOptions['columnsOf'];
   /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
   readonly sheet?: string | undefined;

@@ -30,7 +30,9 @@ export interface DelimitedCutterOptions {
   readonly limits?: ChunkLimits | undefined;
   /** Called if the delimiter was not said, but recognised, and is another than usual. */
   readonly onRecognised?: ((delimiter: string) => void) | undefined;
-  /** Called with the names of the header: which columns of a table they mean, where a name means no other than itself. */
+  /**
+   * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
+   */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
 }
 
@@ -41,8 +43,8 @@ interface Reading {
 }
 
 /**
- * Finds only where records end. The service checks whether they are well formed; up to the first mistake both find the same records, so that the
- * service names the right row. Buffers at most one unfinished record.
+ * Finds only where records end. The service checks whether they are well formed; up to the first mistake both find the
+ * same records, so that the service names the right row. Buffers at most one unfinished record.
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: Cutter['mediaType'];
@@ -204,7 +206,8 @@ export class DelimitedCutter implements Cutter {
     const splitter = new RecordSplitter(bytes.toString('utf8', start, end), dialect);
     const isSound = splitter.read(0, true);
     if (form.header === 'absent' && isSound) {
-      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have fewer cells.
+      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have
+      // fewer cells.
       this.#form = { ...this.#form, header: 'present' };
       return Buffer.from(
         `${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`,
@@ -216,14 +219,18 @@ export class DelimitedCutter implements Cutter {
     }
     const text = bytes.subarray(start, next);
     const line = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
-    // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it is a header, as in the file.
+    // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it
+    // is a header, as in the file.
     const meansMore =
       delimiterNamedBy(bytes.toString('utf8', start, end), dialect) !== null ||
       line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
     return meansMore ? Buffer.concat([Buffer.from('\n'), line]) : line;
   }
 
-  /** Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is one. */
+  /**
+   * Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is
+   * one.
+   */
   #refuse(start: number, end: number): never {
     const unread = this.#unread;
     const line = unread.lineOf(start);

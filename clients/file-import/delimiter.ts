@@ -10,7 +10,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Where the beginning ends by which the delimiter of a text is recognised; null while more bytes are needed. It is the same however the bytes arrive.
+ * Where the beginning ends by which the delimiter of a text is recognised; null while more bytes are needed. It is the
+ * same however the bytes arrive.
  * @param end of the bytes that have arrived
  */
 export function endOfSample(bytes: Buffer, start: number, end: number): number | null {
@@ -25,8 +26,9 @@ export function endOfSample(bytes: Buffer, start: number, end: number): number |
 }
 
 /**
- * The delimiter with which most of the first records have as many cells as the header; of several such the one that makes most cells of the header. A
- * header such as `Preis, netto;Menge, Stk` has more commas than semicolons, but the lines below have not. The comma if the header is one cell with each.
+ * The delimiter with which most of the first records have as many cells as the header; of several such the one that
+ * makes most cells of the header. A header such as `Preis, netto;Menge, Stk` has more commas than semicolons, but the
+ * lines below have not. The comma if the header is one cell with each.
  * @param beginning of the text: the header, and as much behind it as is known
  * @param isWhole whether that is the whole text; else its last record may be cut off
  */

@@ -1,4 +1,7 @@
-/** Why an import failed, besides MalformedFile and what the service refused whatever the rows are (TablogError, Unreachable). */
+/**
+ * Why an import failed, besides MalformedFile and what the service refused whatever the rows are (TablogError,
+ * Unreachable).
+ */
 import type { TablogError } from '../typescript/src/index.ts';
 import type { PlaceInFile } from './places.ts';
 
@@ -15,7 +18,10 @@ export class RefusedRow extends Error {
   }
 }
 
-/** The import was asked for, but no answer came (TablogError, Unreachable), or nobody waited for it (the reason of the signal). */
+/**
+ * The import was asked for, but no answer came (TablogError, Unreachable), or nobody waited for it (the reason of the
+ * signal).
+ */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
   override readonly cause: Error;

@@ -1,4 +1,6 @@
-/** Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13). */
+/**
+ * Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13).
+ */
 import { formParameters, type DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import { notesMax } from '../../src/language/formats/row-reader.ts';
 import { eachInParallel } from '../../src/language/each-in-parallel.ts';
@@ -34,7 +36,9 @@ export interface FileImport {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  /**
+   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   */
   readonly form?: DelimitedForm | undefined;
   /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
   readonly sheet?: string | undefined;
@@ -45,7 +49,10 @@ export interface FileImport {
   readonly signal: AbortSignal;
   /** Called if the delimiter was recognised, and is no comma. */
   readonly onRecognised: (delimiter: string) => void;
-  /** Called with the names in the header of CSV or TSV: which columns of the table they mean, where a name does not mean itself. */
+  /**
+   * Called with the names in the header of CSV or TSV: which columns of the table they mean, where a name does not mean
+   * itself.
+   */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
   /** Called with the rows uploaded so far, and the bytes of the file that they took. */
   readonly onProgress: (rows: number, bytes: number) => void;
@@ -57,13 +64,15 @@ export interface FileImport {
 
 export interface ImportResult extends Imported, ChunkRemarks {
   readonly rows: number;
-  /** Columns that came to be text in some chunk because of some cells, as notes name them. `readTypes` says which cells. */
+  /**
+   * Columns that came to be text in some chunk because of some cells, as notes name them. `readTypes` says which cells.
+   */
   readonly texts: readonly string[];
 }
 
 /**
- * Deletes the stash in any case. Throws MalformedFile; RefusedRow, OutcomeUnknown, and other errors of the service (TablogError, Unreachable); what the
- * source throws; the reason of the signal.
+ * Deletes the stash in any case. Throws MalformedFile; RefusedRow, OutcomeUnknown, and other errors of the service
+ * (TablogError, Unreachable); what the source throws; the reason of the signal.
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
   const { client, source, format, form, sheet, signal, onRecognised, columnsOf, onLeftOver } = options;

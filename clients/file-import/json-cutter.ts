@@ -1,6 +1,7 @@
 /**
- * Cuts JSON and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. What a file is shows in its first value: an array
- * holds the rows, and so does an object if nothing follows it. Else each object is a row.
+ * Cuts JSON and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. What a file is
+ * shows in its first value: an array holds the rows, and so does an object if nothing follows it. Else each object is a
+ * row.
  */
 import {
   RefusedText,
@@ -205,7 +206,9 @@ export class JsonCutter implements Cutter {
     this.#state = state;
   }
 
-  /** Finds out whether the object that begins at `start` is the first row. It is none if it is longer than a row may be. */
+  /**
+   * Finds out whether the object that begins at `start` is the first row. It is none if it is longer than a row may be.
+   */
   #readObject(start: number): void {
     const { bytes, end } = this.#unread;
     const text = bytes.subarray(0, end);

@@ -15,8 +15,8 @@ export interface MatchedColumns {
 }
 
 /**
- * A name is an ID; else an ID in another normal form of Unicode; else a display name that one column alone has, unless another name means that column.
- * A name that means no column stays as it is.
+ * A name is an ID; else an ID in another normal form of Unicode; else a display name that one column alone has, unless
+ * another name means that column. A name that means no column stays as it is.
  */
 export function matchColumns(names: readonly string[], table: readonly NamedColumn[]): MatchedColumns {
   const ids = new Set(table.map(({ id }) => id));

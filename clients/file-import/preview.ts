@@ -1,4 +1,7 @@
-/** What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the service's own code. */
+/**
+ * What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the
+ * service's own code.
+ */
 import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { leftOut } from '../../src/language/formats/delimited-header.ts';
 import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
@@ -26,7 +29,9 @@ export interface PreviewOptions {
   readonly format: Format;
   /** Of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
-  /** What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said. */
+  /**
+   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   */
   readonly form?: DelimitedForm | undefined;
   /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
   readonly sheet?: string | undefined;
@@ -40,11 +45,16 @@ export interface Preview {
   /** The names of the sheets of a workbook; none of any other file. */
   readonly sheets: readonly string[];
   readonly columns: readonly PreviewedColumn[];
-  /** The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value. */
+  /**
+   * The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value.
+   */
   readonly rows: readonly (readonly (string | null)[])[];
   /** Of how many rows the types are: at most 1,000. */
   readonly rowsRead: number;
-  /** Columns of CSV and TSV that came to be text because of some of these cells, with the lines of the first of them, and what would help. */
+  /**
+   * Columns of CSV and TSV that came to be text because of some of these cells, with the lines of the first of them,
+   * and what would help.
+   */
   readonly texts: readonly TextColumn[];
   /** What was made of forms that are not by the book. That a column is left out is said only of a whole file. */
   readonly notes: readonly string[];
@@ -57,7 +67,10 @@ export interface PreviewedColumn {
   readonly type: ColumnType;
 }
 
-/** Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the reason of the signal. */
+/**
+ * Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the
+ * reason of the signal.
+ */
 export async function preview(
   source: Source,
   { format, encoding, form, sheet, onSchemaError, signal }: PreviewOptions,

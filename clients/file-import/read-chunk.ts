@@ -7,7 +7,10 @@ import type { Chunk, ChunkForm } from './chunk.ts';
 
 export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
-/** The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes. `dropsCells`: whether cells that no row may hold are left out; `texts`: watches the columns of CSV and TSV. */
+/**
+ * The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes.
+ * `dropsCells`: whether cells that no row may hold are left out; `texts`: watches the columns of CSV and TSV.
+ */
 export function readChunk(
   { body }: Chunk,
   { mediaType, form }: ChunkForm,

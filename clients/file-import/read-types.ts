@@ -1,4 +1,7 @@
-/** What the service would infer from a whole file, and which cells are in the way. It reads the file with the service's own code. */
+/**
+ * What the service would infer from a whole file, and which cells are in the way. It reads the file with the service's
+ * own code.
+ */
 import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
 import { placeInRow } from '../../src/language/formats/row-place.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
@@ -28,7 +31,10 @@ export interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
   readonly onRecognised: (delimiter: string) => void;
 }
 
-/** Reads a file to its end, in bounded memory. Throws MalformedFile, also if no table could be made of the rows; the reason of the signal. */
+/**
+ * Reads a file to its end, in bounded memory. Throws MalformedFile, also if no table could be made of the rows; the
+ * reason of the signal.
+ */
 export async function readTypes(
   source: Source,
   { format, encoding, form, sheet, onSchemaError, signal, onRecognised }: TypesOptions,

@@ -18,7 +18,10 @@ export class FileRemarks {
     }
   }
 
-  /** The columns that came to be text in some chunk because of some cells, as notes name them. The rows that the notes name are those of chunks. */
+  /**
+   * The columns that came to be text in some chunk because of some cells, as notes name them. The rows that the notes
+   * name are those of chunks.
+   */
   get texts(): readonly string[] {
     return [...this.#texts];
   }

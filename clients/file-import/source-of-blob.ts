@@ -3,7 +3,9 @@ import { formatOfName } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
 import type { Source } from './source.ts';
 
-/** The file is decompressed if its name ends in `.gz`. No browser decompresses `.zst`, which is refused when it is read. */
+/**
+ * The file is decompressed if its name ends in `.gz`. No browser decompresses `.zst`, which is refused when it is read.
+ */
 export function sourceOfBlob(file: Blob & { readonly name: string }): Source {
   const { compression } = formatOfName(file.name);
   let bytesRead = 0;

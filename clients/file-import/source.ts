@@ -6,6 +6,9 @@ export interface Source {
   readonly size: number | null;
   /** How many of those bytes have been read. */
   readonly bytesRead: number;
-  /** Its bytes, decompressed. Can be read once. Throws MalformedFile, and the reason of the signal, which ends the waiting for further bytes. */
+  /**
+   * Its bytes, decompressed. Can be read once. Throws MalformedFile, and the reason of the signal, which ends the
+   * waiting for further bytes.
+   */
   pieces(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

@@ -11,7 +11,10 @@ const byteOrderMarks: readonly (readonly [bytes: Buffer, encoding: string])[] = 
   [Buffer.from([0xfe, 0xff]), 'utf-16be'],
 ];
 
-/** Of the older format of Excel, which a newer workbook has too if it is protected with a password; and of a zip archive, which the newer one is. */
+/**
+ * Of the older format of Excel, which a newer workbook has too if it is protected with a password; and of a zip
+ * archive, which the newer one is.
+ */
 const oleSignature = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 
@@ -21,7 +24,10 @@ const isOldWorkbook =
 const isNoWorkbook = 'this is no workbook (.xlsx), which is a zip archive';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
-/** Throws MalformedFile for the name of a workbook of an older form of Excel, which has no format that could be told instead. */
+/**
+ * Throws MalformedFile for the name of a workbook of an older form of Excel, which has no format that could be told
+ * instead.
+ */
 export function refuseWorkbookName(file: string): void {
   if (/\.xlsb?$/i.test(file)) throw new MalformedFile(null, isOldWorkbook);
 }
@@ -36,8 +42,8 @@ export function signatureProblem(beginning: Uint8Array, format: 'text' | 'xlsx',
 }
 
 /**
- * The bytes of a text in UTF-8. A byte order mark counts more than the encoding that was given. Bytes that are UTF-8 already come as they are,
- * unchecked. Throws MalformedFile.
+ * The bytes of a text in UTF-8. A byte order mark counts more than the encoding that was given. Bytes that are UTF-8
+ * already come as they are, unchecked. Throws MalformedFile.
  */
 export async function* toUtf8(
   pieces: AsyncIterable<Uint8Array>,

@@ -6,8 +6,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as JsonScanner requires. Positions are indexes into
- * `bytes`; `append` may shift them all.
+ * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as JsonScanner requires. Positions are
+ * indexes into `bytes`; `append` may shift them all.
  */
 export class UnreadBytes {
   bytes = Buffer.alloc(1);
@@ -34,7 +34,10 @@ export class UnreadBytes {
     this.bytes[this.end] = 0;
   }
 
-  /** The number of the line that contains a byte: lines end with a line feed, a carriage return, or both. Positions must not decrease between calls. */
+  /**
+   * The number of the line that contains a byte: lines end with a line feed, a carriage return, or both. Positions must
+   * not decrease between calls.
+   */
   lineOf(position: number): number {
     if (this.#hasReturns) this.#countLineEnds(position);
     else this.#countLineFeeds(position);

@@ -1,4 +1,6 @@
-/** Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them. */
+/**
+ * Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them.
+ */
 import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
 import { excerptOf } from '../../src/language/values/build-profile.ts';
@@ -27,7 +29,10 @@ import type { Source } from './source.ts';
 export interface ExpectedColumn {
   readonly id: string;
   readonly type: ColumnType;
-  /** Whether the table had the column before the import. Otherwise the type is what the service would infer from the first rows. */
+  /**
+   * Whether the table had the column before the import. Otherwise the type is what the service would infer from the
+   * first rows.
+   */
   readonly isOfTable: boolean;
 }
 
@@ -41,7 +46,9 @@ export interface WidenedColumn {
   readonly first: WidenedCell;
   /** The second and the third. */
   readonly next: readonly WidenedCell[];
-  /** What a person can say of CSV or TSV that makes values, or empty cells, of some of them. Empty: nothing is known. */
+  /**
+   * What a person can say of CSV or TSV that makes values, or empty cells, of some of them. Empty: nothing is known.
+   */
   readonly help: TextColumn['help'];
 }
 
@@ -57,7 +64,8 @@ const nextCells = 2;
 export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'sheet' | 'signal'>;
 
 /**
- * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type others have changed.
+ * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type
+ * others have changed.
  * @param open opens the file from its beginning
  * @param now the types of the table's columns by ID, after the import
  */
@@ -124,7 +132,10 @@ function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, Ex
   }
 }
 
-/** Whether a value leaves a column with the expected type. The service widens a table's column for what does not fit, and infers a new one from what is natural. */
+/**
+ * Whether a value leaves a column with the expected type. The service widens a table's column for what does not fit,
+ * and infers a new one from what is natural.
+ */
 function fits(value: Classified, { type, isOfTable }: ExpectedColumn): boolean {
   if (!isOfTable) return value.natural === null || isAtMost(value.natural, type);
   return (value.fits & (typeBit(type) | (isArrayType(type) ? typeBit(itemKind(type)) : noTypes))) !== 0;

@@ -36,7 +36,9 @@ export interface ArrivedRows {
   placeOf(place: Place): string;
 }
 
-/** Finds the rows of a request in its event or in the blocks of its body; refuses a body that was not complete in time. */
+/**
+ * Finds the rows of a request in its event or in the blocks of its body; refuses a body that was not complete in time.
+ */
 export function arrivedRows(
   { segments: arrived }: SegmentStates,
   event: Event,

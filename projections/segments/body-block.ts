@@ -10,7 +10,9 @@ export interface BodyBlock {
   /** The local key of its segment. */
   readonly segment: bigint;
   readonly profile: Profile;
-  /** The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without. */
+  /**
+   * The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without.
+   */
   readonly ids: Uint8Array | null;
   /** The record's time, in milliseconds. */
   readonly time: number;

@@ -6,7 +6,10 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { BodyBlockChange } from './body-block.ts';
 import type { SegmentStates } from './segments.state.ts';
 
-/** Adds a block to a body that waits for its closing event. Its rows are written already, but hidden until an extent refers to them. */
+/**
+ * Adds a block to a body that waits for its closing event. Its rows are written already, but hidden until an extent
+ * refers to them.
+ */
 export function decideBlockReceived(
   { segments }: SegmentStates,
   event: Event<EventOf<'BlockReceived'>>,

@@ -28,7 +28,10 @@ export function decideOpenBody(
   ]);
 }
 
-/** Maintenance appends this event when it finds a body too old for its closing event. An early, late or repeated event is harmless. */
+/**
+ * Maintenance appends this event when it finds a body too old for its closing event. An early, late or repeated event
+ * is harmless.
+ */
 export function decideBodyExpired(
   { segments }: SegmentStates,
   { data }: Event<EventOf<'BodyExpired'>>,
@@ -39,8 +42,8 @@ export function decideBodyExpired(
 }
 
 /**
- * Decides an event whose rows may come as a body of blocks. That closes the body, whatever the outcome. Bodies from before
- * `BodyOpenRequested` were never opened, and count nowhere.
+ * Decides an event whose rows may come as a body of blocks. That closes the body, whatever the outcome. Bodies from
+ * before `BodyOpenRequested` were never opened, and count nowhere.
  */
 export function closingBody<
   States extends SegmentStates,

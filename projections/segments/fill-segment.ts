@@ -1,5 +1,6 @@
 /**
- * Writes the rows of a segment, in any order with other writes: the rows never change, and readers see them only through an extent.
+ * Writes the rows of a segment, in any order with other writes: the rows never change, and readers see them only
+ * through an extent.
  */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { rowIdTexts } from '../../src/language/events/row-bodies.ts';
@@ -18,7 +19,9 @@ export interface SegmentContent {
   readonly ids: Uint8Array | null;
 }
 
-/** Sends one byte string and splits it on the server: in an array parameter every quote of the JSON would be escaped. */
+/**
+ * Sends one byte string and splits it on the server: in an array parameter every quote of the JSON would be escaped.
+ */
 const insertSegment: Statement = {
   name: 'insert_segment',
   text: `with segment as (insert into segments (key, id, rows) values ($1, $2, $3))
@@ -33,8 +36,8 @@ const insertIds: Statement = {
 };
 
 /**
- * To be called in a transaction: if the key is taken, nothing may be added to the segment that has it. Throws if the body does not hold
- * the declared number of rows: an extent would refer to missing rows.
+ * To be called in a transaction: if the key is taken, nothing may be added to the segment that has it. Throws if the
+ * body does not hold the declared number of rows: an extent would refer to missing rows.
  */
 export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
   const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);

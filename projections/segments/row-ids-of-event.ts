@@ -21,7 +21,10 @@ export interface PartWithIds {
   readonly ids: Uint8Array | null;
 }
 
-/** The row IDs of all parts, up to those of `issuersMax` issuers; null if no row came with one, 'tooMany' above `runsMax` runs. */
+/**
+ * The row IDs of all parts, up to those of `issuersMax` issuers; null if no row came with one, 'tooMany' above
+ * `runsMax` runs.
+ */
 export function* runsOf(parts: readonly PartWithIds[], issuersMax = Infinity): Steps<RowIdRuns | 'tooMany' | null> {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;

@@ -1,7 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
-/** An immutable run of rows as they were received (ARCHITECTURE.md, "segment"); a tail grows at its end until it closes. */
+/**
+ * An immutable run of rows as they were received (ARCHITECTURE.md, "segment"); a tail grows at its end until it closes.
+ */
 export const SegmentEntity = defineEntity({
   name: 'Segment',
   tableName: 'segments',
@@ -12,8 +14,8 @@ export const SegmentEntity = defineEntity({
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
     /**
-     * Since when it may be unused, by the clock of Postgres: set when it is written, and when something stops using it. Null once
-     * garbage collection has found it in use.
+     * Since when it may be unused, by the clock of Postgres: set when it is written, and when something stops using it.
+     * Null once garbage collection has found it in use.
      */
     idleSince: p.datetime().defaultRaw('now()').nullable(),
     /** Whether its rows have been removed because readers cannot reach them. */
@@ -23,7 +25,10 @@ export const SegmentEntity = defineEntity({
   },
 });
 
-/** The rows of segments: the JSON text of each, its columns in order. Never updated, except that bodies are erased (../tables/replaced-bodies.garbage.ts). */
+/**
+ * The rows of segments: the JSON text of each, its columns in order. Never updated, except that bodies are erased
+ * (../tables/replaced-bodies.garbage.ts).
+ */
 export const SegmentRowEntity = defineEntity({
   name: 'SegmentRow',
   tableName: 'segment_rows',
@@ -38,7 +43,10 @@ export const SegmentRowEntity = defineEntity({
 
 export const storedSegmentRows = StoredTable.of(SegmentRowEntity);
 
-/** The row IDs with which rows of a segment came (`$rowID`); an extent says which of its rows retain theirs. Never updated. */
+/**
+ * The row IDs with which rows of a segment came (`$rowID`); an extent says which of its rows retain theirs. Never
+ * updated.
+ */
 export const RetainedIdEntity = defineEntity({
   name: 'RetainedId',
   tableName: 'retained_ids',
@@ -63,7 +71,9 @@ export const BodyBlockEntity = defineEntity({
     segment: p.bigint(),
     /** The encoded profile (src/language/values). */
     profile: p.text(),
-    /** The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without. */
+    /**
+     * The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without.
+     */
     ids: p.blob().nullable(),
     /** The record's time, in milliseconds. */
     time: p.bigint('number'),

@@ -1,6 +1,6 @@
 /**
- * Garbage collection of segments: blocks of bodies that were never closed, rows of segments that readers cannot reach, and segments of
- * failed attempts.
+ * Garbage collection of segments: blocks of bodies that were never closed, rows of segments that readers cannot reach,
+ * and segments of failed attempts.
  */
 import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
@@ -15,8 +15,9 @@ const segmentRowsAtOnce = 20_000;
 const idleLife = 3_600_000;
 
 /**
- * The same while the read model is filled. Then no client sends the rows of a segment before the event that names it. A segment is written a moment
- * ahead of its event, and what is overwritten in a year of the log may be idle within minutes.
+ * The same while the read model is filled. Then no client sends the rows of a segment before the event that names it. A
+ * segment is written a moment ahead of its event, and what is overwritten in a year of the log may be idle within
+ * minutes.
  */
 const idleLifeInFill = 60_000;
 
@@ -55,7 +56,9 @@ const isInUse = `exists (select from extents where extents.segment = segments.ke
 
 const isUnused = `not (${isInUse}) and not ${isNamed}`;
 
-/** Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment. */
+/**
+ * Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment.
+ */
 async function emptySegments(database: Database, later: number, isFilled = false): Promise<number> {
   const idleMs = (isFilled ? idleLifeInFill : idleLife) - later;
   const { rows } = await database.pool.query<{ key: string; rows: number; used: boolean; named: boolean }>(
@@ -86,9 +89,10 @@ async function emptySegments(database: Database, later: number, isFilled = false
 }
 
 /**
- * Drops these segments; their rows are removed later. A batch that was loaded before may still name one. So they are made unfindable first: an
- * event that names one from then on writes it again. Then each partition's layout is raised, which invalidates what was loaded before. What
- * no batch has named by then, none can name any more. The partitions are raised one at a time, so that waiting for one holds up no other.
+ * Drops these segments; their rows are removed later. A batch that was loaded before may still name one. So they are
+ * made unfindable first: an event that names one from then on writes it again. Then each partition's layout is raised,
+ * which invalidates what was loaded before. What no batch has named by then, none can name any more. The partitions are
+ * raised one at a time, so that waiting for one holds up no other.
  */
 async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
   const { pool } = database;
@@ -112,7 +116,9 @@ const removeDropped: RemoveGarbage = (database) =>
   delete from segments where key in (select key from dropped)`,
   );
 
-/** Removes the rows only: extents stay until their generation is forgotten, because they record which IDs they issued. */
+/**
+ * Removes the rows only: extents stay until their generation is forgotten, because they record which IDs they issued.
+ */
 const emptyNamed = `with gone as (delete from segment_rows where segment = any($1::int8[])),
     named as (delete from file_references where segment = any($1::int8[])),
     extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = any($1::int8[]))

@@ -9,9 +9,9 @@ import { refusalOfChunk, sizeWith, stashesBegun } from './stash-bounds.ts';
 import { numericOrderOf } from './stash-order.ts';
 
 /**
- * Spec 4.10: adds a chunk to a stash, or replaces the chunk with its serial. The first chunk creates the stash; after a stash has ended,
- * it creates a new one. Rows are checked against a schema only when the stash is imported. Guards: body, bounds of the stash, number of
- * stashes.
+ * Spec 4.10: adds a chunk to a stash, or replaces the chunk with its serial. The first chunk creates the stash; after a
+ * stash has ended, it creates a new one. Rows are checked against a schema only when the stash is imported. Guards:
+ * body, bounds of the stash, number of stashes.
  */
 export function decidePutChunk(
   states: StashStates,

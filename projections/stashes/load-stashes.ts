@@ -1,4 +1,6 @@
-/** Loads the stashes that events name, the chunks that they replace, and for an import the whole content of the stash. */
+/**
+ * Loads the stashes that events name, the chunks that they replace, and for an import the whole content of the stash.
+ */
 import type { Tx } from '../../src/storage/database/pipelined-client.ts';
 import { importedStash, stashOf, teamOf } from '../../src/language/events/event-names.ts';
 import type { Event } from '../../src/language/events/event.ts';
@@ -35,7 +37,10 @@ export async function loadStashes({ tx, events, states: { stashes }, before }: L
   for (const chunk of foundChunks) stashes.putChunk(chunk);
 }
 
-/** Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of each. */
+/**
+ * Loads the content of every imported stash, and reserves a key per segment, because each import makes an extent of
+ * each.
+ */
 export async function loadStashContents({
   tx,
   events,

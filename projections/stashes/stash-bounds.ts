@@ -34,7 +34,10 @@ export function sizeWith({ last, before: stored }: ChunkTarget, chunk: ChunkCont
   };
 }
 
-/** By how many the team's stashes would increase. One that has expired counts until this chunk, or maintenance, notes it. */
+/**
+ * By how many the team's stashes would increase. One that has expired counts until this chunk, or maintenance, notes
+ * it.
+ */
 export function stashesBegun({ last }: Pick<ChunkTarget, 'last'>, at: At): number {
   return liveStash(last, at) !== null || (last !== null && last.endedAt === null) ? 0 : 1;
 }

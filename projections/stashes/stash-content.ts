@@ -16,16 +16,21 @@ export interface StashContent {
 }
 
 /**
- * A chunk that is only a header has columns but no row. Its columns get positions before the next row: negative ones, of which each such
- * chunk takes `headerPositions`, for at most `headersMax` such chunks.
+ * A chunk that is only a header has columns but no row. Its columns get positions before the next row: negative ones,
+ * of which each such chunk takes `headerPositions`, for at most `headersMax` such chunks.
  */
 const headerPositions = 2 ** 20;
 const headersMax = 2 ** 31;
 
-/** How many different columns a stash may name where the event of its import sets no limit. Must not change: replay would give other outcomes. */
+/**
+ * How many different columns a stash may name where the event of its import sets no limit. Must not change: replay
+ * would give other outcomes.
+ */
 export const defaultColumnsMax = 10_000;
 
-/** Takes the blocks of a stash in order. Shares equal parts of their profiles, so that many blocks take little memory. */
+/**
+ * Takes the blocks of a stash in order. Shares equal parts of their profiles, so that many blocks take little memory.
+ */
 export class StashContentBuilder {
   readonly #segments: ArrivedSegment[] = [];
   readonly #serials: string[] = [];
@@ -90,7 +95,10 @@ export class StashContentBuilder {
     return { ...profile, columns };
   }
 
-  /** The columns with only what decides how rows are read (`isPlain`); the places of misfits are kept for the whole stash only. */
+  /**
+   * The columns with only what decides how rows are read (`isPlain`); the places of misfits are kept for the whole
+   * stash only.
+   */
   #formOf({ columns }: Profile): readonly ColumnProfile[] {
     const form = columns.map(({ id, stored, misfits }): ColumnProfile => ({
       id,

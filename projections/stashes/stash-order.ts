@@ -1,6 +1,6 @@
 /**
- * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): by number if all serials are integers, with ties by code point; else
- * by code point.
+ * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): by number if all serials are integers, with ties by
+ * code point; else by code point.
  */
 
 const digits = /^0*([0-9]*)$/;

@@ -1,7 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
-/** A stash, from its first chunk until a while after its end (docs/spec/decisions.md 3 and 6). A name may be used by several in turn. */
+/**
+ * A stash, from its first chunk until a while after its end (docs/spec/decisions.md 3 and 6). A name may be used by
+ * several in turn.
+ */
 export const StashEntity = defineEntity({
   name: 'Stash',
   tableName: 'stashes',
@@ -9,7 +12,10 @@ export const StashEntity = defineEntity({
     /** A local key, like a segment's. */
     key: p.bigint().primary().autoincrement(false),
     teamId: p.uuid(),
-    /** Its name: the stash ID that the client gave, and the app of the client's token (src/language/events/stash-name.ts). */
+    /**
+     * Its name: the stash ID that the client gave, and the app of the client's token
+     * (src/language/events/stash-name.ts).
+     */
     stashId: p.string().columnType('text collate "C"'),
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
@@ -33,7 +39,10 @@ export const StashEntity = defineEntity({
 /** The columns that batches read and write. */
 export const storedStashes = StoredTable.of(StashEntity, { without: ['cleared'] });
 
-/** The blocks of a chunk, at least one; a block without rows has no segment. Never updated, except `stash` when the chunk is replaced. */
+/**
+ * The blocks of a chunk, at least one; a block without rows has no segment. Never updated, except `stash` when the
+ * chunk is replaced.
+ */
 export const ChunkBlockEntity = defineEntity({
   name: 'ChunkBlock',
   tableName: 'chunk_blocks',
@@ -52,7 +61,9 @@ export const ChunkBlockEntity = defineEntity({
     profiledColumns: p.integer(),
     /** The encoded profile (src/language/values). */
     profile: p.type(LineText),
-    /** The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without. */
+    /**
+     * The runs of the row IDs with which its rows came (src/language/events/row-id-runs.ts); null if they came without.
+     */
     ids: p.blob().nullable(),
   },
   indexes: [

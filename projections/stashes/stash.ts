@@ -6,7 +6,9 @@ import type { TeamChange } from '../teams/team.ts';
 export interface Stash {
   readonly key: bigint;
   readonly teamId: string;
-  /** Its name: the stash ID that the client gave, and the app of the client's token (src/language/events/stash-name.ts). */
+  /**
+   * Its name: the stash ID that the client gave, and the app of the client's token (src/language/events/stash-name.ts).
+   */
   readonly stashId: string;
   readonly created: bigint;
   /** Log times in milliseconds: of its creation, and from when on it cannot be imported. */

@@ -1,4 +1,7 @@
-/** Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be remembered any more. */
+/**
+ * Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be
+ * remembered any more.
+ */
 import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
 import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';

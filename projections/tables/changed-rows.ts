@@ -13,7 +13,10 @@ export class ChangedRows {
     this.#bytesMax = bytesMax;
   }
 
-  /** Begins to note the changes of an extent that has had none. Forgets the extents that were begun first, if it is too much to remember. */
+  /**
+   * Begins to note the changes of an extent that has had none. Forgets the extents that were begun first, if it is too
+   * much to remember.
+   */
   begin({ key, rows }: Extent): void {
     const bytes = Math.ceil(rows / 8);
     if (bytes > this.#bytesMax || this.#bits.has(key)) return;

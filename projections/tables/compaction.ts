@@ -1,11 +1,11 @@
 /**
- * Compaction moves rows to where they can be read fast: it stores rows that need conversion as they are presented, and merges the rows
- * of many small extents into one segment. It changes only where bodies are and in which form: never which extents exist, nor indexes,
- * versions or changes (ARCHITECTURE.md, "What a table is made of").
+ * Compaction moves rows to where they can be read fast: it stores rows that need conversion as they are presented, and
+ * merges the rows of many small extents into one segment. It changes only where bodies are and in which form: never
+ * which extents exist, nor indexes, versions or changes (ARCHITECTURE.md, "What a table is made of").
  *
- * Each step first writes a new segment, which nothing refers to yet, then repoints extents to it in a transaction of milliseconds. That
- * raises the layout of the partition, which invalidates decisions based on the old places. Garbage collection removes the old
- * segment.
+ * Each step first writes a new segment, which nothing refers to yet, then repoints extents to it in a transaction of
+ * milliseconds. That raises the layout of the partition, which invalidates decisions based on the old places. Garbage
+ * collection removes the old segment.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
@@ -52,7 +52,9 @@ interface MovedExtent extends FoundExtent {
   readonly presented: string | null;
 }
 
-/** Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow. */
+/**
+ * Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow.
+ */
 const selectUnpresented = `
   select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents')} as form,
     tables.schema_version as read_by, schemas.columns, teams.partition
@@ -80,8 +82,8 @@ interface UnpresentedExtent extends FoundExtent {
 }
 
 /**
- * Stores the rows of one extent as they are presented. Resolves to whether there was one. Rejects if a body of it cannot be read, and then adds it to
- * `unconvertible`: the next step leaves it alone.
+ * Stores the rows of one extent as they are presented. Resolves to whether there was one. Rejects if a body of it
+ * cannot be read, and then adds it to `unconvertible`: the next step leaves it alone.
  */
 export async function convertExtent(database: Database, unconvertible: UnconvertibleExtents): Promise<boolean> {
   const {
@@ -132,8 +134,8 @@ async function presented(
 }
 
 /**
- * The table with the most small extents, if there are enough to merge. The index alone yields the candidates, mostly none; only their
- * extents are read.
+ * The table with the most small extents, if there are enough to merge. The index alone yields the candidates, mostly
+ * none; only their extents are read.
  */
 const selectScattered = `
   with candidates as materialized (
@@ -174,7 +176,8 @@ export async function mergeExtents(database: Database): Promise<boolean> {
   // An overwrite or the deletion of the table came in between.
   if (small.length < 2) return false;
   if (merged.length < 2) {
-    // It exceeds a limit together with the next one. Left as it is, it would be found again and again, and no other table would.
+    // It exceeds a limit together with the next one. Left as it is, it would be found again and again, and no other
+    // table would.
     await database.pool.query('update extents set merged = true where key = $1', [small[0]!.key]);
     return true;
   }
@@ -188,8 +191,9 @@ export async function mergeExtents(database: Database): Promise<boolean> {
 }
 
 /**
- * Writes a segment that nothing refers to yet, with the retained IDs and file references of its rows. `fill` writes the rows, and gives
- * their extents. It commits without a flush: the commit that repoints the extents flushes everything written before it.
+ * Writes a segment that nothing refers to yet, with the retained IDs and file references of its rows. `fill` writes the
+ * rows, and gives their extents. It commits without a flush: the commit that repoints the extents flushes everything
+ * written before it.
  */
 async function createSegment(
   database: Database,

@@ -11,7 +11,10 @@ const selectExisting: Statement<{ readonly id: string }> = {
   text: 'select id from tables where id = any($1::uuid[]) and not deleted',
 };
 
-/** Tables by what a query calls them: an ID or a name. Two of each are enough to know that it is not unique. One row at least, if there is the team. */
+/**
+ * Tables by what a query calls them: an ID or a name. Two of each are enough to know that it is not unique. One row at
+ * least, if there is the team.
+ */
 const selectNamed: Statement<{
   readonly suspended: boolean;
   readonly asked: string | null;
@@ -54,7 +57,10 @@ export class CopyQueries {
     });
   }
 
-  /** The tables of a team, or of those linked to an app, with these names or IDs: one, or two where a name is not unique. An ID goes before names. */
+  /**
+   * The tables of a team, or of those linked to an app, with these names or IDs: one, or two where a name is not
+   * unique. An ID goes before names.
+   */
   async tablesNamed(
     teamId: string,
     appId: string | null,
@@ -69,7 +75,10 @@ export class CopyQueries {
     return { isSuspended: rows.some(({ suspended }) => suspended), tables };
   }
 
-  /** The name of a table of the team, or linked to the app, that is this one in other letters, small or capital; none if there is no such table. */
+  /**
+   * The name of a table of the team, or linked to the app, that is this one in other letters, small or capital; none if
+   * there is no such table.
+   */
   async tableAlike(teamId: string, appId: string | null, name: string): Promise<readonly string[]> {
     const { rows } = await this.#database.scans.with((client) => client.query(selectAlike, [teamId, appId, name]));
     return rows.map((row) => row.name);

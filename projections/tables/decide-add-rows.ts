@@ -6,7 +6,9 @@ import type { TableStates } from './tables.state.ts';
 import { droppedCells, placeRows, rowsOf } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 
-/** Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows changes no version. */
+/**
+ * Spec 4.12, decisions 3. Guards: table, suspension, If-Match, cells, limits, plan. Adding no rows changes no version.
+ */
 export function decideAddRows(
   states: TableStates,
   event: Event<EventOf<'RowsAddRequested'>>,

@@ -7,8 +7,8 @@ import { endGeneration } from './end-generation.ts';
 import { tableOf, unchangedTable } from './guards.ts';
 
 /**
- * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable; garbage
- * collection removes them.
+ * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable;
+ * garbage collection removes them.
  */
 export function decideDeleteTable(
   states: TableStates,

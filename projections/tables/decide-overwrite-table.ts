@@ -16,12 +16,14 @@ import { placeRows, rowsOf } from './place-rows.ts';
 import { checkRowIds } from './check-row-ids.ts';
 import { unchangedTable } from './guards.ts';
 
-/** All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/language/events/row-bodies.ts). */
+/**
+ * All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/language/events/row-bodies.ts).
+ */
 const noRowIdVersion = 2n ** 63n;
 
 /**
- * Spec 4.12, decisions 3: replaces all rows of a table in one step. Guards: table, suspension, If-Match, stash, schema, row IDs, cells,
- * limits, plan. A row that comes with an ID that this table once issued retains it.
+ * Spec 4.12, decisions 3: replaces all rows of a table in one step. Guards: table, suspension, If-Match, stash, schema,
+ * row IDs, cells, limits, plan. A row that comes with an ID that this table once issued retains it.
  */
 export function decideOverwriteTable(
   states: TableStates,
@@ -65,7 +67,10 @@ export function decideOverwriteTable(
   return apply(changes, at.version, { rows: placed.ranges, ...placed.dropped });
 }
 
-/** Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md 2). */
+/**
+ * Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md
+ * 2).
+ */
 function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, rows: ArrivedRows): Refusal | null {
   const { segments, fewIds, profile, placeOf } = rows;
   const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];

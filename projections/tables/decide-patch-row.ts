@@ -10,7 +10,9 @@ import { changedSince, missingRow, usableTable } from './guards.ts';
 import { droppedCells } from './place-rows.ts';
 import { readBody } from './stored-body.ts';
 
-/** Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version. */
+/**
+ * Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version.
+ */
 export function decidePatchRow(
   states: TableStates,
   event: Event<EventOf<'RowPatchRequested'>>,

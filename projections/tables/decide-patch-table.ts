@@ -7,8 +7,8 @@ import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
- * Changes the name of a table and the display names of its columns. Guards: table, suspension, If-Match, columns. A patch that changes
- * no name changes no version. Column types stay, so rows read as before.
+ * Changes the name of a table and the display names of its columns. Guards: table, suspension, If-Match, columns. A
+ * patch that changes no name changes no version. Column types stay, so rows read as before.
  */
 export function decidePatchTable(
   states: TableStates,

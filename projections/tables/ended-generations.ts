@@ -3,8 +3,8 @@ import { outcomesKept } from '../../src/log/outcomes/recorded-outcome.ts';
 import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 
 /**
- * Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored. After that, in milliseconds of log time, the
- * generation is forgotten.
+ * Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored.
+ * After that, in milliseconds of log time, the generation is forgotten.
  */
 export const rememberedAnswers = outcomesKept;
 

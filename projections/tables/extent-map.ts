@@ -7,7 +7,10 @@ import type { Extent } from './table.ts';
 export class ExtentMap {
   readonly #journal: UndoJournal | null;
   readonly #byKey: Map<bigint, Extent>;
-  /** By table, version and ordinal. The table is needed, because partitions may issue the same versions. Nested maps, because a joined text would have to be made for each look-up. */
+  /**
+   * By table, version and ordinal. The table is needed, because partitions may issue the same versions. Nested maps,
+   * because a joined text would have to be made for each look-up.
+   */
   readonly #byName = new Map<string, PairMap<bigint, number, Extent>>();
 
   /** `journal`: notes how to take changes back; null: they stay. */

@@ -39,15 +39,18 @@ const selectExtents = new RowsStatement<WantedExtent, Extent>(
 /** Whether Postgres has numbers for it. */
 const isPossible = ({ version, ordinal }: RowIdIssuer): boolean => version < 2n ** 63n && ordinal < 2 ** 31;
 
-/** These extents, of any generation that is not forgotten; unknown ones are left out, also those with numbers out of range for Postgres. */
+/**
+ * These extents, of any generation that is not forgotten; unknown ones are left out, also those with numbers out of
+ * range for Postgres.
+ */
 export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Promise<Extent[]> {
   const possible = wanted.filter(isPossible);
   return possible.length === 0 ? [] : selectExtents.find(tx, possible);
 }
 
 /**
- * A pack is taken apart once if it may have wanted entries, however many. `is true` keeps the planner from a join, which it would make of loops, because it takes
- * the entries of packs to be few.
+ * A pack is taken apart once if it may have wanted entries, however many. `is true` keeps the planner from a join,
+ * which it would make of loops, because it takes the entries of packs to be few.
  */
 const selectIssuedIds: Statement<IssuedIds> = {
   name: 'select_issued_ids',
@@ -63,7 +66,10 @@ const selectIssuedIds: Statement<IssuedIds> = {
     where ((entry.version, entry.ordinal) in (select version, ordinal from wanted)) is true`,
 };
 
-/** Which row IDs these extents of forgotten generations issued; unknown ones are left out, also those with numbers out of range for Postgres. */
+/**
+ * Which row IDs these extents of forgotten generations issued; unknown ones are left out, also those with numbers out
+ * of range for Postgres.
+ */
 export async function findIssuedIds(tx: Tx, tableId: string, wanted: readonly RowIdIssuer[]): Promise<IssuedIds[]> {
   const possible = wanted.filter(isPossible);
   if (possible.length === 0) return [];
@@ -197,7 +203,10 @@ export const updateExtents = storedExtents.update('update_extents', ['rows', 'by
 
 export const insertTailRows = storedSegmentRows.insert('insert_tail_rows');
 
-/** `insertChanges`: of rows without a change, fails if there is one; `upsertChanges`: of rows that have one, which takes half as long again. */
+/**
+ * `insertChanges`: of rows without a change, fails if there is one; `upsertChanges`: of rows that have one, which takes
+ * half as long again.
+ */
 export const insertChanges = storedChanges.insert('insert_changes');
 export const upsertChanges = storedChanges.upsert('upsert_changes', ['version', 'body']);
 

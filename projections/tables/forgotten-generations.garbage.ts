@@ -1,6 +1,7 @@
 /**
- * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an overwrite may come with any of these, and an
- * ID that the table never issued is refused (docs/spec/decisions.md 2). Nothing else of such a generation is ever looked up (docs/decisions/0066).
+ * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an
+ * overwrite may come with any of these, and an ID that the table never issued is refused (docs/spec/decisions.md 2).
+ * Nothing else of such a generation is ever looked up (docs/decisions/0066).
  */
 import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
@@ -19,11 +20,17 @@ const entryBytes = 16;
 /** SQL: bytes of an entry. Each run of rows that retain an ID has 8 (retained-places.ts). */
 const bytesOfEntry = `${entryBytes} + coalesce(length(retained), 0)`;
 
-/** SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because these are one run from 0 on (retained-places.ts). */
+/**
+ * SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because these are one run from 0
+ * on (retained-places.ts).
+ */
 export const issuedAnyInSql = (extent: string): string =>
   `${extent}.retained is distinct from int4send(0) || int4send(${extent}.rows)`;
 
-/** Forgets cleared generations, and the row IDs that their rows retained, once no answer can repeat the IDs. Resolves to how much was removed. */
+/**
+ * Forgets cleared generations, and the row IDs that their rows retained, once no answer can repeat the IDs. Resolves to
+ * how much was removed.
+ */
 export async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows: due } = await database.pool.query<{ table_id: string; version: string }>(
     `select old.* from ${oldestGenerations('ended.cleared', generationsAtOnce)} limit ${generationsAtOnce}`,
@@ -43,8 +50,9 @@ export async function forgetGenerations(database: Database, later: number): Prom
 }
 
 /**
- * Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the generations. Two processes that do so take turns:
- * the second would make a pack of what the first has moved to another. Maintenance runs in one process, unless that has lost its session.
+ * Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the
+ * generations. Two processes that do so take turns: the second would make a pack of what the first has moved to
+ * another. Maintenance runs in one process, unless that has lost its session.
  */
 function forgetGenerationsOf(
   { pool, schema }: Database,
@@ -96,8 +104,8 @@ const removeRetainedIds = `delete from retained_ids using (
   ) old where retained_ids.segment = old.segment and retained_ids.index = old.index`;
 
 /**
- * Moves extents into the last pack of their table, and into further ones. Also removes their segments, once nothing shows these: garbage collection has removed the
- * rows, or will, because an ended generation makes its segments idle.
+ * Moves extents into the last pack of their table, and into further ones. Also removes their segments, once nothing
+ * shows these: garbage collection has removed the rows, or will, because an ended generation makes its segments idle.
  */
 const packExtents = `
   with gone as (

@@ -1,4 +1,6 @@
-/** The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2). */
+/**
+ * The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2).
+ */
 import type { EventData, EventOf } from '../../src/language/events/event.ts';
 import type { TableLimits } from '../../src/language/events/limits.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
@@ -50,7 +52,10 @@ export interface Target {
   readonly suspended: boolean;
 }
 
-/** Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target`: null if there is none. */
+/**
+ * Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target`: null if
+ * there is none.
+ */
 export function refusalOf(target: Target | null, ifMatch: bigint | null, at: Pick<LogPlace, 'gaps'>): Refusal | null {
   if (target === null) return { type: 'table_not_found', message: 'there is no such table' };
   return suspension(target) ?? changedSince('table', target.version, ifMatch, at);
@@ -76,8 +81,8 @@ type RowsRequest = EventOf<
 >;
 
 /**
- * Why the schema of a request, or the cells of its rows, refuse it; null if they do not. For requests whose rows never reach the log: `schema` is
- * the committed one; null: the table is new.
+ * Why the schema of a request, or the cells of its rows, refuse it; null if they do not. For requests whose rows never
+ * reach the log: `schema` is the committed one; null: the table is new.
  */
 export function refusalOfCells(request: RowsRequest, schema: TableSchema | null, profile: Profile): Refusal | null {
   const given = 'columns' in request ? request.columns : null;
@@ -96,7 +101,9 @@ export function refusalOfCells(request: RowsRequest, schema: TableSchema | null,
 
 export const missingRow: Refusal = { type: 'row_not_found', message: 'there is no such row' };
 
-/** Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows. */
+/**
+ * Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows.
+ */
 export function changedSince(
   what: string,
   version: bigint,

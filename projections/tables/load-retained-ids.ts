@@ -1,6 +1,6 @@
 /**
- * Loads the retained row IDs that decisions look up: for rows that an event names by such an ID, and for overwrites whose rows come with
- * IDs. All tables are loaded by then; only those with retained IDs are searched.
+ * Loads the retained row IDs that decisions look up: for rows that an event names by such an ID, and for overwrites
+ * whose rows come with IDs. All tables are loaded by then; only those with retained IDs are searched.
  */
 import type { Event, EventOf } from '../../src/language/events/event.ts';
 import type { RowIdRuns } from '../../src/language/events/row-id-runs.ts';
@@ -40,8 +40,9 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
 }
 
 /**
- * Which IDs were issued by what those name with which rows of overwrites come: extents of any generation, or what is known of forgotten ones. The many IDs of a large body, and of a stash, are
- * checked here, in time slices. Such an event is the first of those that are loaded together (`loadsMuch`): nothing is decided in between.
+ * Which IDs were issued by what those name with which rows of overwrites come: extents of any generation, or what is
+ * known of forgotten ones. The many IDs of a large body, and of a stash, are checked here, in time slices. Such an
+ * event is the first of those that are loaded together (`loadsMuch`): nothing is decided in between.
  */
 async function loadIssuedIds(loading: LoadingTables): Promise<void> {
   const { events, states } = loading;
@@ -61,7 +62,10 @@ async function loadIssuedIds(loading: LoadingTables): Promise<void> {
 /** So many extents are looked up at first. Ten times as many, if the table had all of them. */
 const issuersAtFirst = 10_000;
 
-/** Loads what issued the IDs of these rows. Resolves to their runs, up to some that the table never issued: the first of them is refused. */
+/**
+ * Loads what issued the IDs of these rows. Resolves to their runs, up to some that the table never issued: the first of
+ * them is refused.
+ */
 async function loadIssuers(
   { tx, states: { tables: state }, remembered }: LoadingTables,
   tableId: string,

@@ -19,8 +19,8 @@ const rowsBetweenLooks = 64;
 /** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
 /**
- * A part of a page has about this many bytes: the client of Postgres puts each value together in a buffer that it doubles as it grows, so that one
- * of 16 MiB takes three times as many.
+ * A part of a page has about this many bytes: the client of Postgres puts each value together in a buffer that it
+ * doubles as it grows, so that one of 16 MiB takes three times as many.
  */
 const partBytesMax = 1024 * 1024;
 
@@ -72,7 +72,10 @@ interface PagePart {
   readonly extentRows: number;
   /** How many rows may come from the part: one more than fit in the page, to tell whether there are more. */
   readonly lim: number;
-  /** Its rows: how many, the index of the first, and their bodies joined by line feeds. Null if there are none, or none are needed. */
+  /**
+   * Its rows: how many, the index of the first, and their bodies joined by line feeds. Null if there are none, or none
+   * are needed.
+   */
   readonly count: number | null;
   readonly first: number | null;
   readonly bodies: string | null;
@@ -84,9 +87,9 @@ interface PagePart {
 }
 
 /**
- * One result row per extent, or several if its rows are large, with the bodies joined into one text, which Postgres and Node handle as one value
- * (docs/decisions/0006). An extent's version is never below that of its generation, so the index scan starts there. Of each extent there are
- * parts until one has no room in the page.
+ * One result row per extent, or several if its rows are large, with the bodies joined into one text, which Postgres and
+ * Node handle as one value (docs/decisions/0006). An extent's version is never below that of its generation, so the
+ * index scan starts there. Of each extent there are parts until one has no room in the page.
  */
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
@@ -145,8 +148,8 @@ export class PageQueries {
   }
 
   /**
-   * At most `limit` rows from a position on; null: from the beginning of the present generation. One statement, so a page and its ETag
-   * are one snapshot. Empty only when no row is left.
+   * At most `limit` rows from a position on; null: from the beginning of the present generation. One statement, so a
+   * page and its ETag are one snapshot. Empty only when no row is left.
    */
   async page(
     teamId: string,

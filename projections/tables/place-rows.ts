@@ -1,6 +1,6 @@
 /**
- * Appends the rows of a request to a table: the guards that every such request passes, and the resulting extents (ARCHITECTURE.md,
- * "What a table is made of").
+ * Appends the rows of a request to a table: the guards that every such request passes, and the resulting extents
+ * (ARCHITECTURE.md, "What a table is made of").
  */
 import type { Event } from '../../src/language/events/event.ts';
 import type { RowLimits } from '../../src/language/events/limits.ts';
@@ -122,7 +122,8 @@ export function placeRows(
     rows: request.table.rows + profile.rows,
     rowBytesMax: Math.max(request.table.rowBytesMax, profile.rowBytesMax),
   };
-  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches (docs/spec/decisions.md 2, 6).
+  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches
+  // (docs/spec/decisions.md 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
   const target: Target = { table, schema: decided.schema, wrap, retainsIds: request.retainsIds };
   const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);
@@ -216,8 +217,8 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
 }
 
 /**
- * Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first, and so does one from
- * before versions were lost: IDs of lost rows at its end would be given out again.
+ * Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first, and
+ * so does one from before versions were lost: IDs of lost rows at its end would be given out again.
  */
 function placeFew(
   tables: TablesState,

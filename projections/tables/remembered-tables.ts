@@ -1,4 +1,7 @@
-/** What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and rows that were patched or looked up ahead. */
+/**
+ * What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and
+ * rows that were patched or looked up ahead.
+ */
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
@@ -75,15 +78,17 @@ export class RememberedTables {
   }
 
   /**
-   * Looks up rows that later events patch or delete, and remembers them. Leaves out rows of unknown extents, and tables with long rows. `find` reads rows from Postgres,
-   * and leaves out those that are not committed yet. Rejects as `find` does; then nothing has changed.
+   * Looks up rows that later events patch or delete, and remembers them. Leaves out rows of unknown extents, and tables
+   * with long rows. `find` reads rows from Postgres, and leaves out those that are not committed yet. Rejects as `find`
+   * does; then nothing has changed.
    */
   async lookAhead(
     named: readonly (RowAddress & { readonly tableId: string })[],
     find: (wanted: readonly WantedPlace[]) => Promise<readonly StoredRow[]>,
   ): Promise<void> {
     const takenBefore = this.#taken;
-    // The batch in flight may be invisible to reads yet. All rows that it patched are remembered, and `find` leaves out those that it added.
+    // The batch in flight may be invisible to reads yet. All rows that it patched are remembered, and `find` leaves out
+    // those that it added.
     const wanted = named.flatMap((row) => {
       const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
       const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
@@ -93,7 +98,8 @@ export class RememberedTables {
     });
     if (wanted.length === 0) return;
     const found = await find(wanted);
-    // A row that was patched meanwhile may have been found as it was before. That it was patched is known only until it is forgotten.
+    // A row that was patched meanwhile may have been found as it was before. That it was patched is known only until it
+    // is forgotten.
     if (this.#taken - takenBefore > rowsMin) return;
     if (this.#rowsAheadCount > rowsAheadMax) {
       this.#rowsAhead = new PairMap(null);
@@ -121,7 +127,10 @@ export class RememberedTables {
     return row === undefined ? this.#olderRows.get(extent, index) : row;
   }
 
-  /** Whether a row of an extent was patched or deleted up to the last batch that was taken: true also if that is not known. */
+  /**
+   * Whether a row of an extent was patched or deleted up to the last batch that was taken: true also if that is not
+   * known.
+   */
   mayHaveChange(extent: bigint, index: number): boolean {
     return this.#extents.find(extent)?.changed !== false && this.#changedRows.mayHave(extent, index);
   }

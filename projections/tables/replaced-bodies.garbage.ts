@@ -1,11 +1,13 @@
 /**
- * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is committed; so the body in the
- * segment is overwritten in place, although other rows of the segment live on. The row itself stays, because its index and its version count.
+ * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is
+ * committed; so the body in the segment is overwritten in place, although other rows of the segment live on. The row
+ * itself stays, because its index and its version count.
  *
- * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table since. A segment can also be shown by
- * other extents, wait in a stash or in the blocks of a body, or be named by an event that comes again. So a body stays while anything else shows it or may, and
- * the ID of the segment is taken off before: an event that names it from then on writes it again. That raises the layout, which invalidates what was loaded
- * before.
+ * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table
+ * since. A segment can also be shown by other extents, wait in a stash or in the blocks of a body, or be named by an
+ * event that comes again. So a body stays while anything else shows it or may, and the ID of the segment is taken off
+ * before: an event that names it from then on writes it again. That raises the layout, which invalidates what was
+ * loaded before.
  */
 import type { Database } from '../../src/storage/database/database.ts';
 import { inTransaction } from '../../src/storage/database/transaction.ts';
@@ -17,8 +19,9 @@ import { eraseInterval } from './table.entity.ts';
 export const erasedBody = '{}';
 
 /**
- * How long after an extent or a schema is stored, and after each look at it, the next look follows while the read model is filled: in milliseconds by the clock of
- * Postgres. A fill reads what was patched in years within an hour, and erases bodies in such pieces that it hardly ever begins a batch anew for them.
+ * How long after an extent or a schema is stored, and after each look at it, the next look follows while the read model
+ * is filled: in milliseconds by the clock of Postgres. A fill reads what was patched in years within an hour, and
+ * erases bodies in such pieces that it hardly ever begins a batch anew for them.
  */
 export const lookIntervalInFill = 600_000;
 
@@ -43,7 +46,9 @@ interface DueExtent {
   readonly works: boolean | null;
 }
 
-/** Erases bodies of a few extents, and notes others that have none. Resolves to how many extents and bodies that were. */
+/**
+ * Erases bodies of a few extents, and notes others that have none. Resolves to how many extents and bodies that were.
+ */
 export async function eraseReplacedBodies(database: Database, later: number, isFilled = false): Promise<number> {
   const { rows: due } = await database.pool.query<DueExtent>(selectDue, [
     isFilled ? later + eraseInterval - lookIntervalInFill : later,
@@ -83,8 +88,8 @@ const eraseBodies = `
   ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
 
 /**
- * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so that no batch waits for it in a circle:
- * an extent that a batch is changing is due again.
+ * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so
+ * that no batch waits for it in a circle: an extent that a batch is changing is due again.
  */
 async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {
   await database.pool.query(
@@ -105,7 +110,10 @@ async function noteErased(database: Database, extents: readonly DueExtent[], lat
   );
 }
 
-/** After this no event finds the segments, and no batch that has found one is stored. All at once for a partition, because that makes its batches begin anew. */
+/**
+ * After this no event finds the segments, and no batch that has found one is stored. All at once for a partition,
+ * because that makes its batches begin anew.
+ */
 async function makeUnfindable(database: Database, extents: readonly DueExtent[]): Promise<void> {
   for (const [partition, found] of Map.groupBy(extents, (extent) => extent.partition)) {
     await inTransaction(database.pool, async (client) => {

@@ -1,6 +1,6 @@
 /**
- * Which rows of an extent have retained row IDs of earlier generations: runs of indexes in order, 8 bytes each. The IDs of all other
- * rows follow from their places, so this is all that must be kept of an extent once its rows are gone.
+ * Which rows of an extent have retained row IDs of earlier generations: runs of indexes in order, 8 bytes each. The IDs
+ * of all other rows follow from their places, so this is all that must be kept of an extent once its rows are gone.
  */
 import { rowsOfRuns, runBytes as idRunBytes } from '../../src/language/events/row-id-runs.ts';
 

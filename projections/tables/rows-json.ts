@@ -1,6 +1,6 @@
 /**
- * Rows as the JSON text of an answer, in UTF-8. Written piece by piece into one buffer: a string would be joined, flattened and encoded,
- * each time into another large object.
+ * Rows as the JSON text of an answer, in UTF-8. Written piece by piece into one buffer: a string would be joined,
+ * flattened and encoded, each time into another large object.
  */
 import { writeRowIdSuffix } from '../../src/language/events/row-id.ts';
 

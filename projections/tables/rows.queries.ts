@@ -103,7 +103,10 @@ export class RowQueries {
     return { json: withRowId(id, presenterFor(parseForm(form))(body)), etag };
   }
 
-  /** Why the committed state refuses a patch of this row, whatever its cells are; null if it does not, or as far as is known here. */
+  /**
+   * Why the committed state refuses a patch of this row, whatever its cells are; null if it does not, or as far as is
+   * known here.
+   */
   async refusalOfPatch(
     teamId: string,
     tableId: string,

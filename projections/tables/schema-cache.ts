@@ -1,6 +1,6 @@
 /**
- * Schemas read from Postgres, by table and version. A version's schema never changes, so an entry is valid for the life of the read
- * model. Put only committed schemas in.
+ * Schemas read from Postgres, by table and version. A version's schema never changes, so an entry is valid for the life
+ * of the read model. Put only committed schemas in.
  */
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { StoredSchema } from './table.ts';

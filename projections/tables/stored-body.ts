@@ -1,6 +1,6 @@
 /**
- * How a stored body is read today, in SQL and in code. A row's body is in the segment of its extent, as it was received or as a schema
- * presented it; once the row is patched or deleted, its newest body is a change.
+ * How a stored body is read today, in SQL and in code. A row's body is in the segment of its extent, as it was received
+ * or as a schema presented it; once the row is patched or deleted, its newest body is a change.
  */
 import {
   isPresentedBy,
@@ -43,7 +43,10 @@ export function changedFormInSql(version: string): string {
   return `'presented ' || ${version} || ' f 1'`;
 }
 
-/** `isPresentedBy` in SQL, for a body presented under a schema version; false if `presented` is null (stored as received). */
+/**
+ * `isPresentedBy` in SQL, for a body presented under a schema version; false if `presented` is null (stored as
+ * received).
+ */
 export function isPresentedInSql(presented: string, widened: string): string {
   return `coalesce(${widened} <= ${presented}, false)`;
 }
@@ -60,9 +63,9 @@ export function readBody(body: string, form: BodyForm, schema: TableSchema, wide
 }
 
 /**
- * Joins the row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version
- * is null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may scan whole
- * tables for each row.
+ * Joins the row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose
+ * version is null unless the row came through a tail. The limits make each look-up an index probe: without them the
+ * planner may scan whole tables for each row.
  * @param isChanged in SQL, whether the row may have a change: by default, whether any row of its extent has one
  */
 export function joinRowAt(extent: string, index: string, isChanged = `${extent}.changed`): string {
@@ -77,8 +80,8 @@ export function joinRowAt(extent: string, index: string, isChanged = `${extent}.
 }
 
 /**
- * The rows of an extent from one index (inclusive) to another (exclusive): their indexes, their places in the segment (order by these),
- * the versions of their changes, their versions in the tail, and their bodies (null: deleted).
+ * The rows of an extent from one index (inclusive) to another (exclusive): their indexes, their places in the segment
+ * (order by these), the versions of their changes, their versions in the tail, and their bodies (null: deleted).
  */
 export function selectRowsOf(extent: string, from: string, to: string): string {
   return `select segment_rows.index - ${extent}.first as index, segment_rows.index as place, changes.version as change_version,

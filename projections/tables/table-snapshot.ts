@@ -69,7 +69,9 @@ const selectRows: Statement<RowsOfExtent> = {
     where found.count > 0 order by asked.place`,
 };
 
-/** The places of rows with some IDs: those that the IDs name, and those of rows that retain one. In the table's order. */
+/**
+ * The places of rows with some IDs: those that the IDs name, and those of rows that retain one. In the table's order.
+ */
 const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> = {
   name: 'copy_places',
   text: `select key, index from (
@@ -116,7 +118,10 @@ const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(
   changesAtOnce.map((count) => [count, { name: `copy_changes_${count}`, text: `fetch ${count} from copy_changes` }]),
 );
 
-/** A part of an extent has about this many bytes, and so many parts are read at once. Texts of more bytes would outlive many collections of garbage, and cost collections of the whole heap. */
+/**
+ * A part of an extent has about this many bytes, and so many parts are read at once. Texts of more bytes would outlive
+ * many collections of garbage, and cost collections of the whole heap.
+ */
 const partBytesMax = 256 * 1024;
 const partsAtOnce = 4;
 
@@ -214,7 +219,10 @@ export class TableSnapshot {
     return rows;
   }
 
-  /** The changes since a version of rows in extents up to that version, in parts of some MiB. The first part is asked for at once. */
+  /**
+   * The changes since a version of rows in extents up to that version, in parts of some MiB. The first part is asked
+   * for at once.
+   */
   changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
     const atOnce = changesAtOnce.find((count) => count * state.rowBytesMax <= changesBytesMax) ?? changesAtOnce.at(-1)!;
     const fetchNext = (): Promise<StatementResult<FoundChange>> => this.#client.query(fetchChanges.get(atOnce)!);

@@ -43,7 +43,10 @@ export const TableSchemaEntity = defineEntity({
     version: p.bigint().primary().autoincrement(false),
     /** The encoded columns (src/language/values/table-schema.ts). */
     columns: p.text(),
-    /** When garbage collection looks next whether it is of use, by the clock of Postgres, and whether it was of none the last time. */
+    /**
+     * When garbage collection looks next whether it is of use, by the clock of Postgres, and whether it was of none the
+     * last time.
+     */
     lookAt: p.datetime().defaultRaw("now() + interval '6 hours'"),
     superseded: p.boolean().default(false),
   },
@@ -52,8 +55,9 @@ export const TableSchemaEntity = defineEntity({
 export const storedSchemas = StoredTable.of(TableSchemaEntity, { without: ['lookAt', 'superseded'] });
 
 /**
- * How long after an extent is stored, and after each look at it, the next look follows for bodies to erase, in milliseconds by the clock of Postgres. The
- * first is not at once, because rows are patched most when they are new, and a look makes the batches in the making begin anew.
+ * How long after an extent is stored, and after each look at it, the next look follows for bodies to erase, in
+ * milliseconds by the clock of Postgres. The first is not at once, because rows are patched most when they are new, and
+ * a look makes the batches in the making begin anew.
  */
 export const eraseInterval = 6 * 3_600_000;
 
@@ -68,7 +72,10 @@ export const ExtentEntity = defineEntity({
     version: p.bigint(),
     ordinal: p.integer(),
     generation: p.bigint(),
-    /** The schema under which its rows were decided, whether scalars were wrapped into array columns, and the rule by which values fit. */
+    /**
+     * The schema under which its rows were decided, whether scalars were wrapped into array columns, and the rule by
+     * which values fit.
+     */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
     rule: p.integer(),
@@ -88,7 +95,10 @@ export const ExtentEntity = defineEntity({
     /** Whether any row of it was ever patched or deleted, and how many are deleted. */
     changed: p.boolean(),
     deleted: p.integer(),
-    /** The version of its table up to which bodies that changes replace are erased, and from when on to look at it, by the clock of Postgres. */
+    /**
+     * The version of its table up to which bodies that changes replace are erased, and from when on to look at it, by
+     * the clock of Postgres.
+     */
     erased: p.bigint().default('0'),
     eraseAt: p.datetime().defaultRaw(`now() + interval '${eraseInterval} ms'`),
   },
@@ -99,8 +109,9 @@ export const ExtentEntity = defineEntity({
 export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged', 'erased', 'eraseAt'] });
 
 /**
- * Which row IDs a table issued in generations that garbage collection has forgotten: an entry for each extent that they had, in order. The entries are in packs of some
- * KiB (forgotten-generations.garbage.ts), and those of a pack are all below those of the next one. Postgres compresses the lists.
+ * Which row IDs a table issued in generations that garbage collection has forgotten: an entry for each extent that they
+ * had, in order. The entries are in packs of some KiB (forgotten-generations.garbage.ts), and those of a pack are all
+ * below those of the next one. Postgres compresses the lists.
  */
 export const IssuedIdsEntity = defineEntity({
   name: 'IssuedIds',

@@ -69,7 +69,10 @@ export interface StoredRow {
   readonly body: string | null;
   /** How the body is stored. */
   readonly form: BodyForm;
-  /** Whether the row was patched or deleted, perhaps by this batch or the one in flight: its body is a change then, and not in its segment. */
+  /**
+   * Whether the row was patched or deleted, perhaps by this batch or the one in flight: its body is a change then, and
+   * not in its segment.
+   */
   readonly isChange: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Garbage collection of tables: the changes of generations that were replaced an hour of log time ago, later the rest of those, and the remains of deleted
- * tables.
+ * Garbage collection of tables: the changes of generations that were replaced an hour of log time ago, later the rest
+ * of those, and the remains of deleted tables.
  */
 import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
@@ -93,13 +93,17 @@ async function dropTables(database: Database): Promise<number> {
   return rows.length;
 }
 
-/** How long after a look at a schema the next one follows, in milliseconds by the clock of Postgres. A page is read for far less. */
+/**
+ * How long after a look at a schema the next one follows, in milliseconds by the clock of Postgres. A page is read for
+ * far less.
+ */
 const schemaInterval = 6 * 3_600_000;
 
 /**
- * Removes schemas under which nothing is read any more, at the second look that finds it: readers ask for the schema after the rows. A read model that is filled has no
- * readers, so the first look removes them there. A schema of no use never
- * gets into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18 may scan all tables.
+ * Removes schemas under which nothing is read any more, at the second look that finds it: readers ask for the schema
+ * after the rows. A read model that is filled has no readers, so the first look removes them there. A schema of no use
+ * never gets into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18 may scan all
+ * tables.
  */
 const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => {
   const {

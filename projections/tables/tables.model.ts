@@ -164,7 +164,10 @@ export const tables: Model<
   garbage: tableGarbage,
 };
 
-/** One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it is loaded. */
+/**
+ * One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it
+ * is loaded.
+ */
 function keysAtMost(data: EventData): number {
   const source = rowsOf(data);
   if (source === null || tableOf(data) === null) return 0;

@@ -18,7 +18,10 @@ export interface TablePosition {
 }
 
 export interface TablesPage {
-  /** The tables as JSON, each with its `id` and `name`: texts of about 64 KiB, in each of which they are joined by commas. */
+  /**
+   * The tables as JSON, each with its `id` and `name`: texts of about 64 KiB, in each of which they are joined by
+   * commas.
+   */
   readonly tables: readonly string[];
   /** Where the next page begins; null when this is the last. */
   readonly next: TablePosition | null;
@@ -58,9 +61,9 @@ const selectLink: Statement = {
 const partBytesMax = 64 * 1024;
 
 /**
- * A page in the order of creation, from the index `tables_listed`, as texts that Node passes on (docs/decisions/0006): not as one, which Node
- * could handle only in one turn of the event loop. `$3` and `$4`: the last table before the page; `$5`: how many tables it may have; `$6`: how
- * many bytes, but it has one table at least if there is any.
+ * A page in the order of creation, from the index `tables_listed`, as texts that Node passes on (docs/decisions/0006):
+ * not as one, which Node could handle only in one turn of the event loop. `$3` and `$4`: the last table before the
+ * page; `$5`: how many tables it may have; `$6`: how many bytes, but it has one table at least if there is any.
  */
 export const selectTables = `
   with found as (
@@ -85,7 +88,10 @@ const readTables: Statement<TablePosition & { readonly tables: string; readonly 
 /** Before every table: versions are at least 0, and no table has this ID. */
 const beforeAll: TablePosition = { created: 0n, id: '00000000-0000-0000-0000-000000000000' };
 
-/** A page ends at this many bytes of JSON, as a page of rows does, however many tables were asked for (docs/spec/decisions.md 3). */
+/**
+ * A page ends at this many bytes of JSON, as a page of rows does, however many tables were asked for
+ * (docs/spec/decisions.md 3).
+ */
 const pageBytesMax = 16 * 1024 * 1024;
 
 /** The most bytes of a table in a page: each of the 1,024 bytes of a name may be escaped. */
@@ -135,8 +141,8 @@ export class TableQueries {
   }
 
   /**
-   * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app. `from`: where it
-   * begins; null: at the first table. `limit`: how many tables it may have.
+   * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app.
+   * `from`: where it begins; null: at the first table. `limit`: how many tables it may have.
    */
   async list(
     teamId: string,
@@ -156,7 +162,10 @@ export class TableQueries {
     };
   }
 
-  /** Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as missing. */
+  /**
+   * Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as
+   * missing.
+   */
   async isLinked(teamId: string, tableId: string, appId: string): Promise<boolean> {
     const { rows } = await this.#database.reader.query(selectLink, [tableId, appId, teamId]);
     return rows.length > 0;

@@ -35,7 +35,8 @@ export const tableSections: readonly Section[] = [
       return `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} retains`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index'],
-    // IDs of a replaced generation are parts of answers, which can be repeated until garbage collection may remove the IDs.
+    // IDs of a replaced generation are parts of answers, which can be repeated until garbage collection may remove the
+    // IDs.
     query: `select extents.table_id, extents.version, ordinal, retained_ids.index - extents.first as index, retained_ids.id from extents
       join tables on tables.id = extents.table_id and not tables.deleted
       left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
@@ -52,7 +53,8 @@ export const tableSections: readonly Section[] = [
       return `the row IDs that table ${tableId} issued by its forgotten extent ${version} ${ordinal}`;
     },
     keys: ['table_id', 'version', 'ordinal'],
-    // Garbage collection may have forgotten the generation, or a part of it. Before that may be, its extents are compared (compare/extents.ts).
+    // Garbage collection may have forgotten the generation, or a part of it. Before that may be, its extents are
+    // compared (compare/extents.ts).
     query: `select extents.table_id, extents.version, ordinal, extents.rows, encode(retained, 'hex') as retained from generations ended
       join tables on tables.id = ended.table_id and not tables.deleted join teams on teams.id = tables.team_id
       join ${logTimes} on last.partition = teams.partition and ${isForgettableInSql} join extents on ${ofGeneration} and ${issuedAnyInSql('extents')}

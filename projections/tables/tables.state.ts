@@ -1,4 +1,6 @@
-/** The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far. */
+/**
+ * The tables of a batch with their schemas, extents and rows: as loaded, and as changed by the events decided so far.
+ */
 import type { Event } from '../../src/language/events/event.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
@@ -97,12 +99,18 @@ export class TablesState {
     return extent;
   }
 
-  /** The extent that the event of this version added to a table under this ordinal, of any generation that is not forgotten. */
+  /**
+   * The extent that the event of this version added to a table under this ordinal, of any generation that is not
+   * forgotten.
+   */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
   }
 
-  /** Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or it was not loaded. */
+  /**
+   * Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or
+   * it was not loaded.
+   */
   issuedBy(tableId: string, issuer: Pick<RowAddress, 'version' | 'ordinal'>): IssuedIds | null {
     return this.extentOf(tableId, issuer) ?? this.#issuedIds.get(tableId)?.get(issuer.version, issuer.ordinal) ?? null;
   }

@@ -1,10 +1,16 @@
-/** How long an extent is left alone after its conversion failed, in milliseconds. Each failure is reported, so damage is reported each hour. */
+/**
+ * How long an extent is left alone after its conversion failed, in milliseconds. Each failure is reported, so damage is
+ * reported each hour.
+ */
 const leftAloneMs = 3_600_000;
 
 /** How many are remembered. Beyond that, the oldest is tried again early. */
 const rememberedMax = 10_000;
 
-/** Extents that could not be converted, because a body of theirs cannot be read. They are left alone for a while, so that others are converted. */
+/**
+ * Extents that could not be converted, because a body of theirs cannot be read. They are left alone for a while, so
+ * that others are converted.
+ */
 export class UnconvertibleExtents {
   /** By key, the oldest first: when it is tried again, by `performance.now()`. */
   readonly #until = new Map<string, number>();

@@ -11,7 +11,10 @@ export const TeamEntity = defineEntity({
     name: p.text(),
     created: p.bigint(),
     suspended: p.boolean(),
-    /** For each quota (src/language/events/quota.ts), how much the team uses, and the limit of its plan. The limit is null if the plan sets none. */
+    /**
+     * For each quota (src/language/events/quota.ts), how much the team uses, and the limit of its plan. The limit is
+     * null if the plan sets none.
+     */
     rows: p.bigint('number'),
     rowsMax: p.bigint('number').nullable(),
     tables: p.bigint('number'),

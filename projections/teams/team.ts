@@ -2,8 +2,8 @@
 import type { PlanLimits, Quota, Usage } from '../../src/language/events/quota.ts';
 
 /**
- * A team, with what it uses and what its plan allows. A stash, body or upload that has expired counts until the periodic maintenance
- * has appended its `StashExpired`, `BodyExpired` or `UploadChecked`.
+ * A team, with what it uses and what its plan allows. A stash, body or upload that has expired counts until the
+ * periodic maintenance has appended its `StashExpired`, `BodyExpired` or `UploadChecked`.
  */
 export interface Team extends Usage, PlanLimits {
   readonly id: string;

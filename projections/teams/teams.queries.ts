@@ -139,8 +139,8 @@ export class TeamQueries {
   }
 
   /**
-   * The teams behind this ID, or all, ordered by ID and so by time of creation: IDs begin with it, while versions of different partitions are
-   * not comparable.
+   * The teams behind this ID, or all, ordered by ID and so by time of creation: IDs begin with it, while versions of
+   * different partitions are not comparable.
    */
   async teams(after: string | null = null, limit: number | null = null): Promise<TeamSummary[]> {
     return (await this.#database.pool.query<TeamSummary>(selectTeams, [after, limit])).rows;

@@ -10,8 +10,8 @@ import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
 import { resultOf, withOpen } from './decide-create-upload.ts';
 
 /**
- * Spec 4.9. Guards: upload, suspension, size, plan. If the file is too large or exceeds the plan, the file and its upload are given up
- * (spec section 3). Completing an upload again changes nothing and returns the same result.
+ * Spec 4.9. Guards: upload, suspension, size, plan. If the file is too large or exceeds the plan, the file and its
+ * upload are given up (spec section 3). Completing an upload again changes nothing and returns the same result.
  */
 export function decideCompleteUpload(
   { uploads, teams }: UploadStates,

@@ -8,8 +8,9 @@ import type { UploadStates } from './uploads.state.ts';
 import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension; open uploads and their
- * bytes, which are bounded because they do not count as bytes of files yet. Each counts with its `sizeMax`: nobody knows what will arrive.
+ * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension;
+ * open uploads and their bytes, which are bounded because they do not count as bytes of files yet. Each counts with its
+ * `sizeMax`: nobody knows what will arrive.
  */
 export function decideCreateUpload(
   { teams }: UploadStates,

@@ -8,8 +8,8 @@ import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Withdraws a file, or gives up an open upload, also an expired one. Guards: upload, suspension. Rows that name the file do not matter,
- * and do not change.
+ * Withdraws a file, or gives up an open upload, also an expired one. Guards: upload, suspension. Rows that name the
+ * file do not matter, and do not change.
  */
 export function decideDeleteUpload(
   { uploads, teams }: UploadStates,
@@ -26,7 +26,10 @@ export function decideDeleteUpload(
   return apply(giveUp(upload, team, at));
 }
 
-/** The changes by which an upload ends: its file, if it has one, gives its bytes back to the plan; else it is open no more. */
+/**
+ * The changes by which an upload ends: its file, if it has one, gives its bytes back to the plan; else it is open no
+ * more.
+ */
 export function giveUp(upload: Upload, team: Team, { time }: LogPlace): readonly UploadChange[] {
   const changed =
     upload.file === null ? withOpen(team, upload, -1) : { ...team, uploadBytes: team.uploadBytes - upload.file.size };

@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
 /**
- * The files that rows of segments name, as received or added to a tail (src/storage/files/file-name.ts). Never updated. The team is the first
- * column of the key, so that references by other teams, however many, do not slow down a look-up.
+ * The files that rows of segments name, as received or added to a tail (src/storage/files/file-name.ts). Never updated.
+ * The team is the first column of the key, so that references by other teams, however many, do not slow down a look-up.
  */
 export const FileReferenceEntity = defineEntity({
   name: 'FileReference',

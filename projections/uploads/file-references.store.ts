@@ -18,7 +18,10 @@ export const deleteChangeReferences = storedChangeReferences.delete('delete_chan
 const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
   and not tables.deleted limit 1`;
 
-/** SQL: the distinct places at which rows of the upload's team name its file, in order, by one index probe each. No key is 0. */
+/**
+ * SQL: the distinct places at which rows of the upload's team name its file, in order, by one index probe each. No key
+ * is 0.
+ */
 const namedBy = (references: string, place: string): string => `with recursive named(place) as (
     select 0::int8
     union all
@@ -37,9 +40,9 @@ export interface Claim {
 }
 
 /**
- * Each look-up is an index probe: limits, offsets and row comparisons leave the planner no other choice. Millions of rows that readers
- * cannot reach may name a file, so the query goes from segment to segment, and looks at rows only of extents that are shown. Rows of
- * other teams may name the file as often: they are elsewhere in the index.
+ * Each look-up is an index probe: limits, offsets and row comparisons leave the planner no other choice. Millions of
+ * rows that readers cannot reach may name a file, so the query goes from segment to segment, and looks at rows only of
+ * extents that are shown. Rows of other teams may name the file as often: they are elsewhere in the index.
  */
 export const selectClaims: Statement<Claim> = {
   name: 'select_claims',
@@ -76,8 +79,8 @@ export const selectClaims: Statement<Claim> = {
 };
 
 /**
- * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by their newest
- * bodies. Omits uploads without a file.
+ * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by
+ * their newest bodies. Omits uploads without a file.
  */
 export async function findClaims(tx: Tx, uploadIds: readonly string[]): Promise<Claim[]> {
   return (await tx.query(selectClaims, [uploadIds])).rows;

@@ -146,7 +146,10 @@ export class UploadQueries {
     return (await this.#database.reader.query(selectFile, [name])).rows[0] ?? null;
   }
 
-  /** Uploads that are due at this log time, up to `atOnce` of each kind per partition, so that a halted partition blocks no other. */
+  /**
+   * Uploads that are due at this log time, up to `atOnce` of each kind per partition, so that a halted partition blocks
+   * no other.
+   */
   async due(time: number, atOnce: number): Promise<UploadToCheck[]> {
     const { rows } = await this.#database.pool.query<UploadToCheck>(
       `select due.id, due.team_id as "teamId", progress.next from progress cross join lateral (
@@ -163,7 +166,10 @@ export class UploadQueries {
     return rows;
   }
 
-  /** Checks the next `atOnce` uploads after `after`, by ID, and returns those whose files rows have begun or ceased to name. */
+  /**
+   * Checks the next `atOnce` uploads after `after`, by ID, and returns those whose files rows have begun or ceased to
+   * name.
+   */
   async claimsMoved(
     after: string,
     atOnce: number,

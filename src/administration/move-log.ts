@@ -1,6 +1,6 @@
 /**
- * Moves the log between Postgres and Kafka, beside the processes that serve. They write on while the log is copied. Then it is closed, its end
- * is copied, and the copy is opened in its place (docs/operations.md, "Moving the log").
+ * Moves the log between Postgres and Kafka, beside the processes that serve. They write on while the log is copied.
+ * Then it is closed, its end is copied, and the copy is opened in its place (docs/operations.md, "Moving the log").
  */
 import type pg from 'pg';
 import { closeToKafka, openToKafka, openToPostgres } from '../log/progress/closed.store.ts';
@@ -28,9 +28,10 @@ export class CannotMove extends Error {
 }
 
 /**
- * The log is copied in rounds. Each round copies the records that clients appended during the round before. After a round of at most `shortRound`
- * the log is closed, because the next round, for which writes wait, is about as short. After `roundsMax` rounds, one of at most `lastRoundMax` is short
- * enough; otherwise the move gives up. In milliseconds.
+ * The log is copied in rounds. Each round copies the records that clients appended during the round before. After a
+ * round of at most `shortRound` the log is closed, because the next round, for which writes wait, is about as short.
+ * After `roundsMax` rounds, one of at most `lastRoundMax` is short enough; otherwise the move gives up. In
+ * milliseconds.
  */
 const shortRound = 1000;
 const roundsMax = 20;
@@ -67,8 +68,8 @@ export interface Moved {
 }
 
 /**
- * Moves the log. Can be repeated after whatever ended it: it goes on with what was copied. If it fails before the copy is opened, the log is
- * open again where it was. Rejects with CannotMove, with WrongLog, and with the signal's reason.
+ * Moves the log. Can be repeated after whatever ended it: it goes on with what was copied. If it fails before the copy
+ * is opened, the log is open again where it was. Rejects with CannotMove, with WrongLog, and with the signal's reason.
  */
 export async function moveLog(options: MoveOptions): Promise<Moved> {
   return options.database.withSession(async (client) => {
@@ -112,7 +113,8 @@ async function moveAlone(
   const began = performance.now();
   try {
     await within(client, () => close(client, to));
-    // Copies the records that were appended before the log was closed. Records that a paused process appends to Kafka later have no effect.
+    // Copies the records that were appended before the log was closed. Records that a paused process appends to Kafka
+    // later have no effect.
     await copy.copyToEnd();
     await copy.prove(await readProgress(pool));
     await within(client, () => open(client, to));
@@ -132,7 +134,10 @@ async function moveAlone(
   return { records: copy.records, pausedMs: performance.now() - began };
 }
 
-/** A replay that took over while the log is closed would replace the progress with which it is closed. Forbidden until the connection ends. */
+/**
+ * A replay that took over while the log is closed would replace the progress with which it is closed. Forbidden until
+ * the connection ends.
+ */
 async function forbidReplays(client: pg.ClientBase): Promise<void> {
   const {
     rows: [lock],

@@ -1,4 +1,7 @@
-/** The state of the partitions, and how to go on after a part of the log was lost, or may have been (docs/operations.md). */
+/**
+ * The state of the partitions, and how to go on after a part of the log was lost, or may have been
+ * (docs/operations.md).
+ */
 import { clearContradictions, readFailures, readProgress, type Progress } from '../log/progress/progress.store.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { LogReader, PartitionBounds, RecordLog } from '../log/event-log.ts';
@@ -41,7 +44,9 @@ export async function readPartitionStates(
   });
 }
 
-/** What is shown of a partition. Offsets, versions and epochs are texts, because they may exceed the integers of JSON. */
+/**
+ * What is shown of a partition. Offsets, versions and epochs are texts, because they may exceed the integers of JSON.
+ */
 export interface ShownPartition {
   readonly partition: number;
   /** The next offset of the log, and the next one to be projected. */
@@ -86,9 +91,9 @@ export function partitionAsJson({
 }
 
 /**
- * Raises the versions of all partitions above all that were given out, and lets partitions be projected again that have halted because
- * their log lacked records. Resolves to the new base of each partition. Rejects with CannotResume while one still lacks what was
- * projected, or is not projected to its end.
+ * Raises the versions of all partitions above all that were given out, and lets partitions be projected again that have
+ * halted because their log lacked records. Resolves to the new base of each partition. Rejects with CannotResume while
+ * one still lacks what was projected, or is not projected to its end.
  */
 export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, 'pool'>): Promise<bigint[]> {
   const states = await readPartitionStates(log, database);

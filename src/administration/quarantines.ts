@@ -1,4 +1,7 @@
-/** Teams in quarantine: what both the command line and the routes of operators show of them, and how they go on (docs/operations.md). */
+/**
+ * Teams in quarantine: what both the command line and the routes of operators show of them, and how they go on
+ * (docs/operations.md).
+ */
 import { readProgress, readProgressOf } from '../log/progress/progress.store.ts';
 import { readQuarantines, type Quarantine } from '../log/quarantine/quarantine.store.ts';
 import { ReleaseFailed, releaseTeam, type ReleaseOptions } from '../log/quarantine/release.ts';
@@ -58,8 +61,8 @@ export async function readShownQuarantines(
 }
 
 /**
- * Projects the events of a team that were held, beside running services, and ends its quarantine. Rejects with WrongLog if the log is not
- * the one of the read model, and as `releaseTeam` does.
+ * Projects the events of a team that were held, beside running services, and ends its quarantine. Rejects with WrongLog
+ * if the log is not the one of the read model, and as `releaseTeam` does.
  */
 export async function releaseQuarantine(
   { teamId, partition }: Quarantine,

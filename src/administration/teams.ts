@@ -17,7 +17,10 @@ export function newTeam(name: string): EventOf<'TeamCreated'> {
   return createTeam(randomUUIDv7(), name);
 }
 
-/** Records a change to a team, or its creation, and resolves to the team as it is then. Rejects as `EventLog.append` does. */
+/**
+ * Records a change to a team, or its creation, and resolves to the team as it is then. Rejects as `EventLog.append`
+ * does.
+ */
 export async function changeTeam(
   { log, teams }: TeamsService,
   event: EventData & { readonly teamId: string },
@@ -26,7 +29,10 @@ export async function changeTeam(
   return (await teams.team(event.teamId))!;
 }
 
-/** `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: sizes are in bytes, and a limit is null if there is none. */
+/**
+ * `{id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax}`: sizes are in bytes, and a limit is null if there
+ * is none.
+ */
 export function teamAsJson({ id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax }: TeamSummary): object {
   return { id, name, suspended, rows, rowsMax, uploadBytes, uploadBytesMax };
 }

@@ -1,6 +1,6 @@
 /**
- * Revokes tokens. A revocation is noted in Postgres first, where authentication sees it, and then appended to the log: so it takes
- * effect even while the log is unavailable (docs/decisions/0016).
+ * Revokes tokens. A revocation is noted in Postgres first, where authentication sees it, and then appended to the log:
+ * so it takes effect even while the log is unavailable (docs/decisions/0016).
  */
 import { revokeToken } from '../../commands/teams.ts';
 import { commandIdOf } from '../language/events/command-id.ts';
@@ -14,19 +14,21 @@ import { recordFact } from '../log/record-fact.ts';
 const revocationsAtOnce = 20;
 
 /**
- * How long a note is kept once the log has the revocation, in milliseconds: the read model of another version may lag behind on the
- * same log.
+ * How long a note is kept once the log has the revocation, in milliseconds: the read model of another version may lag
+ * behind on the same log.
  */
 const noteLife = 3_600_000;
 
-/** Appends the revocation of a token. Two processes that do so send the same command. Rejects as `EventLog.append` does. */
+/**
+ * Appends the revocation of a token. Two processes that do so send the same command. Rejects as `EventLog.append` does.
+ */
 export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
   await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
 }
 
 /**
- * Appends the revocations that the log does not have yet, and deletes old notes of those that it has. Any process may, at any time.
- * Returns whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
+ * Appends the revocations that the log does not have yet, and deletes old notes of those that it has. Any process may,
+ * at any time. Returns whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
  */
 export async function tellRevocations(database: Database, log: EventLog, life = noteLife): Promise<boolean> {
   await database.pool.query(

@@ -30,7 +30,10 @@ export function nameOfUnnamed({ token }: NewToken, now: number): string {
     .replace(/\.\d+Z$/, 'Z')}, ends in ${endOfToken(token)}`;
 }
 
-/** Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append` does. */
+/**
+ * Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append`
+ * does.
+ */
 export async function recordToken(
   log: EventLog,
   teamId: string,
@@ -42,7 +45,10 @@ export async function recordToken(
   await recordFact(log, createToken(teamId, id, name, hashToken(token), { ...limits, endsIn: endOfToken(token) }));
 }
 
-/** Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a wrong name or expiry. */
+/**
+ * Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a
+ * wrong name or expiry.
+ */
 export async function storeOperatorToken(
   pool: pg.Pool,
   { id, token }: NewToken,
@@ -60,8 +66,9 @@ export async function storeOperatorToken(
 }
 
 /**
- * Revokes a token of a team: services refuse it as soon as Postgres has the note, even while the log is unavailable. `withLog` runs work on the
- * log, which is then told. Resolves to why it could not be told, or null if it was: the service tells it as soon as it can.
+ * Revokes a token of a team: services refuse it as soon as Postgres has the note, even while the log is unavailable.
+ * `withLog` runs work on the log, which is then told. Resolves to why it could not be told, or null if it was: the
+ * service tells it as soon as it can.
  */
 export async function revokeToken(
   pool: pg.Pool,

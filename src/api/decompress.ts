@@ -4,8 +4,8 @@ import { pipeline, type Transform } from 'node:stream';
 type Decoder = Transform & { readonly bytesWritten: number };
 
 /**
- * Decompresses pieces: all of them, or an error. What `pieces` throws is thrown as it is. `mistake` makes the error for data that is not
- * as it should be: of the decoder's error, or of null when something follows the data.
+ * Decompresses pieces: all of them, or an error. What `pieces` throws is thrown as it is. `mistake` makes the error for
+ * data that is not as it should be: of the decoder's error, or of null when something follows the data.
  */
 export async function* decompress(
   pieces: AsyncIterable<Buffer>,

@@ -2,7 +2,9 @@
 import type { Config } from './config.ts';
 import { isLoopback } from '../storage/loopback.ts';
 
-/** Passwords that examples and images have; others that are easily guessed are the name of the user or of the database. */
+/**
+ * Passwords that examples and images have; others that are easily guessed are the name of the user or of the database.
+ */
 const knownPasswords: ReadonlySet<string> = new Set([
   'postgres',
   'tablog',
@@ -19,7 +21,10 @@ export function findDangers(config: Config): string[] {
   return [...findKafkaDanger(config), ...findLinkDanger(config), ...findPasswordDanger(config)];
 }
 
-/** What is dangerous if this many teams have a plan without a limit of the bytes of the log. With one team there is no danger: it takes room from nobody else. */
+/**
+ * What is dangerous if this many teams have a plan without a limit of the bytes of the log. With one team there is no
+ * danger: it takes room from nobody else.
+ */
 export function findQuotaDanger(
   { LOG_BYTES_PER_DAY }: Pick<Config, 'LOG_BYTES_PER_DAY'>,
   teamsWithoutLimit: number,

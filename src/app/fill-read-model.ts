@@ -28,15 +28,17 @@ export interface FillReadModelOptions {
 }
 
 /**
- * Brings a read model that is far behind close to the end of the log, before the log is opened; health and metrics are served meanwhile. A process that
- * only answers requests opens the log, and waits for the others. Rejects as `fill` does, and with ConfigError.
+ * Brings a read model that is far behind close to the end of the log, before the log is opened; health and metrics are
+ * served meanwhile. A process that only answers requests opens the log, and waits for the others. Rejects as `fill`
+ * does, and with ConfigError.
  */
 export async function fillReadModel(
   { url, database }: Pick<ReadModel, 'url' | 'database'>,
   { config, metrics, progress, logger, signal }: FillReadModelOptions,
 ): Promise<void> {
   if (config.ROLE === 'api') return;
-  // With the log in Kafka: a process has projected it to its end, so that one which joins has to share the partitions with others.
+  // With the log in Kafka: a process has projected it to its end, so that one which joins has to share the partitions
+  // with others.
   if ((await readProgress(database.pool)).every(({ caughtUp }) => caughtUp)) return;
   await using resources = new AsyncDisposableStack();
   const log = resources.adopt(await openOrCreateRecords(config, database, url, logger), (opened) => opened.close());

@@ -16,8 +16,8 @@ export function tokenFileIn(dataFolder: string): string {
 }
 
 /**
- * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600). Resolves to the token; null: there
- * was a team. Rejects with ConfigError when the file cannot be written.
+ * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600).
+ * Resolves to the token; null: there was a team. Rejects with ConfigError when the file cannot be written.
  */
 export async function createFirstTeam(
   { database, log, queries: { teams } }: Service,

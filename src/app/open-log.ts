@@ -72,7 +72,10 @@ export async function openLog(
   );
 }
 
-/** An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even where DATABASE_URL was forgotten. */
+/**
+ * An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even
+ * where DATABASE_URL was forgotten.
+ */
 async function ownGroup({ pool }: Database): Promise<string> {
   const {
     rows: [system],
@@ -105,7 +108,10 @@ export function logKindOf(config: Config): LogKind {
   return config.KAFKA_BROKERS === undefined ? 'postgres' : 'kafka';
 }
 
-/** Opens the records of the log, and creates an empty one unless it exists. Rejects as `openCopyTarget` does, and as `openRecordLog`. */
+/**
+ * Opens the records of the log, and creates an empty one unless it exists. Rejects as `openCopyTarget` does, and as
+ * `openRecordLog`.
+ */
 export async function openOrCreateRecords(
   config: Config,
   { pool }: Pick<Database, 'pool'>,
@@ -127,8 +133,8 @@ async function openRecords(config: Config, databaseUrl: string, logger: Logger):
 }
 
 /**
- * Opens the log that the settings name for copies of another one's records, and creates an empty one unless it exists. Rejects with
- * UnsafeTopic (Kafka), and when it cannot be reached.
+ * Opens the log that the settings name for copies of another one's records, and creates an empty one unless it exists.
+ * Rejects with UnsafeTopic (Kafka), and when it cannot be reached.
  */
 export async function openCopyTarget(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);

@@ -56,8 +56,9 @@ const replaced = 'the read model was replaced';
 const moved = 'the log has moved';
 
 /**
- * Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. When the read model is replaced,
- * closes everything, because what is remembered of the old one is void, and starts anew in this process.
+ * Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. When the
+ * read model is replaced, closes everything, because what is remembered of the old one is void, and starts anew in this
+ * process.
  */
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
@@ -307,8 +308,9 @@ async function greetWhenReachable(
 }
 
 /**
- * How long requests may wait for their outcomes while this process stops, in milliseconds. Once the read model was replaced, a process that projects can
- * come to none before it has started anew, and so can no other one. Once the log has moved, all that was appended before is decided.
+ * How long requests may wait for their outcomes while this process stops, in milliseconds. Once the read model was
+ * replaced, a process that projects can come to none before it has started anew, and so can no other one. Once the log
+ * has moved, all that was appended before is decided.
  */
 function answersMs({ DRAIN_TIMEOUT_MS, ROLE }: Config, reason: unknown): number {
   const left = Math.max(0, DRAIN_TIMEOUT_MS - lastAnswersMs);

@@ -41,7 +41,10 @@ export interface ReadModel {
   readonly mayBeBehind: () => boolean;
   /** Resolves when those processes know of this one. To be awaited before it appends. */
   announced(): Promise<void>;
-  /** Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from another history. */
+  /**
+   * Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from
+   * another history.
+   */
   onFailure(listener: (reason: string) => void): void;
   /** Calls the listener when the read model was replaced: close everything, and open it anew. */
   onReplaced(listener: () => void): void;
@@ -62,7 +65,9 @@ export interface Service {
   takeBack(segmentIds: readonly string[]): Promise<void>;
   /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
   onFailure(listener: (reason: string) => void): void;
-  /** Calls the listener, with the reason, when the log has moved away: no request that waits gets an outcome any more. */
+  /**
+   * Calls the listener, with the reason, when the log has moved away: no request that waits gets an outcome any more.
+   */
   onMoved(listener: (reason: string) => void): void;
   /** As that of `ReadModel`. */
   onReplaced(listener: () => void): void;
@@ -80,8 +85,8 @@ export interface ServiceOptions {
 }
 
 /**
- * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available (ConfigError for a wrong
- * setting), and while a replay of an earlier version runs (ReadModelInUse).
+ * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available (ConfigError
+ * for a wrong setting), and while a replay of an earlier version runs (ReadModelInUse).
  */
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
@@ -117,8 +122,8 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
 }
 
 /**
- * Starts everything but HTTP. Rejects when Postgres or Kafka is not available (ConfigError for a wrong setting), when the log is
- * not the one of the read model (WrongLog), and while a replay of an earlier version runs (ReadModelInUse).
+ * Starts everything but HTTP. Rejects when Postgres or Kafka is not available (ConfigError for a wrong setting), when
+ * the log is not the one of the read model (WrongLog), and while a replay of an earlier version runs (ReadModelInUse).
  */
 export async function openService(
   config: Config,
@@ -174,7 +179,9 @@ export async function openService(
   });
 }
 
-/** Opens something with several parts. Its `close` runs the closers in reverse order; so does a failure while opening. */
+/**
+ * Opens something with several parts. Its `close` runs the closers in reverse order; so does a failure while opening.
+ */
 async function openAll<T>(
   open: (closers: (() => Promise<unknown>)[]) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {

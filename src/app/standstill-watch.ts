@@ -1,6 +1,7 @@
 /**
- * Ends a process that hangs. An append that waits for ever is a bug, or a promise that nobody settles any more: a restart helps, and waiting does not.
- * Where operators are shown another reason, a restart would not help (docs/decisions/0045-a-process-that-hangs-ends-itself.md).
+ * Ends a process that hangs. An append that waits for ever is a bug, or a promise that nobody settles any more: a
+ * restart helps, and waiting does not. Where operators are shown another reason, a restart would not help
+ * (docs/decisions/0045-a-process-that-hangs-ends-itself.md).
  */
 import type { Logger } from 'pino';
 import type { EventLog, Standstill } from '../log/event-log.ts';

@@ -2,7 +2,10 @@
 import type { Logger } from 'pino';
 import { giveUpClosing, stillClosing } from '../log/until-closed.ts';
 
-/** How long closing may take after the requests have had their time, in milliseconds. Then what hangs is given up, and the rest is closed. */
+/**
+ * How long closing may take after the requests have had their time, in milliseconds. Then what hangs is given up, and
+ * the rest is closed.
+ */
 const closingMs = 10_000;
 
 /** How long that may take in turn, in milliseconds, before the process ends at once. */
@@ -10,12 +13,14 @@ const restMs = 10_000;
 
 const timerMsMax = 2 ** 31 - 1;
 
-/** What is closed last. It ends by itself (src/storage/embedded/postmaster.ts), and its data would have to be recovered. */
+/**
+ * What is closed last. It ends by itself (src/storage/embedded/postmaster.ts), and its data would have to be recovered.
+ */
 export const itsPostgres = 'its Postgres';
 
 /**
- * To be called when the process begins to stop. `drainMs`: how long requests may go on. Call the function that it returns when all is closed;
- * else the process ends with exit code 1, and the log says what was still being closed.
+ * To be called when the process begins to stop. `drainMs`: how long requests may go on. Call the function that it
+ * returns when all is closed; else the process ends with exit code 1, and the log says what was still being closed.
  */
 export function stopInTime(drainMs: number, logger: Pick<Logger, 'fatal'>): () => void {
   const after = (ms: number): number => Math.min(drainMs + ms, timerMsMax);

@@ -2,8 +2,8 @@
 import { constants } from 'node:os';
 
 /**
- * Signals this soon after the first one are duplicates, in milliseconds: under npm a Ctrl-C arrives twice, from the terminal and
- * forwarded by npm.
+ * Signals this soon after the first one are duplicates, in milliseconds: under npm a Ctrl-C arrives twice, from the
+ * terminal and forwarded by npm.
  */
 const sameWishMs = 1000;
 
@@ -12,8 +12,8 @@ const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 export type StopSignal = (typeof stopSignals)[number];
 
 /**
- * Calls `stop` once, at the first signal. A signal more than a second later calls `say`, then ends the process at once with the
- * exit code of the signal (130 or 143). Call it once, before there is anything to close.
+ * Calls `stop` once, at the first signal. A signal more than a second later calls `say`, then ends the process at once
+ * with the exit code of the signal (130 or 143). Call it once, before there is anything to close.
  */
 export function onStopSignal(stop: (signal: StopSignal) => void, say: (words: string) => void): void {
   let first: number | undefined;

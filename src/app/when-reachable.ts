@@ -38,8 +38,8 @@ export function whenReachable<T>(
 }
 
 /**
- * Postgres and Kafka may be starting too. Rejects with the last error if they cannot be reached in time; resolves to null if the
- * signal aborts first.
+ * Postgres and Kafka may be starting too. Rejects with the last error if they cannot be reached in time; resolves to
+ * null if the signal aborts first.
  */
 export async function openWhenReachable<T extends { close(): Promise<void> }>(
   open: () => Promise<T>,

@@ -4,7 +4,10 @@ import { readConfig } from '../app/config.ts';
 import { openAuditLog, recordAction, type AuditAction, type AuditDetails } from '../administration/audit/audit-log.ts';
 import { newLogger } from './console.ts';
 
-/** Does the work, and writes a line that says who did it and whether it was done. If the line could not be written, nothing is done. */
+/**
+ * Does the work, and writes a line that says who did it and whether it was done. If the line could not be written,
+ * nothing is done.
+ */
 export async function audited<T>(
   action: AuditAction,
   details: AuditDetails,

@@ -1,4 +1,7 @@
-/** `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a running service, local or remote. */
+/**
+ * `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a
+ * running service, local or remote.
+ */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
 import { skipLinesMax } from '../language/formats/delimited-form.ts';

@@ -22,7 +22,10 @@ export async function writeTable(heading: readonly string[], lines: readonly (re
   process.stdout.write(textTable(heading, lines));
 }
 
-/** Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a misspelt option. */
+/**
+ * Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a
+ * misspelt option.
+ */
 export function withRequiredOption(
   command: Command,
   flags: string,

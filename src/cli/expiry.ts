@@ -10,8 +10,8 @@ const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /**
- * Parses a duration from now like `90m`, `12h` or `30d`, a date (its start in UTC), or a time with its zone (ISO 8601). Throws
- * InvalidArgumentError.
+ * Parses a duration from now like `90m`, `12h` or `30d`, a date (its start in UTC), or a time with its zone (ISO 8601).
+ * Throws InvalidArgumentError.
  */
 export function parseExpiry(text: string): Expiry {
   const [, count, unit] = /^([1-9][0-9]{0,5})([mhd])$/.exec(text) ?? [];

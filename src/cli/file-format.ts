@@ -55,7 +55,10 @@ export function parseExportDelimiter(text: string): CsvForm['delimiter'] {
   return found;
 }
 
-/** The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws UserError. */
+/**
+ * The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws
+ * UserError.
+ */
 export function exportFormatOf(
   file: string | null,
   given: TextFileFormat | WholeFormat | undefined,

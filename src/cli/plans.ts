@@ -20,7 +20,10 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a value. */
+/**
+ * A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a
+ * value.
+ */
 type Limit = number | 'none';
 
 type PlanFlags = Flags & { readonly [Q in PlanQuota]?: Limit };

@@ -22,7 +22,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const program = new Command('tablog')
   .version(version, '-V, --version', 'write the version')
   .description('A service for tables of rows, built on an append-only log.')
-  // An option behind the name of a command is that command's, also where the one above it has the same (`tablog backup`).
+  // An option behind the name of a command is that command's, also where the one above it has the same (`tablog
+  // backup`).
   .enablePositionalOptions()
   .showHelpAfterError('(add --help for what there is)');
 program

@@ -1,4 +1,7 @@
-/** Reports progress every few seconds, and how much time is left at the present rate. Work that ends earlier reports nothing. */
+/**
+ * Reports progress every few seconds, and how much time is left at the present rate. Work that ends earlier reports
+ * nothing.
+ */
 const intervalMs = 3000;
 
 export class ProgressLine {
@@ -28,7 +31,10 @@ export class ProgressLine {
   }
 }
 
-/** Reports the progress of several kinds of work, each from its first report on. `done` of `of`; `of` null: the total is unknown. */
+/**
+ * Reports the progress of several kinds of work, each from its first report on. `done` of `of`; `of` null: the total is
+ * unknown.
+ */
 export function progressByKind(write: (line: string) => void): (kind: string, done: number, of: number | null) => void {
   const lines = new Map<string, ProgressLine>();
   return (kind, done, of) => {

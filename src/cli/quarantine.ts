@@ -1,4 +1,7 @@
-/** `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can (docs/operations.md). */
+/**
+ * `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can
+ * (docs/operations.md).
+ */
 import type { Command } from 'commander';
 import type { ShownQuarantine } from '../administration/quarantines.ts';
 import { audited } from './audited.ts';

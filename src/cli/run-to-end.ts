@@ -11,8 +11,8 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
     process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   }
-  // Everything is closed by now, but kafkajs may open a connection if a consumer group rebalances while it is left, and the process
-  // would never exit. The callback waits until stdout is flushed.
+  // Everything is closed by now, but kafkajs may open a connection if a consumer group rebalances while it is left, and
+  // the process would never exit. The callback waits until stdout is flushed.
   process.stdout.write('', () => process.exit());
 }
 

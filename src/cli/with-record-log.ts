@@ -1,4 +1,7 @@
-/** Opens the read model and the records of the log, for commands that work beside running services and project nothing by themselves. */
+/**
+ * Opens the read model and the records of the log, for commands that work beside running services and project nothing
+ * by themselves.
+ */
 import { readConfig } from '../app/config.ts';
 import type { ReadModel } from '../app/service.ts';
 import type { RecordLog } from '../log/event-log.ts';

@@ -1,4 +1,6 @@
-/** Runs the service without HTTP, for a command. It does not matter whether the service runs elsewhere at the same time. */
+/**
+ * Runs the service without HTTP, for a command. It does not matter whether the service runs elsewhere at the same time.
+ */
 import { once } from 'node:events';
 import { normalId } from '../administration/ids.ts';
 import { readConfig } from '../app/config.ts';
@@ -11,8 +13,8 @@ import { interruption } from './interruption.ts';
 import { UserError } from './user-error.ts';
 
 /**
- * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for catching
- * up; past it, or if the log is not available, it rejects.
+ * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for
+ * catching up; past it, or if the log is not available, it rejects.
  */
 export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 

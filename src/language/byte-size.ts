@@ -2,8 +2,8 @@
 const prefixes = ['k', 'm', 'g', 't', 'p'];
 
 /**
- * The bytes of a size: a whole number, alone or with a unit from kB to PB or KiB to PiB (`500MB`, `10 GiB`), in any case. Null for
- * an invalid size, and for one that exceeds the safe integers.
+ * The bytes of a size: a whole number, alone or with a unit from kB to PB or KiB to PiB (`500MB`, `10 GiB`), in any
+ * case. Null for an invalid size, and for one that exceeds the safe integers.
  */
 export function parseByteSize(text: string): number | null {
   const [, digits, prefix, binary] = /^([0-9]+)(?: ?(?:([kmgtp])(i)?)?b)?$/i.exec(text) ?? [];
@@ -13,7 +13,10 @@ export function parseByteSize(text: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** Writes a size exactly, with the unit that leaves the smallest whole number: `1 GiB`, `10 GB`, `1001 bytes`. `parseByteSize` reads it as the same size. */
+/**
+ * Writes a size exactly, with the unit that leaves the smallest whole number: `1 GiB`, `10 GB`, `1001 bytes`.
+ * `parseByteSize` reads it as the same size.
+ */
 export function formatByteSize(bytes: number): string {
   const sizes = prefixes.flatMap((prefix, index) => [
     { count: bytes / 1024 ** (index + 1), unit: `${prefix.toUpperCase()}iB` },

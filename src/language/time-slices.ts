@@ -1,17 +1,22 @@
 /** How long work holds the thread before it gives way, in milliseconds. */
 const sliceMs = 3;
 
-/** Works that wait for their next slices. All share the thread, and so this queue: one slice runs in each turn of the event loop. */
+/**
+ * Works that wait for their next slices. All share the thread, and so this queue: one slice runs in each turn of the
+ * event loop.
+ */
 const waiting: (() => void)[] = [];
 
 /**
- * Splits long work into slices. Between them, requests are received and answered, and other long works have their slices, first come,
- * first served.
+ * Splits long work into slices. Between them, requests are received and answered, and other long works have their
+ * slices, first come, first served.
  */
 export class TimeSlices {
   #began = performance.now();
 
-  /** Whether the slice has been used up: then await `next`. For work that cannot afford to wait at each of its steps. */
+  /**
+   * Whether the slice has been used up: then await `next`. For work that cannot afford to wait at each of its steps.
+   */
   get isOver(): boolean {
     return performance.now() - this.#began >= sliceMs;
   }

@@ -8,8 +8,8 @@ import { partitionOf } from './partition.ts';
 export interface Notice {
   readonly data: EventData & { readonly teamId: string };
   /**
-   * The subject, and the progress at which it was seen. They make the command ID: two processes that see the same thing send the
-   * same command.
+   * The subject, and the progress at which it was seen. They make the command ID: two processes that see the same thing
+   * send the same command.
    */
   readonly about: readonly string[];
 }

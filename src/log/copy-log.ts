@@ -1,4 +1,7 @@
-/** Copies a log to another one, record by record, at the same offsets and with the same times. Can be interrupted, and goes on where it ended. */
+/**
+ * Copies a log to another one, record by record, at the same offsets and with the same times. Can be interrupted, and
+ * goes on where it ended.
+ */
 import type { CopyTarget, LogReader, LogRecord } from './event-log.ts';
 import { hashOf, WrongLog } from './identity.ts';
 
@@ -27,8 +30,8 @@ export interface CopyPlace {
 }
 
 /**
- * Proves that all that the target holds of a partition is a copy of the source's records up to `to`, by reading both. Resolves to where it ends.
- * Rejects with WrongLog.
+ * Proves that all that the target holds of a partition is a copy of the source's records up to `to`, by reading both.
+ * Resolves to where it ends. Rejects with WrongLog.
  */
 export async function proveCopied(
   source: Pick<LogReader, 'read'>,
@@ -57,8 +60,8 @@ export async function proveCopied(
 }
 
 /**
- * Copies a partition up to `to`. Holds a few megabytes at a time. Resolves to where the target ends by then. Rejects with WrongLog if something
- * else writes to the target, and with the signal's reason; what was copied by then stays.
+ * Copies a partition up to `to`. Holds a few megabytes at a time. Resolves to where the target ends by then. Rejects
+ * with WrongLog if something else writes to the target, and with the signal's reason; what was copied by then stays.
  */
 export async function copyPartition({
   source,

@@ -1,11 +1,14 @@
 /**
- * The log: an append-only sequence of records per partition. A team's events all go to one partition, which gives them one order
- * (ARCHITECTURE.md, "Invariants").
+ * The log: an append-only sequence of records per partition. A team's events all go to one partition, which gives them
+ * one order (ARCHITECTURE.md, "Invariants").
  */
 import type { EncodedEvent, Event } from '../language/events/event.ts';
 import type { Outcome } from '../language/events/outcome.ts';
 
-/** A record of the log. `time` is assigned by the log, in milliseconds since 1970, and never decreases within a partition. */
+/**
+ * A record of the log. `time` is assigned by the log, in milliseconds since 1970, and never decreases within a
+ * partition.
+ */
 export interface LogRecord {
   readonly partition: number;
   readonly offset: bigint;
@@ -37,8 +40,8 @@ export interface RecordLog extends CopyTarget {
   /** Writes a record to the end of a partition. Whoever projects the partition decides it. */
   appendRecord(partition: number, bytes: Uint8Array): Promise<void>;
   /**
-   * Has a second broker confirm who leads a partition, where there are brokers: a leader that was deposed, and does not know it yet, tells where the
-   * partition ended then. Rejects when no broker can be reached, or they differ.
+   * Has a second broker confirm who leads a partition, where there are brokers: a leader that was deposed, and does not
+   * know it yet, tells where the partition ended then. Rejects when no broker can be reached, or they differ.
    */
   confirmLeader(partition: number): Promise<void>;
 }
@@ -46,13 +49,17 @@ export interface RecordLog extends CopyTarget {
 /** A log that takes copies of another one's records. */
 export interface CopyTarget extends LogReader {
   /**
-   * Appends copies of consecutive records of a partition, each at its offset and with its time. Resolves once all are stored for good.
-   * Rejects with WrongLog if the partition does not end at the offset of the first; after any other error a part of them may be there.
+   * Appends copies of consecutive records of a partition, each at its offset and with its time. Resolves once all are
+   * stored for good. Rejects with WrongLog if the partition does not end at the offset of the first; after any other
+   * error a part of them may be there.
    */
   appendCopies(partition: number, records: readonly LogRecord[]): Promise<void>;
 }
 
-/** Why a partition takes no events: its log lost records, or it cannot be projected, because of an event or because it is another log. */
+/**
+ * Why a partition takes no events: its log lost records, or it cannot be projected, because of an event or because it
+ * is another log.
+ */
 export const haltCauses = ['records_lost', 'not_projectable'] as const;
 export type HaltCause = (typeof haltCauses)[number];
 
@@ -80,14 +87,20 @@ export interface KafkaStatus {
   readonly owned: readonly boolean[];
 }
 
-/** A partition in which this process waits for something, while nothing that operators are shown explains it. Durations in milliseconds. */
+/**
+ * A partition in which this process waits for something, while nothing that operators are shown explains it. Durations
+ * in milliseconds.
+ */
 export interface Standstill {
   readonly partition: number;
   /** What waits, for people. */
   readonly what: string;
   /** For how long it has waited, and nothing of the partition was decided. */
   readonly undecidedMs: number;
-  /** For how long nothing has failed either. So this process hangs where it should have given up, and only a restart helps. */
+  /**
+   * For how long nothing has failed either. So this process hangs where it should have given up, and only a restart
+   * helps.
+   */
   readonly silentMs: number;
 }
 
@@ -95,8 +108,8 @@ export interface EventLog extends LogReader {
   /** The current log time, as well as this process knows it (milliseconds since 1970). */
   now(): number;
   /**
-   * The least time that the next record of a partition will have, as well as this process knows it: the log time, or the time of the
-   * last record if a clock was ahead when that was written.
+   * The least time that the next record of a partition will have, as well as this process knows it: the log time, or
+   * the time of the last record if a clock was ahead when that was written.
    */
   nextTime(partition: number): number;
   /** Resolves when everything that the log held at startup has been projected, by any process. */
@@ -106,26 +119,36 @@ export interface EventLog extends LogReader {
   /** Whether everything that the log held at startup has been projected. Until then the read model serves no reads. */
   readonly isCaughtUp: boolean;
   /**
-   * Whether processes that use other read models may append, as during an upgrade. What they have acknowledged may be missing in the read model of this
-   * one until `reachHead` (docs/decisions/0044).
+   * Whether processes that use other read models may append, as during an upgrade. What they have acknowledged may be
+   * missing in the read model of this one until `reachHead` (docs/decisions/0044).
    */
   readonly mayBeBehind: boolean;
   /**
-   * Resolves when the read model has everything that was in the log at the call: in one partition, or in all (null). Partitions that are halted are left
-   * out. Rejects with NotAppended if that takes too long, and when Postgres is away.
+   * Resolves when the read model has everything that was in the log at the call: in one partition, or in all (null).
+   * Partitions that are halted are left out. Rejects with NotAppended if that takes too long, and when Postgres is
+   * away.
    */
   reachHead(partition: number | null): Promise<void>;
-  /** Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is wrong. */
+  /**
+   * Calls the listener once, with the reason, when this process has to start anew: what it remembers of the log is
+   * wrong.
+   */
   onFailure(listener: (reason: string) => void): void;
-  /** Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a second. */
+  /**
+   * Since when a team is in quarantine, in milliseconds of log time; null: it is not. A process knows within about a
+   * second.
+   */
   quarantinedSince(teamId: string): number | null;
   /**
-   * Current problems, a sentence each; empty when all is well. Anybody may read them, so they name the partitions that have halted, and not why: the reasons are in the
-   * log of the process and in the progress of the partition.
+   * Current problems, a sentence each; empty when all is well. Anybody may read them, so they name the partitions that
+   * have halted, and not why: the reasons are in the log of the process and in the progress of the partition.
    */
   problems(): readonly string[];
   status(): LogStatus;
-  /** Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is one for it. */
+  /**
+   * Where something waits. Empty while there is a reason that `problems` names; a partition is left out while there is
+   * one for it.
+   */
   standstills(): readonly Standstill[];
 }
 

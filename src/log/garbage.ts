@@ -1,6 +1,6 @@
 /**
- * Garbage collection: removes, in small transactions, rows that no client can read and no decision looks up any more. Each model
- * names the garbage of its tables. An index finds each kind (docs/decisions/0040).
+ * Garbage collection: removes, in small transactions, rows that no client can read and no decision looks up any more.
+ * Each model names the garbage of its tables. An index finds each kind (docs/decisions/0040).
  */
 import type { Database } from '../storage/database/database.ts';
 import type { Garbage, Models, RemoveGarbage } from './model.ts';
@@ -17,9 +17,9 @@ export function garbageOf(models: Models): Garbage {
 }
 
 /**
- * Runs a step of each kind, one after the other; resolves to whether one of them found garbage. Rejects with the first error of a step, after
- * all of them have had their turn. `later`: pretend that it is this many milliseconds later. `isFilled`: the read model is being filled from the log, and
- * serves nobody.
+ * Runs a step of each kind, one after the other; resolves to whether one of them found garbage. Rejects with the first
+ * error of a step, after all of them have had their turn. `later`: pretend that it is this many milliseconds later.
+ * `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export async function removeGarbage(models: Models, database: Database, later = 0, isFilled = false): Promise<boolean> {
   let found = 0;
@@ -41,7 +41,10 @@ export async function removeRows(database: Database, text: string, values: reado
   return rowCount ?? 0;
 }
 
-/** An index on the partition too would cost each write three times as much: it would grow at as many places as there are partitions. */
+/**
+ * An index on the partition too would cost each write three times as much: it would grow at as many places as there are
+ * partitions.
+ */
 export const outcomeStorage = 'create index outcomes_by_time on outcomes (time)';
 
 /** An outcome that was replaced meanwhile has another time, and stays. */

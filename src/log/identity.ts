@@ -10,7 +10,9 @@ export class WrongLog extends Error {
   override readonly name: string = 'WrongLog';
 }
 
-/** The log is the one that the read model was built from, but has lost records since. It may get others in their place. */
+/**
+ * The log is the one that the read model was built from, but has lost records since. It may get others in their place.
+ */
 export class RecordsLost extends WrongLog {
   override readonly name = 'RecordsLost';
 
@@ -60,7 +62,10 @@ export function encodeGenesis(logId: string): Uint8Array {
   return encodeEvent(envelope, { type: 'GenerationStarted', logId, base: 0n }).bytes;
 }
 
-/** The ID that a log got at its creation, from the first record of the partition. Rejects with WrongLog when it has none. */
+/**
+ * The ID that a log got at its creation, from the first record of the partition. Rejects with WrongLog when it has
+ * none.
+ */
 export async function readLogId(log: Pick<LogReader, 'read'>, partition: number): Promise<string> {
   for await (const [first] of log.read(partition, 0n, 1n)) {
     const { data } = decodeEvent(first!.bytes);
@@ -73,8 +78,8 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
 }
 
 /**
- * Names the log in each partition that is empty, where no process begins it: a log that has lost a partition goes on under its ID, and one
- * that has lost all gets a new ID.
+ * Names the log in each partition that is empty, where no process begins it: a log that has lost a partition goes on
+ * under its ID, and one that has lost all gets a new ID.
  */
 export async function nameEmptyPartitions(log: RecordLog): Promise<void> {
   const partitions = allPartitions(log.partitions);
@@ -86,7 +91,9 @@ export async function nameEmptyPartitions(log: RecordLog): Promise<void> {
   }
 }
 
-/** Checks that the read model was built from this partition. Rejects with WrongLog, whose message says how to recover. */
+/**
+ * Checks that the read model was built from this partition. Rejects with WrongLog, whose message says how to recover.
+ */
 export async function proveIdentity(
   log: Pick<LogReader, 'read' | 'bounds'>,
   partition: number,
@@ -126,14 +133,18 @@ export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
   leaderOf(partition: number): string | undefined;
   /** Asks who leads a partition until another broker names the same one. Resolves to that leader. */
   findLeaderAnew(partition: number): Promise<string>;
-  /** The log as this broker has it: it rejects with OtherLeader rather than ask another one. Undefined: as whoever leads has it. */
+  /**
+   * The log as this broker has it: it rejects with OtherLeader rather than ask another one. Undefined: as whoever leads
+   * has it.
+   */
   ledBy(leader: string | undefined): Pick<LogReader, 'read' | 'bounds'>;
 }
 
 /**
- * The same for a log in Kafka. Resolves to the broker that gave the proof. A leader that was deposed, and does not know it yet, answers with
- * what it had. So records count as lost only if they are still missing after a while, where whoever leads by then is asked. One broker
- * gives all answers of a proof: this process may take one for the leader, then another, and then the first again.
+ * The same for a log in Kafka. Resolves to the broker that gave the proof. A leader that was deposed, and does not know
+ * it yet, answers with what it had. So records count as lost only if they are still missing after a while, where
+ * whoever leads by then is asked. One broker gives all answers of a proof: this process may take one for the leader,
+ * then another, and then the first again.
  */
 export async function proveIdentityTwice(
   log: LedLog,

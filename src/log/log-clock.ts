@@ -5,13 +5,16 @@ const differenceMax = 60_000;
 const measuredFor = 5000;
 
 /**
- * The time of the log: the clock of the server that assigns record times, estimated from its last answer. Before the first answer
- * it is this process's clock.
+ * The time of the log: the clock of the server that assigns record times, estimated from its last answer. Before the
+ * first answer it is this process's clock.
  */
 export class LogClock {
   readonly #server: string;
   #ahead = 0;
-  /** How far the server's clock is ahead of the wall clock here, in milliseconds, and when that was measured, by `performance.now`. */
+  /**
+   * How far the server's clock is ahead of the wall clock here, in milliseconds, and when that was measured, by
+   * `performance.now`.
+   */
   #difference = 0;
   #measuredAt = -Infinity;
 
@@ -32,7 +35,10 @@ export class LogClock {
     this.#measuredAt = performance.now();
   }
 
-  /** A sentence that says that the clock of this process and that of the server differ by too much: one of the two is wrong. Else null. */
+  /**
+   * A sentence that says that the clock of this process and that of the server differ by too much: one of the two is
+   * wrong. Else null.
+   */
   get problem(): string | null {
     const isOld = performance.now() - this.#measuredAt > measuredFor;
     if (isOld || Math.abs(this.#difference) <= differenceMax) return null;

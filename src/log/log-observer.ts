@@ -18,7 +18,9 @@ export const refusalReasons = [
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** Why an accepted event has no outcome: it has no effect, its outcome could not be determined, or the projection threw. */
+/**
+ * Why an accepted event has no outcome: it has no effect, its outcome could not be determined, or the projection threw.
+ */
 export const appendFailures = ['not_appended', 'outcome_unknown', 'bug'] as const;
 export type AppendFailure = (typeof appendFailures)[number];
 

@@ -23,7 +23,8 @@ export const engineSections: readonly Section[] = [
     owner: 'partition',
     name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
     keys: ['partition', 'command_id'],
-    // `replaced_time` counts only within `outcomesKept`: an older outcome may have been garbage-collected before it was replaced.
+    // `replaced_time` counts only within `outcomesKept`: an older outcome may have been garbage-collected before it was
+    // replaced.
     query: `select ${storedOutcomes.compared()},
         case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end as replaced_time
       from outcomes join ${logTimes} using (partition)

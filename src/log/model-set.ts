@@ -88,7 +88,10 @@ export class ModelSet {
     return this.sequenceOf(data)?.partsOf(data) ?? [data];
   }
 
-  /** Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as one of a newer version. */
+  /**
+   * Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as
+   * one of a newer version.
+   */
   decide(states: States, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
     // The projector itself reads these events, when it advances the progress.

@@ -1,9 +1,10 @@
 /**
- * A model: a part of the read model, with everything that the projector needs to know of it. This interface is all that the projector knows
- * of models; `projections/models.ts` lists them.
+ * A model: a part of the read model, with everything that the projector needs to know of it. This interface is all that
+ * the projector knows of models; `projections/models.ts` lists them.
  *
- * For each batch of events the projector opens a state of each model, has the models load what the events look up, decides the
- * events in log order, and stores the net changes. The first look-ups of all models share one round trip, and so do all changes.
+ * For each batch of events the projector opens a state of each model, has the models load what the events look up,
+ * decides the events in log order, and stores the net changes. The first look-ups of all models share one round trip,
+ * and so do all changes.
  */
 import type { EntitySchema } from '@mikro-orm/core';
 import type { BoundStatement } from '../storage/database/combine.ts';
@@ -39,15 +40,16 @@ export interface Loading<States, Remembered, Committed> {
 }
 
 /**
- * Removes some garbage in a small transaction of its own. Resolves to how much it found. `later`: pretend that it is this many
- * milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
+ * Removes some garbage in a small transaction of its own. Resolves to how much it found. `later`: pretend that it is
+ * this many milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
 /**
- * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is refused, the event is, and none of
- * them changes anything. All parts are loaded before the first is decided, so no part may need what an earlier one makes (`Model.needs`).
- * All parts have the version of the event: at most one of them may add rows to a table, and at most one may change its schema.
+ * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is
+ * refused, the event is, and none of them changes anything. All parts are loaded before the first is decided, so no
+ * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event: at most one of them
+ * may add rows to a table, and at most one may change its schema.
  */
 export interface Sequence<E extends EventData> {
   /** What the event consists of, in order. All parts stand at the event's place in the log. */
@@ -79,44 +81,56 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
     readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;
   };
 
-  /** Opens an empty state for a batch. `newKey` gives fresh local keys; `journal` takes changes back (undo-journal.ts). */
+  /**
+   * Opens an empty state for a batch. `newKey` gives fresh local keys; `journal` takes changes back (undo-journal.ts).
+   */
   open(newKey: () => bigint, journal: UndoJournal): State;
   /** Opens what it keeps of the committed state. */
   openCommitted?(): Committed;
   /** An upper bound of the local keys that the event takes, known before anything is loaded. */
   keysAtMost?(data: EventData): number;
   /**
-   * The write of what events carry and readers see only once they are decided, such as rows; null if they carry nothing. It runs in a transaction of its own
-   * before the events are loaded, passes over what is written already, and need not run at all.
+   * The write of what events carry and readers see only once they are decided, such as rows; null if they carry
+   * nothing. It runs in a transaction of its own before the events are loaded, passes over what is written already, and
+   * need not run at all.
    */
   writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
   /**
-   * Reads from Postgres what later events will need, and puts it into `remembered`, where `load` finds it. Optional: `load` reads whatever is missing there.
-   * Other batches are decided and stored during the read. If they change the same thing, their value must stay.
+   * Reads from Postgres what later events will need, and puts it into `remembered`, where `load` finds it. Optional:
+   * `load` reads whatever is missing there. Other batches are decided and stored during the read. If they change the
+   * same thing, their value must stay.
    */
   lookAhead?(tx: Tx, remembered: Remembered, events: readonly Event[]): Promise<void>;
-  /** Loads into the state everything that the events look up: from memory where possible, else from Postgres in one round trip. */
+  /**
+   * Loads into the state everything that the events look up: from memory where possible, else from Postgres in one
+   * round trip.
+   */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
-   * The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. Where it takes long, it lets
-   * other work run in between.
+   * The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. Where it
+   * takes long, it lets other work run in between.
    */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
-  /** Whether `loadMore` may load much for the event. A batch is cut before it, so that all earlier events are decided by then. */
+  /**
+   * Whether `loadMore` may load much for the event. A batch is cut before it, so that all earlier events are decided by
+   * then.
+   */
   loadsMuch?(data: EventData): boolean;
   /** Whether such an event is certainly refused by what `load` gave: then `loadMore` loads nothing for it. */
   isRefused?(states: States, data: EventData): boolean;
   /** The net changes of the batch, a statement for each kind of thing (`storing`). */
   store(state: State): readonly Steps<BoundStatement>[];
   /**
-   * What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place. Null: it is too much, and the next batch
-   * must not be decided before this one is stored, because it would not see what this one changes.
+   * What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place.
+   * Null: it is too much, and the next batch must not be decided before this one is stored, because it would not see
+   * what this one changes.
    */
   remember?(remembered: Remembered | null, state: State): Remembered | null;
 
   /**
-   * `needs`: names of what an event loads. `makes`: names of what an event changes such that a later event cannot load it before this
-   * event is decided. A batch is cut before an event that needs what an earlier one makes; the rest is loaded after that decision.
+   * `needs`: names of what an event loads. `makes`: names of what an event changes such that a later event cannot load
+   * it before this event is decided. A batch is cut before an event that needs what an earlier one makes; the rest is
+   * loaded after that decision.
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];

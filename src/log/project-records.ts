@@ -29,7 +29,10 @@ export interface ProjectionListener {
   quarantined(record: LogRecord, teamId: string, error: Error): void;
   /** A statement for these records took longer than it may. */
   timedOut(records: readonly LogRecord[], error: Error): void;
-  /** Records were projected and stored, in a batch that was begun at this time (milliseconds since 1970). Absent: nobody asks. */
+  /**
+   * Records were projected and stored, in a batch that was begun at this time (milliseconds since 1970). Absent: nobody
+   * asks.
+   */
   readonly projected?: ((records: readonly LogRecord[], began: number) => void) | undefined;
 }
 
@@ -58,7 +61,10 @@ export function projectBatch(
   });
 }
 
-/** Commits what `work` has sent, together with it. If it rejects, nothing was stored, unless the answer to the commit was lost. */
+/**
+ * Commits what `work` has sent, together with it. If it rejects, nothing was stored, unless the answer to the commit
+ * was lost.
+ */
 export function storing<T>(
   { writers }: Pick<Database, 'writers'>,
   projector: Projector,
@@ -103,10 +109,10 @@ export function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
 }
 
 /**
- * Projects records in batches of bounded cost. A batch that fails is projected record by record. The team of a record that fails alone is
- * put into quarantine, and its events are held from there on. Calls `onProjected` for each batch. Rejects with ProjectionFailed for a
- * record that is of no team, cannot be read or is of an unknown type, with ProgressMoved if somebody else moved the progress, and with
- * errors that `isDatabaseAway` or `isConflict` recognize.
+ * Projects records in batches of bounded cost. A batch that fails is projected record by record. The team of a record
+ * that fails alone is put into quarantine, and its events are held from there on. Calls `onProjected` for each batch.
+ * Rejects with ProjectionFailed for a record that is of no team, cannot be read or is of an unknown type, with
+ * ProgressMoved if somebody else moved the progress, and with errors that `isDatabaseAway` or `isConflict` recognize.
  */
 export async function projectRecords(
   target: ProjectTarget,

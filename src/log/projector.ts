@@ -1,6 +1,6 @@
 /**
- * Applies the log to the read model. The projector takes records in log order, decides them, and stores their changes, outcomes and
- * the progress atomically (README.md here, "A batch").
+ * Applies the log to the read model. The projector takes records in log order, decides them, and stores their changes,
+ * outcomes and the progress atomically (README.md here, "A batch").
  *
  * Both logs and replay call it. The resulting state does not depend on how the records are cut into batches.
  */
@@ -38,9 +38,9 @@ export interface ProjectOptions {
   /** The epoch (fencing token) of the takeover of this partition. */
   readonly epoch?: bigint;
   /**
-   * How to find commands that have an outcome already. `replace`: look up every command. `fail`: look up only those with an
-   * Idempotency-Key; `stored` rejects (isDuplicateOutcome) if another one had an outcome too. Then roll the batch back and project it
-   * with `replace`. Where duplicates are rare, `fail` saves a look-up per batch.
+   * How to find commands that have an outcome already. `replace`: look up every command. `fail`: look up only those
+   * with an Idempotency-Key; `stored` rejects (isDuplicateOutcome) if another one had an outcome too. Then roll the
+   * batch back and project it with `replace`. Where duplicates are rare, `fail` saves a look-up per batch.
    */
   readonly duplicates?: Duplicates;
 }
@@ -51,8 +51,8 @@ export const quarantinesMax = 100;
 /** The result of projecting a batch. */
 export interface Projected extends Decided {
   /**
-   * Settles when all changes of the batch are stored. The statements have been sent already, so a COMMIT can follow them in the same
-   * packet.
+   * Settles when all changes of the batch are stored. The statements have been sent already, so a COMMIT can follow
+   * them in the same packet.
    */
   readonly stored: Promise<void>;
 }
@@ -70,8 +70,8 @@ export class Projector {
   }
 
   /**
-   * Forgets the keys that it has reserved and what it remembers of the read model. To be called when that may be wrong, because a write
-   * met a key that is taken (`isKeyTaken`). Batches that are open keep theirs, and fail in turn.
+   * Forgets the keys that it has reserved and what it remembers of the read model. To be called when that may be wrong,
+   * because a write met a key that is taken (`isKeyTaken`). Batches that are open keep theirs, and fail in turn.
    */
   forget(): void {
     this.#keys.forget();
@@ -80,8 +80,9 @@ export class Projector {
   }
 
   /**
-   * Projects consecutive records, the first at the progress of the partition. Never opens a transaction: the caller commits, or rolls
-   * back when this throws or `stored` rejects. Throws ProgressMoved when the progress is elsewhere, and anything else only on bugs.
+   * Projects consecutive records, the first at the progress of the partition. Never opens a transaction: the caller
+   * commits, or rolls back when this throws or `stored` rejects. Throws ProgressMoved when the progress is elsewhere,
+   * and anything else only on bugs.
    */
   async project(
     tx: Tx,
@@ -110,9 +111,9 @@ export class Projector {
   }
 
   /**
-   * Decides the events of one team among records that were passed over while it was in quarantine, as they would have been decided then.
-   * `before`: the versions at the first record. Resolves to those behind the last one too. The caller has locked the progress, moves
-   * the quarantine, and commits.
+   * Decides the events of one team among records that were passed over while it was in quarantine, as they would have
+   * been decided then. `before`: the versions at the first record. Resolves to those behind the last one too. The
+   * caller has locked the progress, moves the quarantine, and commits.
    */
   async projectHeld(
     tx: Tx,
@@ -135,9 +136,9 @@ export class Projector {
   }
 
   /**
-   * Puts the team of a record into quarantine that failed alone, and passes the record over. Returns false, and does nothing, if that
-   * must not be: if the record is none of a team, or of a newer version, or too many teams are in quarantine already. Throws
-   * ProgressMoved as `project` does, and what the statement throws.
+   * Puts the team of a record into quarantine that failed alone, and passes the record over. Returns false, and does
+   * nothing, if that must not be: if the record is none of a team, or of a newer version, or too many teams are in
+   * quarantine already. Throws ProgressMoved as `project` does, and what the statement throws.
    */
   async quarantine(tx: Tx, record: LogRecord, reason: string, epoch: bigint): Promise<boolean> {
     const { partition, offset } = record;
@@ -153,8 +154,8 @@ export class Projector {
   }
 
   /**
-   * Writes what events carry, ahead of their batches (`Model.writeAhead`), in a transaction of its own. Rejects as its statements do; then nothing is written,
-   * and the batches write it.
+   * Writes what events carry, ahead of their batches (`Model.writeAhead`), in a transaction of its own. Rejects as its
+   * statements do; then nothing is written, and the batches write it.
    */
   async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const parts = events.flatMap((event) => this.#models.partsOf(event));
@@ -167,7 +168,10 @@ export class Projector {
     );
   }
 
-  /** Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch. Rejects as its statements do. */
+  /**
+   * Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch.
+   * Rejects as its statements do.
+   */
   async lookAhead(
     { fills }: Pick<Database, 'fills'>,
     { remembered }: BatchMemory,
@@ -219,8 +223,8 @@ export class Projector {
   }
 
   /**
-   * Opens a batch that is decided before it is certain that it will stand there. It may follow another speculative batch in flight, with
-   * that one's memory. Null if this process has not projected the partition yet.
+   * Opens a batch that is decided before it is certain that it will stand there. It may follow another speculative
+   * batch in flight, with that one's memory. Null if this process has not projected the partition yet.
    */
   speculate(partition: number, after: ProgressAhead, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
@@ -255,7 +259,10 @@ export class Projector {
   }
 }
 
-/** Settles with both. If both fail, rejects as the earlier one does, which is why the later one failed. Need not be awaited at once. */
+/**
+ * Settles with both. If both fail, rejects as the earlier one does, which is why the later one failed. Need not be
+ * awaited at once.
+ */
 function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<unknown> {
   later.catch(() => undefined);
   const both = earlier.then(() => later);

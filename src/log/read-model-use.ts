@@ -1,10 +1,11 @@
 /**
- * Watches the read model that a process uses, on a connection of its own. Another process may replace it (src/operations/replay/take-over.ts). Then this
- * process can store nothing any more, because its fencing tokens are void, and must open the new one: what it remembers is of the old one.
- * The connection holds shared advisory locks of Postgres: one so that a replay of an earlier version, which expects to be alone, refuses; one that
- * names the read model, so that no later version removes it (src/operations/maintenance/remove-superseded.ts), and others know that what they acknowledge may be missing here for
- * a moment; and one that says which events this process reads,
- * so that others write none that it cannot (language-agreement.ts).
+ * Watches the read model that a process uses, on a connection of its own. Another process may replace it
+ * (src/operations/replay/take-over.ts). Then this process can store nothing any more, because its fencing tokens are
+ * void, and must open the new one: what it remembers is of the old one. The connection holds shared advisory locks of
+ * Postgres: one so that a replay of an earlier version, which expects to be alone, refuses; one that names the read
+ * model, so that no later version removes it (src/operations/maintenance/remove-superseded.ts), and others know that
+ * what they acknowledge may be missing here for a moment; and one that says which events this process reads, so that
+ * others write none that it cannot (language-agreement.ts).
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,10 +22,16 @@ const retakeDelay = 100;
 /** How often a process looks whether its read model was replaced, and whether others are used, in milliseconds. */
 const lookInterval = 500;
 
-/** How long after the last look that found other read models in use they count as used, in milliseconds: their last writes may not be projected yet. */
+/**
+ * How long after the last look that found other read models in use they count as used, in milliseconds: their last
+ * writes may not be projected yet.
+ */
 const othersLinger = 10_000;
 
-/** The read model is not available: another process rebuilds it, or newer versions write events that this one cannot read. */
+/**
+ * The read model is not available: another process rebuilds it, or newer versions write events that this one cannot
+ * read.
+ */
 export class ReadModelInUse extends Error {
   override readonly name = 'ReadModelInUse';
 }
@@ -58,8 +65,9 @@ export class ReadModelUse {
   }
 
   /**
-   * Begins to use a read model. `reads`: the newest language of events that the process reads. Rejects with ReadModelInUse while a replay of an
-   * earlier version rebuilds it, and if the log may hold events of a newer language.
+   * Begins to use a read model. `reads`: the newest language of events that the process reads. Rejects with
+   * ReadModelInUse while a replay of an earlier version rebuilds it, and if the log may hold events of a newer
+   * language.
    */
   static async share(url: string, schema: string, reads = eventLanguage): Promise<ReadModelUse> {
     const use = new ReadModelUse(url, schema, reads, await takeLocks(url, schema, reads));
@@ -72,12 +80,18 @@ export class ReadModelUse {
     return this.#languageMax;
   }
 
-  /** Whether processes that use other read models append to the log. All know within a second that a process has begun, and none serves earlier (`announced`). */
+  /**
+   * Whether processes that use other read models append to the log. All know within a second that a process has begun,
+   * and none serves earlier (`announced`).
+   */
   get othersAppend(): boolean {
     return performance.now() - this.#othersSeen < othersLinger;
   }
 
-  /** Resolves when the processes that use other read models know of this one: a second after it began to use its own. At once if there are none. */
+  /**
+   * Resolves when the processes that use other read models know of this one: a second after it began to use its own. At
+   * once if there are none.
+   */
   async announced(): Promise<void> {
     if (this.othersAppend) await sleep(Math.max(0, this.#began + 2 * lookInterval - performance.now()));
   }

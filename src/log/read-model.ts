@@ -1,6 +1,7 @@
 /**
- * Creates a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts), hence a Postgres
- * schema of its own, which is filled from the log at the next start (ARCHITECTURE.md, "Invariants" 10).
+ * Creates a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts),
+ * hence a Postgres schema of its own, which is filled from the log at the next start (ARCHITECTURE.md, "Invariants"
+ * 10).
  */
 import type { EntitySchema } from '@mikro-orm/core';
 import { advisoryLocks } from '../storage/database/advisory-locks.ts';
@@ -64,7 +65,10 @@ export class ReadModelReplaced extends Error {
   override readonly name = 'ReadModelReplaced';
 }
 
-/** Remembers which read model this is. The check that it resolves to rejects with ReadModelReplaced once another one has its name. */
+/**
+ * Remembers which read model this is. The check that it resolves to rejects with ReadModelReplaced once another one has
+ * its name.
+ */
 export async function rememberReadModel({ pool }: Pick<Database, 'pool'>): Promise<() => Promise<void>> {
   const identify = async (): Promise<unknown> =>
     (await pool.query('select current_schema()::regnamespace::oid as id')).rows[0].id;

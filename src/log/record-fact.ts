@@ -5,8 +5,8 @@ import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 
 /**
- * Appends an event that cannot be refused to the partition of its team. Retries must pass the same `commandId`. Rejects as
- * `EventLog.append` does.
+ * Appends an event that cannot be refused to the partition of its team. Retries must pass the same `commandId`. Rejects
+ * as `EventLog.append` does.
  */
 export async function recordFact(
   log: EventLog,

@@ -1,4 +1,7 @@
-/** Does the same work for many callers at once: who calls while it is being done shares the next run, which sees all that was there at the call. */
+/**
+ * Does the same work for many callers at once: who calls while it is being done shares the next run, which sees all
+ * that was there at the call.
+ */
 export class SharedRuns<T> {
   readonly #work: () => Promise<T>;
   #running: Promise<T> | null = null;

@@ -1,4 +1,7 @@
-/** Closes the parts of a process that stops. A part that hangs must not keep the process alive: at a deadline it is left as it is. */
+/**
+ * Closes the parts of a process that stops. A part that hangs must not keep the process alive: at a deadline it is left
+ * as it is.
+ */
 import type { Logger } from 'pino';
 
 /** How often the log says what is still waited for, in milliseconds. */
@@ -23,8 +26,9 @@ export function stillClosing(): readonly string[] {
 }
 
 /**
- * Waits until something is closed. If that takes long, the log says what it is: a supervisor may kill the process before it ends by itself. Gives
- * it up at the deadline (`giveUpClosing`), and then the exit code is 1. Rejects as `closing` does before that.
+ * Waits until something is closed. If that takes long, the log says what it is: a supervisor may kill the process
+ * before it ends by itself. Gives it up at the deadline (`giveUpClosing`), and then the exit code is 1. Rejects as
+ * `closing` does before that.
  */
 export async function untilClosed(
   what: string,

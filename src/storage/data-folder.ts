@@ -22,7 +22,10 @@ const problems: Readonly<Record<string, string>> = {
 /** For example in `/proc`: the parent folder exists. */
 const nothingCanBeMade = 'its file system lets nobody make folders there; name another folder';
 
-/** Runs work that creates folders and files in the folder of a setting. File system errors become a ConfigError that names the path. */
+/**
+ * Runs work that creates folders and files in the folder of a setting. File system errors become a ConfigError that
+ * names the path.
+ */
 export async function inDataFolder<T>(
   folder: string,
   work: () => Promise<T>,
@@ -42,8 +45,8 @@ export async function inDataFolder<T>(
 }
 
 /**
- * Creates a folder and its missing parents. Rejects with the error of the system. The recursive `mkdir` of Node 24 does not: if
- * nothing can be created it never ends (`/proc`), or reports a wrong cause (a read-only file system).
+ * Creates a folder and its missing parents. Rejects with the error of the system. The recursive `mkdir` of Node 24 does
+ * not: if nothing can be created it never ends (`/proc`), or reports a wrong cause (a read-only file system).
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

@@ -1,4 +1,7 @@
-/** CSV and TSV bodies (spec 4.12, decisions 2, 3 and 6): adding their rows to a table, overwriting it with them, and what does not fit. */
+/**
+ * CSV and TSV bodies (spec 4.12, decisions 2, 3 and 6): adding their rows to a table, overwriting it with them, and
+ * what does not fit.
+ */
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import { scale } from '../scale.ts';

@@ -1,4 +1,6 @@
-/** Decisions 1, 2 and 6: what is malformed is refused before anything happens, and what only looks odd is kept as it is. */
+/**
+ * Decisions 1, 2 and 6: what is malformed is refused before anything happens, and what only looks odd is kept as it is.
+ */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';

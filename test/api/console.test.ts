@@ -19,7 +19,8 @@ test('the page may load nothing from elsewhere but pictures and sounds, and each
         'no-store',
       ]);
       const [nonce, ...others] = [...page.text.matchAll(/nonce="([^"]+)"/g)].map(([, text]) => text!);
-      // The nonce is in the tags of the script and the style sheet. Uploaded files may have the same origin, and have no nonce.
+      // The nonce is in the tags of the script and the style sheet. Uploaded files may have the same origin, and have
+      // no nonce.
       expect(others).toEqual([nonce]);
       expect(page.headers.get('content-security-policy')).toBe(
         `default-src 'none'; script-src 'nonce-${nonce}'; worker-src 'self'; style-src 'nonce-${nonce}'; img-src 'self' https: data: blob:; media-src 'self' https:; ` +

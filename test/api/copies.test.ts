@@ -1,4 +1,6 @@
-/** The copies of tables that the query engine keeps: a team that has very many of them costs the others none of theirs. */
+/**
+ * The copies of tables that the query engine keeps: a team that has very many of them costs the others none of theirs.
+ */
 import { expect, test } from '@jest/globals';
 import type { Answer, Client } from '../support/client.ts';
 import { useOwnApi } from '../support/api.ts';

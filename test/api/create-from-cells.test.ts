@@ -1,4 +1,7 @@
-/** CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is malformed in any request. */
+/**
+ * CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is
+ * malformed in any request.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

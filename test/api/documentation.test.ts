@@ -1,4 +1,7 @@
-/** `/openapi.json` and `/docs` of each process, whatever it does. The client checks every answer of every test by the document. */
+/**
+ * `/openapi.json` and `/docs` of each process, whatever it does. The client checks every answer of every test by the
+ * document.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';
 import { documentOf, fetchChecked } from '../support/interface-document.ts';

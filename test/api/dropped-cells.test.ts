@@ -1,4 +1,6 @@
-/** `onSchemaError=dropColumns`: which cells are dropped, and how answers count them (docs/spec/decisions.md 2 and 3). */
+/**
+ * `onSchemaError=dropColumns`: which cells are dropped, and how answers count them (docs/spec/decisions.md 2 and 3).
+ */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { promptly, useApi } from '../support/api.ts';

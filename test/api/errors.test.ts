@@ -1,4 +1,7 @@
-/** Spec 5 and 7, decisions 1. The client checks the exact shape of every answer of every test; here is what else there is. */
+/**
+ * Spec 5 and 7, decisions 1. The client checks the exact shape of every answer of every test; here is what else there
+ * is.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';

@@ -54,7 +54,8 @@ test('the URL of a file is at that origin, and there alone it is served', async 
   // A proxy removes the prefix.
   const path = new URL(url).pathname.replace('/base', '');
   expect(await ask(files, path)).toEqual({ status: 200, location: undefined, text: 'content' });
-  // The name of a host may have capital letters. A process that is asked by its address, as by a proxy that passes no host on, serves the file too.
+  // The name of a host may have capital letters. A process that is asked by its address, as by a proxy that passes no
+  // host on, serves the file too.
   expect((await ask(files.toUpperCase(), path)).status).toBe(200);
   expect((await ask(new URL(api().url).host, path)).status).toBe(200);
   for (const method of ['GET', 'HEAD']) {

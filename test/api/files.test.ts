@@ -1,4 +1,7 @@
-/** Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC 8187). */
+/**
+ * Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC
+ * 8187).
+ */
 import { rename } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse as parseDisposition } from 'content-disposition';

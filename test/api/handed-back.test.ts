@@ -1,6 +1,6 @@
 /**
- * Values that clients hand back or choose (IDs, continuations, versions, signatures), forged: each is taken or refused, and none
- * is the fault of the service.
+ * Values that clients hand back or choose (IDs, continuations, versions, signatures), forged: each is taken or refused,
+ * and none is the fault of the service.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';

@@ -129,7 +129,8 @@ describe('deploy/', () => {
     expect(named.length).toBeGreaterThan(30);
     const withKafkaOnly = ['tablog_kafka_reachable', 'tablog_partition_owned', 'tablog_projection_lag_events'];
     expect(named.filter((name) => !exposed.has(name))).toEqual(deploymentKind === 'postgres' ? withKafkaOnly : []);
-    // The other way round: nobody looks at the sizes of batches, at how many copies there are, or at what bounds their processes.
+    // The other way round: nobody looks at the sizes of batches, at how many copies there are, or at what bounds their
+    // processes.
     const shown = new Set(named.map((name) => name.replace(/_(bucket|sum|count)$/, '')));
     const hidden = [...exposed].filter(
       (name) => name!.startsWith('tablog_') && !shown.has(name!.replace(/_(bucket|sum|count)$/, '')),

@@ -1,4 +1,7 @@
-/** A team has at most so many uploads that are neither completed nor over (UPLOADS_OPEN_MAX); of those that are over upload-life.test.ts tells. */
+/**
+ * A team has at most so many uploads that are neither completed nor over (UPLOADS_OPEN_MAX); of those that are over
+ * upload-life.test.ts tells.
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';

@@ -286,7 +286,8 @@ describe('row IDs', () => {
     const { id, path, rowIds } = await createTable(client(), numbered(2));
     const fresh = (await overwrite(id, [{ n: 0 }, { n: 1 }])).json.data.rowIDs as string[];
     const kept = (await overwrite(id, [{ n: 0, $rowID: rowIds[0] }, { n: 1 }])).json.data.rowIDs as string[];
-    // What the first row would be called if it had kept nothing differs from the second one's name in the last digits only.
+    // What the first row would be called if it had kept nothing differs from the second one's name in the last digits
+    // only.
     const place = Buffer.from(kept[1]!, 'base64url');
     place.writeUInt32BE(0, 12);
     const hidden = place.toString('base64url');

@@ -1,4 +1,7 @@
-/** Random queries on random tables have the answers that an evaluator over the presented rows has (docs/spec/queries.md). */
+/**
+ * Random queries on random tables have the answers that an evaluator over the presented rows has
+ * (docs/spec/queries.md).
+ */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
@@ -281,7 +284,10 @@ async function checkVersions(reader: Client, path: string, filter: unknown): Pro
   }
 }
 
-/** Rounds numbers, because a sum of floating-point numbers depends on their order: in its last digits, or, where they cancel out, in a tiny rest instead of zero. */
+/**
+ * Rounds numbers, because a sum of floating-point numbers depends on their order: in its last digits, or, where they
+ * cancel out, in a tiny rest instead of zero.
+ */
 function rounded(group: Readonly<Record<string, Json>>): Record<string, Json> {
   const round = (value: number): number => (Math.abs(value) < 1e-6 ? 0 : Number(value.toPrecision(12)));
   return Object.fromEntries(

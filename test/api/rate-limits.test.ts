@@ -1,4 +1,7 @@
-/** Limits of what a team asks for (docs/rate-limits.md), over HTTP. Each process counts for itself: each client here asks one. */
+/**
+ * Limits of what a team asks for (docs/rate-limits.md), over HTTP. Each process counts for itself: each client here
+ * asks one.
+ */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,6 @@
-/** Published files of CSV and TSV, loaded over HTTP as they are: every cell that comes back is compared with the file. */
+/**
+ * Published files of CSV and TSV, loaded over HTTP as they are: every cell that comes back is compared with the file.
+ */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import Papa from 'papaparse';

@@ -1,4 +1,7 @@
-/** Published data sets, loaded over HTTP: every value that comes back is compared with the file (docs/spec/decisions.md 2). */
+/**
+ * Published data sets, loaded over HTTP: every value that comes back is compared with the file (docs/spec/decisions.md
+ * 2).
+ */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import Papa from 'papaparse';

@@ -1,4 +1,6 @@
-/** docs/spec/queries.md, "SQL": whatever is asked, there is an answer, of the team's own tables, and the engine goes on. */
+/**
+ * docs/spec/queries.md, "SQL": whatever is asked, there is an answer, of the team's own tables, and the engine goes on.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
@@ -230,7 +232,9 @@ test.each(
   expect((await ask(sql)).json.error.message.length).toBeLessThan(1100);
 });
 
-/** Queries that take too much memory, or are too large. After each the engine answers again, if need be after a restart. */
+/**
+ * Queries that take too much memory, or are too large. After each the engine answers again, if need be after a restart.
+ */
 const costly: [string, string][] = [
   ["SELECT length(repeat('x', 3000000000)) AS n", '400 limit_exceeded'],
   ["SELECT repeat('x', 10000000000)", '400 limit_exceeded'],

@@ -1,6 +1,7 @@
 /**
- * docs/spec/queries.md, "Bounds of functions": a call that would take too much memory, time or stack is refused before it runs, and the query engine
- * goes on. All are calls that the process of the engine survived badly, or not at all, before they had a bound.
+ * docs/spec/queries.md, "Bounds of functions": a call that would take too much memory, time or stack is refused before
+ * it runs, and the query engine goes on. All are calls that the process of the engine survived badly, or not at all,
+ * before they had a bound.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';

@@ -26,12 +26,16 @@ test.each([
   await engineAnswers();
 });
 
-/** Lists within lists: `depth` lambdas, each over a hundred elements, around an expression. A step of DuckDB that nothing interrupts. */
+/**
+ * Lists within lists: `depth` lambdas, each over a hundred elements, around an expression. A step of DuckDB that
+ * nothing interrupts.
+ */
 function nested(depth: number, inside: string): string {
   return depth === 0 ? inside : `list_sum(list_transform(range(100), x${depth} -> ${nested(depth - 1, inside)}))`;
 }
 
-// Far more work than a fast machine does between the limit and the engine's end: a query that ends in between is not stuck.
+// Far more work than a fast machine does between the limit and the engine's end: a query that ends in between is not
+// stuck.
 test.each([`SELECT ${nested(6, 'x1')}`, `SELECT ${nested(5, 'len(list_intersect(range(100), range(50, 150)))')}`])(
   '%s cannot be interrupted: the engine ends itself, and the team has to wait',
   async (sql) => {

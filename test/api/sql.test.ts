@@ -1,4 +1,7 @@
-/** docs/spec/queries.md, "SQL": answers, and the types of their columns. Queries that are refused are in sql-attempts.test.ts. */
+/**
+ * docs/spec/queries.md, "SQL": answers, and the types of their columns. Queries that are refused are in
+ * sql-attempts.test.ts.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';

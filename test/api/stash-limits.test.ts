@@ -1,4 +1,7 @@
-/** Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was imported from it. */
+/**
+ * Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was
+ * imported from it.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { removeGarbage } from '../../src/log/garbage.ts';

@@ -26,7 +26,10 @@ afterAll(async () => {
   await life?.close();
 });
 
-/** Lets the time of a file without rows pass: of one that is younger than all that was uploaded before. Gives the log's time of its end. */
+/**
+ * Lets the time of a file without rows pass: of one that is younger than all that was uploaded before. Gives the log's
+ * time of its end.
+ */
 async function untilUnclaimedEnd(): Promise<number> {
   const file = await upload(client(), 'named by nobody');
   await life.untilEnded(file);

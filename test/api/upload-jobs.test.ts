@@ -1,4 +1,7 @@
-/** Whom the job of the creation of an upload tells where to send the bytes: whoever knows that needs no token (docs/tokens.md). */
+/**
+ * Whom the job of the creation of an upload tells where to send the bytes: whoever knows that needs no token
+ * (docs/tokens.md).
+ */
 import { randomUUIDv7 } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { TokenLimits } from '../../commands/teams.ts';

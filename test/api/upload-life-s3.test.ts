@@ -1,4 +1,7 @@
-/** Spec section 3, decisions 3, with the bytes in an S3: how long uploads and their files are there, and what becomes of their bytes. */
+/**
+ * Spec section 3, decisions 3, with the bytes in an S3: how long uploads and their files are there, and what becomes of
+ * their bytes.
+ */
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { readConfig } from '../../src/app/config.ts';
 import type { FileStore } from '../../src/storage/files/file-store.ts';

@@ -1,4 +1,6 @@
-/** Queries of tables with as many columns as there may be: they are answered, whatever was changed since the first one. */
+/**
+ * Queries of tables with as many columns as there may be: they are answered, whatever was changed since the first one.
+ */
 import { expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import type { Client } from '../support/client.ts';

@@ -1,4 +1,7 @@
-/** Withdrawing files: the rights it needs, and its responses (decisions 3). upload-life.test.ts tests that the bytes are removed. */
+/**
+ * Withdrawing files: the rights it needs, and its responses (decisions 3). upload-life.test.ts tests that the bytes are
+ * removed.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';

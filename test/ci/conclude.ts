@@ -1,9 +1,9 @@
 /**
- * `node test/ci/conclude.ts FOLDER` ends a CI run: repeats each test file that failed, alone, and prints the verdict. The last line is
- * `N passed, N failed, N skipped`. Exits with 1 if anything failed twice, or could not be repeated.
+ * `node test/ci/conclude.ts FOLDER` ends a CI run: repeats each test file that failed, alone, and prints the verdict.
+ * The last line is `N passed, N failed, N skipped`. Exits with 1 if anything failed twice, or could not be repeated.
  *
- * FOLDER has, for each command of Jest, its exit code and results as `TEST_ON.exit` and `TEST_ON.json`, and `smoke.exit` and `smoke.out` of
- * `npm run smoke`, which counts as one test, as does `fuzz:document`.
+ * FOLDER has, for each command of Jest, its exit code and results as `TEST_ON.exit` and `TEST_ON.json`, and
+ * `smoke.exit` and `smoke.out` of `npm run smoke`, which counts as one test, as does `fuzz:document`.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What a CI run says in the end: sums up the results of its commands, and of the files that were repeated because they failed. */
+/**
+ * What a CI run says in the end: sums up the results of its commands, and of the files that were repeated because they
+ * failed.
+ */
 
 /** A test, as Jest's `--json` has it. */
 export interface TestResult {
@@ -36,7 +39,9 @@ export interface Verdict {
 /** Only the beginning of a message is shown, in characters. */
 const shownOfMessage = 1500;
 
-/** The files to repeat. None if more than `filesMax` failed: then something is broken that a repetition cannot excuse. */
+/**
+ * The files to repeat. None if more than `filesMax` failed: then something is broken that a repetition cannot excuse.
+ */
 export function filesToRepeat(
   runs: readonly Run[],
   filesMax: number,
@@ -45,7 +50,10 @@ export function filesToRepeat(
   return failed.length > filesMax ? [] : failed;
 }
 
-/** `repeated`: the results of files that ran once more, by their first result. A test counts as passed if it passed either time. */
+/**
+ * `repeated`: the results of files that ran once more, by their first result. A test counts as passed if it passed
+ * either time.
+ */
 export function judge(runs: readonly Run[], repeated: ReadonlyMap<FileResult, FileResult>): Verdict {
   const tally = new Tally();
   for (const { name, exitCode, files } of runs) {

@@ -1,6 +1,6 @@
 /**
- * `npm run smoke`: the deployment of docker-compose.yml, as its operator gets it. It is built and brought up under a name
- * and on ports of its own, used, restarted whole, used again, proven, and taken down with all that it stored.
+ * `npm run smoke`: the deployment of docker-compose.yml, as its operator gets it. It is built and brought up under a
+ * name and on ports of its own, used, restarted whole, used again, proven, and taken down with all that it stored.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -107,7 +107,10 @@ export function cell(page: Page, row: number, column: string): ReturnType<Page['
   return page.locator(`.ag-row:not(.loading)[row-index="${row}"] .ag-cell[col-id="${column}"]`);
 }
 
-/** Opens the editor of a cell. A cell that is drawn anew between two clicks misses the double click: then one clicks again. */
+/**
+ * Opens the editor of a cell. A cell that is drawn anew between two clicks misses the double click: then one clicks
+ * again.
+ */
 export async function edit(page: Page, row: number, column: string): Promise<void> {
   const editor = page.locator('.ag-cell-inline-editing, .ag-popup-editor').first();
   await until(async () => {

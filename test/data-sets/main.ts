@@ -1,7 +1,8 @@
 /**
- * `npm run data-sets -- [--only TEXT]`: imports the data sets that public packages ship (tables.tsv) with the command line, without an option, and compares each
- * cell of their exports with what Python's csv module reads in the file (README.md). Ends with 1 if less than 97 % of the files load, or if a cell differs in a
- * way that compare.py does not name. Fetches the packages into node_modules/.cache; `--only` takes the tables whose package or path has this text.
+ * `npm run data-sets -- [--only TEXT]`: imports the data sets that public packages ship (tables.tsv) with the command
+ * line, without an option, and compares each cell of their exports with what Python's csv module reads in the file
+ * (README.md). Ends with 1 if less than 97 % of the files load, or if a cell differs in a way that compare.py does not
+ * name. Fetches the packages into node_modules/.cache; `--only` takes the tables whose package or path has this text.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * `npm run fuzz:document -- [--examples N] [--phases A,B] [--seed N]`: Schemathesis, a public fuzzer, reads the OpenAPI document of a service that is
- * started for it, and nothing else, and sends it requests (README.md). Ends with 1 if an answer is not what the document says. Installs what it needs into
- * node_modules/.cache; `--install` does only that.
+ * `npm run fuzz:document -- [--examples N] [--phases A,B] [--seed N]`: Schemathesis, a public fuzzer, reads the OpenAPI
+ * document of a service that is started for it, and nothing else, and sends it requests (README.md). Ends with 1 if an
+ * answer is not what the document says. Installs what it needs into node_modules/.cache; `--install` does only that.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,7 +29,10 @@ const requirements = join(import.meta.dirname, 'requirements.txt');
 const interrupted = new AbortController();
 onStopSignal((signal) => interrupted.abort(new Error(`${signal} told it to stop`)), say);
 
-/** Its requests come from one address, are many, and many of them are meant to be refused; each write that may become a job does. */
+/**
+ * Its requests come from one address, are many, and many of them are meant to be refused; each write that may become a
+ * job does.
+ */
 const settings = { RATE_LIMIT_REFUSALS: '0', RATE_LIMIT_PUBLIC: '0', RATE_LIMIT_CONNECTIONS: '0', ASYNC_WAIT_MS: '0' };
 
 /** Resolves to the exit code of a command, whose output is shown. */

@@ -1,4 +1,7 @@
-/** Teams whose events are counted by the model of the tests, in read models of their own; some of these meet planted faults. */
+/**
+ * Teams whose events are counted by the model of the tests, in read models of their own; some of these meet planted
+ * faults.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { compareReadModels } from '../../src/log/compare/compare.ts';
@@ -74,7 +77,10 @@ export function useReadModels(): ReadModels {
 
 export const teams = Array.from({ length: 3 }, () => randomUUID()).toSorted();
 
-/** The number is that of a team, or, in thousands, the base of a LogResumed; a command that comes again has a number of its own. */
+/**
+ * The number is that of a team, or, in thousands, the base of a LogResumed; a command that comes again has a number of
+ * its own.
+ */
 export type Step = readonly [
   type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed',
   number: number,

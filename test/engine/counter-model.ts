@@ -1,7 +1,8 @@
 /**
- * A model for the projector's tests, no part of the product: it counts the mentions of a team. Creating a team makes its count 1; suspending
- * it adds 1, and is refused from `countMax` on; resuming it notes how many counters are stored, which requires that everything before
- * it is stored. Patching a table does several of these, all or none: each of its columns is one, named by its ID, of the team in its display name.
+ * A model for the projector's tests, no part of the product: it counts the mentions of a team. Creating a team makes
+ * its count 1; suspending it adds 1, and is refused from `countMax` on; resuming it notes how many counters are stored,
+ * which requires that everything before it is stored. Patching a table does several of these, all or none: each of its
+ * columns is one, named by its ID, of the team in its display name.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../src/storage/database/stored-table.ts';

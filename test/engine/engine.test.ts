@@ -34,7 +34,9 @@ let database: Database;
 let schemas = 0;
 
 type Part = readonly ['TeamCreated' | 'TeamSuspended' | 'TeamResumed', number];
-/** The number is that of a team, or, in thousands, the base of a LogResumed. A list is an event that consists of these. */
+/**
+ * The number is that of a team, or, in thousands, the base of a LogResumed. A list is an event that consists of these.
+ */
 type Step = Part | readonly ['LogResumed', number] | readonly ['all or none', ...Part[]];
 
 const teams = Array.from({ length: 6 }, () => randomUUID());

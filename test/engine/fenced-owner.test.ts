@@ -1,6 +1,6 @@
 /**
- * A process that proves the log before it appends fences the owner of the partition off: what that one has read, and the log has lost since, is not
- * stored any more, at the offsets that the next events take.
+ * A process that proves the log before it appends fences the owner of the partition off: what that one has read, and
+ * the log has lost since, is not stored any more, at the offsets that the next events take.
  */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * Postgres loses commits and others write on to the same offset: what a process remembers of the lost events is not taken for what is
- * stored.
+ * Postgres loses commits and others write on to the same offset: what a process remembers of the lost events is not
+ * taken for what is stored.
  */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -64,7 +64,10 @@ async function writing(): Promise<Project> {
   };
 }
 
-/** A process that projects a log in Kafka. It takes the record of each event for the one that follows what it has projected. */
+/**
+ * A process that projects a log in Kafka. It takes the record of each event for the one that follows what it has
+ * projected.
+ */
 async function projecting(): Promise<Project> {
   const position = await readProgressOf(database.pool, partition);
   let { next } = position;

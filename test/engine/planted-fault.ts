@@ -1,4 +1,7 @@
-/** A bug that shows in one team's events only: Postgres refuses to store its counter. Tests of the projector plant it, and repair it. */
+/**
+ * A bug that shows in one team's events only: Postgres refuses to store its counter. Tests of the projector plant it,
+ * and repair it.
+ */
 import type { Database } from '../../src/storage/database/database.ts';
 
 export interface PlantedFault {

@@ -1,4 +1,6 @@
-/** A team with an event that cannot be projected is held, and no other one; some events halt their partition instead. */
+/**
+ * A team with an event that cannot be projected is held, and no other one; some events halt their partition instead.
+ */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';

@@ -12,7 +12,10 @@ import { plantFault } from './planted-fault.ts';
 const { newReadModel, remove, differencesBetween } = useReadModels();
 const neverAborted = new AbortController().signal;
 
-/** A log of these records, which are read a few at a time. Some have a time of a broker whose clock is slow: the log's time never falls. */
+/**
+ * A log of these records, which are read a few at a time. Some have a time of a broker whose clock is slow: the log's
+ * time never falls.
+ */
 function logOf(records: readonly LogRecord[], atOnce = 3): Parameters<typeof releaseTeam>[1]['log'] {
   return {
     read: async function* read(_partition, from, to) {
@@ -30,7 +33,9 @@ function timeBefore({ offset }: LogRecord, records: readonly LogRecord[]): numbe
   return records.find((other) => other.offset === offset - 1n)?.time;
 }
 
-/** Resolves to the offsets from which it read. `meanwhile`: happens before its transactions, which are numbered from 1. */
+/**
+ * Resolves to the offsets from which it read. `meanwhile`: happens before its transactions, which are numbered from 1.
+ */
 async function release(
   where: Database,
   records: readonly LogRecord[],
@@ -143,7 +148,10 @@ describe('a team that is held', () => {
   describe('and again, once it was released', () => {
     const again = recordsOf([...steps, ['TeamSuspended', 0], ['TeamSuspended', 1]]);
 
-    /** Two events are held; the result lets the team go on as another operator would, and holds it again from a later event on. */
+    /**
+     * Two events are held; the result lets the team go on as another operator would, and holds it again from a later
+     * event on.
+     */
     async function holdTwice(
       database: Database,
     ): Promise<{ readonly hold: () => Promise<void>; readonly repair: () => Promise<void> }> {

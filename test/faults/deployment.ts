@@ -1,6 +1,6 @@
 /**
- * The service as these tests meet it: some processes on one log and one read model. How they are started stands here and
- * nowhere else.
+ * The service as these tests meet it: some processes on one log and one read model. How they are started stands here
+ * and nowhere else.
  */
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';

@@ -148,7 +148,8 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect(
     await errorOf(fetch(open.location, { method: 'PUT', body: 'x', headers: { 'content-type': picture.contentType } })),
   ).toEqual(error);
-  // A request with a key is answered with the outcome of its first try. If none is known, neither this answer nor its job denies that there may be one.
+  // A request with a key is answered with the outcome of its first try. If none is known, neither this answer nor its
+  // job denies that there may be one.
   for (const [at, [, write]] of keyed.entries()) expect(await seen(await write('done'))).toEqual(firsts[at]);
   expect(
     await errorOf(

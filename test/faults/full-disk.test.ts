@@ -1,4 +1,7 @@
-/** The disk that files are on is full for a while: what does not fit is refused and leaves nothing, and all else goes on. */
+/**
+ * The disk that files are on is full for a while: what does not fit is refused and leaves nothing, and all else goes
+ * on.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
@@ -19,7 +22,10 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** Lets no file that this process writes grow beyond so many bytes: to it, a disk without room for more, and nobody has to be root. */
+/**
+ * Lets no file that this process writes grow beyond so many bytes: to it, a disk without room for more, and nobody has
+ * to be root.
+ */
 async function setRoom(pid: number, bytes: number | 'unlimited'): Promise<void> {
   await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`]);
 }

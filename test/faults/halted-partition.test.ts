@@ -1,4 +1,7 @@
-/** With the log in Postgres: an event that nobody can project halts its partition, but neither the others nor a process that starts. */
+/**
+ * With the log in Postgres: an event that nobody can project halts its partition, but neither the others nor a process
+ * that starts.
+ */
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';

@@ -74,7 +74,10 @@ async function exitCodeOf({ process: child }: TestServer): Promise<number | null
   return child.exitCode;
 }
 
-/** One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each needs its time. */
+/**
+ * One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each
+ * needs its time.
+ */
 let alone: TestServer;
 let told: TestServer;
 let starting: TestServer;

@@ -1,7 +1,7 @@
 /**
- * Clients that load stashes in chunks, several at once, and import them, while the service is killed under them; and readers
- * that look for a part of an import. A chunk is sent again until it is acknowledged, an import, under its Idempotency-Key,
- * until its outcome is known: so it is certain what each table holds in the end.
+ * Clients that load stashes in chunks, several at once, and import them, while the service is killed under them; and
+ * readers that look for a part of an import. A chunk is sent again until it is acknowledged, an import, under its
+ * Idempotency-Key, until its outcome is known: so it is certain what each table holds in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../support/client.ts';
@@ -143,8 +143,8 @@ export class Importer {
 }
 
 /**
- * Has clients load and import, and others read, while something is done to the service. Gives what is wrong with what they
- * were told; none when all of it was true.
+ * Has clients load and import, and others read, while something is done to the service. Gives what is wrong with what
+ * they were told; none when all of it was true.
  */
 export async function findImportProblems(
   clients: readonly Client[],

@@ -1,7 +1,7 @@
 /**
- * The service is killed under load, again and again: together with its embedded Postgres, alone, or, with VICTIM, always in one of these
- * ways. What was answered is there, what
- * was not is there wholly or not at all, what was refused never happened, and versions go on rising.
+ * The service is killed under load, again and again: together with its embedded Postgres, alone, or, with VICTIM,
+ * always in one of these ways. What was answered is there, what was not is there wholly or not at all, what was refused
+ * never happened, and versions go on rising.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,7 @@
 /**
- * Postgres goes on from an old copy of its disk, and does not know that there was more. What is gone is gone, but no version, ETag or row
- * ID that was given out means another thing afterwards. promoted-standby.test.ts has the losses that Postgres knows of.
+ * Postgres goes on from an old copy of its disk, and does not know that there was more. What is gone is gone, but no
+ * version, ETag or row ID that was given out means another thing afterwards. promoted-standby.test.ts has the losses
+ * that Postgres knows of.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * Twelve teams, one in each partition, that write for as long as something is done to the service. Once that is over, every one of them must be answered
- * again at every process, and have what was acknowledged.
+ * Twelve teams, one in each partition, that write for as long as something is done to the service. Once that is over,
+ * every one of them must be answered again at every process, and have what was acknowledged.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';

@@ -1,6 +1,7 @@
 /**
- * A checker for histories in which Postgres lost acknowledged writes: those may be gone, but no version and no row ID that was given
- * out means another thing afterwards (ARCHITECTURE.md, invariant 6). Each value is written by one write only, so it identifies that.
+ * A checker for histories in which Postgres lost acknowledged writes: those may be gone, but no version and no row ID
+ * that was given out means another thing afterwards (ARCHITECTURE.md, invariant 6). Each value is written by one write
+ * only, so it identifies that.
  */
 import type { Client } from '../support/client.ts';
 import type { Call } from '../support/history.ts';
@@ -52,7 +53,9 @@ export function findSecondMeanings(
   return [...problems, ...checkHeads(calls, versions)];
 }
 
-/** By value: its writer, and the row that it was written to, as far as that is known. No row ID may be given out twice. */
+/**
+ * By value: its writer, and the row that it was written to, as far as that is known. No row ID may be given out twice.
+ */
 function collectRows(
   calls: readonly Call[],
   creations: readonly Creation[],

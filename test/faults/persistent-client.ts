@@ -7,7 +7,10 @@ export function isBrokenConnection(error: unknown): boolean {
   return (error as Error).name === 'TypeError';
 }
 
-/** Asks any of the processes, and again until it is told what became of a request. What it says twice must not happen twice. */
+/**
+ * Asks any of the processes, and again until it is told what became of a request. What it says twice must not happen
+ * twice.
+ */
 export class PersistentClient {
   readonly #clients: readonly Client[];
   readonly #random: () => number;

@@ -1,6 +1,7 @@
 /**
- * The primary is killed under load and its standby promoted, with the log in Postgres. A synchronous standby has all that was
- * acknowledged. An asynchronous one may lack the last commits, but no version or row ID that was given out means another thing.
+ * The primary is killed under load and its standby promoted, with the log in Postgres. A synchronous standby has all
+ * that was acknowledged. An asynchronous one may lack the last commits, but no version or row ID that was given out
+ * means another thing.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

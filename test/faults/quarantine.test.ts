@@ -1,4 +1,7 @@
-/** With the log in Postgres: an event of another process that cannot be projected holds one team, and no other of its partition. */
+/**
+ * With the log in Postgres: an event of another process that cannot be projected holds one team, and no other of its
+ * partition.
+ */
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** The query process for filters, sorts, groups and exports dies, or has no room: queries are asked again, or told that they ask too much. */
+/**
+ * The query process for filters, sorts, groups and exports dies, or has no room: queries are asked again, or told that
+ * they ask too much.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';

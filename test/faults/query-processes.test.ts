@@ -1,4 +1,7 @@
-/** SQL ends its process, again and again: filters, sorts, groups and exports of others never fail, and neither does the SQL of other teams. */
+/**
+ * SQL ends its process, again and again: filters, sorts, groups and exports of others never fail, and neither does the
+ * SQL of other teams.
+ */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -64,7 +67,10 @@ async function sqlProcess(server: TestServer, n: number): Promise<number> {
   return (await findQueryProcess(server.process.pid!, 'sql'))!;
 }
 
-/** Asks queries of all other kinds, again and again, until the result is called: it resolves to their outcomes, each once. */
+/**
+ * Asks queries of all other kinds, again and again, until the result is called: it resolves to their outcomes, each
+ * once.
+ */
 async function askNeighbour(client: Client): Promise<() => Promise<readonly string[]>> {
   const { path, id } = await createTable(
     client,

@@ -1,4 +1,6 @@
-/** The S3 that files are in goes away and comes back: requests that need it are told to come later, and nothing is lost. */
+/**
+ * The S3 that files are in goes away and comes back: requests that need it are told to come later, and nothing is lost.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';

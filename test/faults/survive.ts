@@ -109,7 +109,9 @@ async function orUnreadable(find: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** Expects that nothing was lost or made up while something was done to the service, and that its read model is right. */
+/**
+ * Expects that nothing was lost or made up while something was done to the service, and that its read model is right.
+ */
 export async function survive(disturbed: Disturbed, disturb: Disturb): Promise<void> {
   expect(await findProblemsWhile(disturbed, disturb)).toEqual([]);
   expect(await disturbed.verify()).toMatchObject({ exitCode: 0 });

@@ -1,4 +1,7 @@
-/** Two versions with read models of their own take writes of many teams on one log in Postgres, beside an operator who resumes the log. */
+/**
+ * Two versions with read models of their own take writes of many teams on one log in Postgres, beside an operator who
+ * resumes the log.
+ */
 import { afterEach, expect, test } from '@jest/globals';
 import { partitionCount } from '../../src/log/partition.ts';
 import { PostgresReader } from '../../src/log/postgres/postgres-reader.ts';

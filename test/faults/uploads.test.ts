@@ -1,6 +1,6 @@
 /**
- * The service and its embedded Postgres are killed together while files are uploaded, completed and given up: every file that was
- * acknowledged has its very bytes, and nothing is left of the others.
+ * The service and its embedded Postgres are killed together while files are uploaded, completed and given up: every
+ * file that was acknowledged has its very bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';

@@ -1,7 +1,7 @@
 /**
- * Clients that upload files, some too large for their team's plan, some never completed, while the service is killed under them;
- * and readers of the files that were acknowledged. Each request is sent again until its outcome is known: so it is certain in the
- * end which files there are, and what bytes they have.
+ * Clients that upload files, some too large for their team's plan, some never completed, while the service is killed
+ * under them; and readers of the files that were acknowledged. Each request is sent again until its outcome is known:
+ * so it is certain in the end which files there are, and what bytes they have.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -152,8 +152,9 @@ async function asOperator(
 }
 
 /**
- * Has clients upload, and others read, while something is done to the service. Gives what is wrong with what they were told, and
- * with what is in the store in the end; none when all is as it was said. `environment`: the settings of the service.
+ * Has clients upload, and others read, while something is done to the service. Gives what is wrong with what they were
+ * told, and with what is in the store in the end; none when all is as it was said. `environment`: the settings of the
+ * service.
  */
 export async function findUploadProblems(
   clients: readonly Client[],

@@ -33,8 +33,8 @@ export class AnswerChecker {
   }
 
   /**
-   * What is wrong with the answer to a request of this team; null: nothing. `isFramed`: false if the bytes that were sent may be another
-   * request than this one, or none.
+   * What is wrong with the answer to a request of this team; null: nothing. `isFramed`: false if the bytes that were
+   * sent may be another request than this one, or none.
    */
   problemOf(team: FuzzTeam, request: FuzzRequest, answer: RawAnswer, isFramed: boolean): string | null {
     if (answer.status >= 500) return `the status ${answer.status}, though nothing is overloaded`;

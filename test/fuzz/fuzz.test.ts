@@ -1,6 +1,6 @@
 /**
- * Valid and hostile requests of several teams, on several connections at once. Every answer is one that the OpenAPI document describes,
- * nothing of a team reaches another, and the service goes on as if nothing had been.
+ * Valid and hostile requests of several teams, on several connections at once. Every answer is one that the OpenAPI
+ * document describes, nothing of a team reaches another, and the service goes on as if nothing had been.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import { isFull, scale } from '../scale.ts';
@@ -26,7 +26,10 @@ const { api } = useOwnApi({
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const connections = Number(process.env['CONNECTIONS'] ?? 9);
-/** At the end of each, memory is measured, and all wait for the client whose unfinished request is given up after 20 seconds. */
+/**
+ * At the end of each, memory is measured, and all wait for the client whose unfinished request is given up after 20
+ * seconds.
+ */
 const rounds = isFull ? 4 : 1;
 const memoryMax = 512 * 2 ** 20;
 

@@ -64,8 +64,8 @@ export class Fuzz {
   }
 
   /**
-   * Random requests may leave an operation out, or never succeed with it. Sends valid requests for each such operation until one succeeds; resolves to the
-   * operations that never did.
+   * Random requests may leave an operation out, or never succeed with it. Sends valid requests for each such operation
+   * until one succeeds; resolves to the operations that never did.
    */
   async askForMissing(operationIds: readonly string[]): Promise<readonly string[]> {
     const isMissing = (operationId: string): boolean =>

@@ -241,7 +241,10 @@ export function hostileHeader(random: Random): string {
   ])();
 }
 
-/** A part of a path or query, mostly percent-encoded. It has no blanks or control characters, which would end the request line. */
+/**
+ * A part of a path or query, mostly percent-encoded. It has no blanks or control characters, which would end the
+ * request line.
+ */
 export function hostilePart(random: Random): string {
   return random.weighted<() => string>([
     [20, () => encodeURIComponent(hostileText(random).slice(0, 3000).toWellFormed())],

@@ -1,4 +1,7 @@
-/** Requests for the operations of the OpenAPI document: with what the team has, with what others have, and with nonsense. */
+/**
+ * Requests for the operations of the OpenAPI document: with what the team has, with what others have, and with
+ * nonsense.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenApiDocument, OperationObject, ParameterObject } from '../../src/api/http/openapi/document.ts';
@@ -34,7 +37,10 @@ const styleOfConsole = readdirSync(join(import.meta.dirname, '../../console/dist
   name.endsWith('.css'),
 );
 
-/** A place in the tables, stashes, uploads and jobs of somebody: the parameters of a request name things that belong together. */
+/**
+ * A place in the tables, stashes, uploads and jobs of somebody: the parameters of a request name things that belong
+ * together.
+ */
 interface Subject {
   readonly table: KnownTable | undefined;
   readonly upload: KnownUpload | undefined;
@@ -44,7 +50,10 @@ interface Subject {
   readonly token: string | undefined;
 }
 
-/** How often an operation is asked for, relative to others: those that make and change things more often than those about the service. */
+/**
+ * How often an operation is asked for, relative to others: those that make and change things more often than those
+ * about the service.
+ */
 const weights: Readonly<Record<string, number>> = {
   createTable: 10,
   overwriteTable: 12,
@@ -231,7 +240,10 @@ export class RequestMaker {
     };
   }
 
-  /** Mostly a thing that this connection made. Sometimes an older one of its team, a deleted one, or one of another team. */
+  /**
+   * Mostly a thing that this connection made. Sometimes an older one of its team, a deleted one, or one of another
+   * team.
+   */
   #subjectOf(isHostile: boolean): Subject {
     const random = this.#random;
     const things =
@@ -446,7 +458,10 @@ export class RequestMaker {
   }
 }
 
-/** How often a parameter is in a request that need not have it. The forms of CSV are refused beside any other body, so they are rare. */
+/**
+ * How often a parameter is in a request that need not have it. The forms of CSV are refused beside any other body, so
+ * they are rare.
+ */
 function chanceOf(name: string): number {
   if (name in delimitedQuery) return 0.03;
   return name === 'name' || name === 'onSchemaError' ? 0.7 : 0.3;

@@ -1,6 +1,7 @@
 /**
- * Each function of SQL with hostile arguments: every answer is one that the interface promises, the process that answers SQL goes on within its memory, and
- * queries of others are answered meanwhile. `SEED=...` repeats a run; `SQL=...` asks this SQL alone, a query in each line.
+ * Each function of SQL with hostile arguments: every answer is one that the interface promises, the process that
+ * answers SQL goes on within its memory, and queries of others are answered meanwhile. `SEED=...` repeats a run;
+ * `SQL=...` asks this SQL alone, a query in each line.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isFull, scale } from '../scale.ts';

@@ -1,4 +1,7 @@
-/** The service from the command line; and teams, plans and tokens beside a running service, to which the first start gives a team. */
+/**
+ * The service from the command line; and teams, plans and tokens beside a running service, to which the first start
+ * gives a team.
+ */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

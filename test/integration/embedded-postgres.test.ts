@@ -1,4 +1,7 @@
-/** The packaged Postgres, with real processes: how it starts and stops, and that it leaves nothing behind. What crashes leave: embedded-crashes.test.ts. */
+/**
+ * The packaged Postgres, with real processes: how it starts and stops, and that it leaves nothing behind. What crashes
+ * leave: embedded-crashes.test.ts.
+ */
 import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Files as spreadsheets, R, pandas and other programs write them, through HTTP and the command line: each has one right result. */
+/**
+ * Files as spreadsheets, R, pandas and other programs write them, through HTTP and the command line: each has one right
+ * result.
+ */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

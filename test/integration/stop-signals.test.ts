@@ -36,7 +36,9 @@ function hasBegun(): Promise<boolean> {
   );
 }
 
-/** Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status. */
+/**
+ * Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status.
+ */
 async function beginRequest(server: TestServer): Promise<{ finish(): Promise<number | undefined>; cut(): void }> {
   const token = await server.token();
   const outgoing = request(`${server.url}/tables`, {

@@ -1,4 +1,7 @@
-/** A real Prometheus with the alerts of deploy/ watches a real service: while it is healthy, with a bug in its projection, and when it has ended. */
+/**
+ * A real Prometheus with the alerts of deploy/ watches a real service: while it is healthy, with a bug in its
+ * projection, and when it has ended.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +65,10 @@ async function firing(): Promise<ReadonlyMap<string, ActiveAlert>> {
   return new Map(alerts.filter(({ state }) => state === 'firing').map((alert) => [alert.labels['alertname']!, alert]));
 }
 
-/** Waits until these alerts fire, and resolves to them. `cause` is repeated: the first of a kind of answer makes no rate. */
+/**
+ * Waits until these alerts fire, and resolves to them. `cause` is repeated: the first of a kind of answer makes no
+ * rate.
+ */
 async function untilFiring(
   names: readonly string[],
   cause: () => Promise<void> = async () => undefined,

@@ -1,4 +1,7 @@
-/** The alerts and the dashboard of deploy/, by promtool. test/api/metrics.test.ts has whether the service exposes what they name. */
+/**
+ * The alerts and the dashboard of deploy/, by promtool. test/api/metrics.test.ts has whether the service exposes what
+ * they name.
+ */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

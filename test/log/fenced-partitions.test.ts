@@ -1,4 +1,7 @@
-/** What the owner of a partition learns when it loses it: whether another process owns it, or has only fenced it off to prove the log. */
+/**
+ * What the owner of a partition learns when it loses it: whether another process owns it, or has only fenced it off to
+ * prove the log.
+ */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { PartitionProjection } from '../../src/log/kafka/partition-projection.ts';

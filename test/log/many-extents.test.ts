@@ -1,4 +1,7 @@
-/** A large import is being stored while other commands write to the same table. Each of these must see the imported rows. */
+/**
+ * A large import is being stored while other commands write to the same table. Each of these must see the imported
+ * rows.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../../src/app/service.ts';
@@ -8,7 +11,9 @@ import { DrivenTeam, logOf } from '../replay/driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from '../replay/generated-log.ts';
 
 const partition = 5;
-/** More than the engine remembers of one batch (`extentsMax` in remembered-tables.ts), so the batch after it must wait. */
+/**
+ * More than the engine remembers of one batch (`extentsMax` in remembered-tables.ts), so the batch after it must wait.
+ */
 const chunks = 10_100;
 const putsAtOnce = 505;
 

@@ -1,4 +1,7 @@
-/** Plans at their edge: of writers that together ask for more than there is room for, exactly those pass that fit, however they are batched. */
+/**
+ * Plans at their edge: of writers that together ask for more than there is room for, exactly those pass that fit,
+ * however they are batched.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';

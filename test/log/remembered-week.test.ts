@@ -1,6 +1,6 @@
 /**
- * A command that comes again at the end of the seven days for which it is remembered: whoever waits for it hears what was decided by
- * the time of the record, although clocks have moved on since.
+ * A command that comes again at the end of the seven days for which it is remembered: whoever waits for it hears what
+ * was decided by the time of the record, although clocks have moved on since.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -57,7 +57,10 @@ async function offsetOfEffect(): Promise<string> {
 }
 
 describe('on Kafka', () => {
-  /** The team is created at `start`, and again by a record of this time: what does the request for that hear, once both are projected? */
+  /**
+   * The team is created at `start`, and again by a record of this time: what does the request for that hear, once both
+   * are projected?
+   */
   async function heardOfRepetition(time: number, notAfter: number, isPlaced: boolean): Promise<string> {
     const waiters = new OutcomeWaiters(1);
     const watch = new ProgressWatch({

@@ -1,4 +1,6 @@
-/** The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed. */
+/**
+ * The keys that all processes of a deployment sign with, how one takes the place of another, and how one is removed.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Database } from '../../src/storage/database/database.ts';

@@ -1,6 +1,6 @@
 /**
- * Local keys that are given out a second time, as after Postgres lost commits and with them the end of the sequence: nothing that is
- * stored under them changes, and the events are applied with other keys.
+ * Local keys that are given out a second time, as after Postgres lost commits and with them the end of the sequence:
+ * nothing that is stored under them changes, and the events are applied with other keys.
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
@@ -74,7 +74,10 @@ async function appending(): Promise<DecidingLog> {
   };
 }
 
-/** Projects events as records that follow the progress, as a process does that was just started: one after the other, decided ahead. */
+/**
+ * Projects events as records that follow the progress, as a process does that was just started: one after the other,
+ * decided ahead.
+ */
 async function projecting(): Promise<DecidingLog> {
   const projector = new Projector(models);
   return {

@@ -43,7 +43,10 @@ async function hold(teamId: string, partition: number): Promise<void> {
   });
 }
 
-/** Of an event that is appended while the process does not know yet that its team is held: the answer to its commit is lost. */
+/**
+ * Of an event that is appended while the process does not know yet that its team is held: the answer to its commit is
+ * lost.
+ */
 async function appendAndLose({ commits }: { readonly commits: boolean }): Promise<Outcome> {
   const teamId = randomUUID();
   const partition = partitionOf(teamId, partitionCount);

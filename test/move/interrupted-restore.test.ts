@@ -1,4 +1,7 @@
-/** docs/operations.md, "Backups": a restore to Kafka that ended between its last append and its commit is run again, and all partitions go on. */
+/**
+ * docs/operations.md, "Backups": a restore to Kafka that ended between its last append and its commit is run again, and
+ * all partitions go on.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,7 +12,10 @@ import { killChild } from '../support/kill-child.ts';
 import { freePort, launchServer, sleepUntil, untilReady, type TestServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
-/** The roles of its processes, with the log in Kafka. With the log in Postgres each has all roles, and there are as many as answer requests. */
+/**
+ * The roles of its processes, with the log in Kafka. With the log in Postgres each has all roles, and there are as many
+ * as answer requests.
+ */
 export type Role = 'all' | 'api' | 'projector';
 
 interface Place {
@@ -127,8 +130,8 @@ export class MovedService {
   }
 
   /**
-   * Moves the log, and waits until all processes have ended. The command is killed, at any time or while the log is closed, and so are processes that
-   * serve, which are started again at once. Resolves to what was killed.
+   * Moves the log, and waits until all processes have ended. The command is killed, at any time or while the log is
+   * closed, and so are processes that serve, which are started again at once. Resolves to what was killed.
    */
   async move({ kills, random }: MoveOptions): Promise<Killed> {
     const to = this.#log === 'kafka' ? 'postgres' : 'kafka';
@@ -161,7 +164,10 @@ export class MovedService {
     return this.#places.map(({ role, server }) => ({ role, code: server.process.exitCode, output: server.output() }));
   }
 
-  /** Names a new topic for the next move to Kafka: what a process appended behind the end of the former one, before it knew, is no part of the log. */
+  /**
+   * Names a new topic for the next move to Kafka: what a process appended behind the end of the former one, before it
+   * knew, is no part of the log.
+   */
   async useNewTopic(): Promise<void> {
     if (this.#log === 'kafka') throw new Error('the log is in the topic');
     await this.#kafka.drop();

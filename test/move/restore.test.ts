@@ -1,6 +1,7 @@
 /**
- * Backups are restored to either kind of log, wherever they come from: all reads as it did, with its versions, and versions that are lost do not come
- * again. At full scale with more rows, and each command is killed at random points before it may end.
+ * Backups are restored to either kind of log, wherever they come from: all reads as it did, with its versions, and
+ * versions that are lost do not come again. At full scale with more rows, and each command is killed at random points
+ * before it may end.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -211,7 +212,8 @@ test(
     if (!isFull) return;
 
     for (const place of [postgres, back]) await expectVerified(place);
-    // In its own topic nothing is lost but the list of the jobs since, which no log has. The second file was uploaded after this set.
+    // In its own topic nothing is lost but the list of the jobs since, which no log has. The second file was uploaded
+    // after this set.
     tables.splice(2, 1, lost);
     const beside = { ...source, DATABASE_URL: (await emptyPlace('beside', 'postgres'))['DATABASE_URL']! };
     await restore(first.id, beside);

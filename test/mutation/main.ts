@@ -1,6 +1,7 @@
 /**
- * `npm run mutate -- [--mutants N] [--seed N] [--target NAME]... [--api]`: plants small changes into a copy of the source, one at a time, and runs the
- * tests that should notice them. Prints those that nothing noticed. Ends with 1 if tests notice fewer than `killedAtLeast`.
+ * `npm run mutate -- [--mutants N] [--seed N] [--target NAME]... [--api]`: plants small changes into a copy of the
+ * source, one at a time, and runs the tests that should notice them. Prints those that nothing noticed. Ends with 1 if
+ * tests notice fewer than `killedAtLeast`.
  */
 import { parseArgs } from 'node:util';
 import { runToEnd } from '../../bench/run-to-end.ts';
@@ -11,7 +12,10 @@ import { findRelated, run, stepsFor, type Step } from './steps.ts';
 import { targets, type Target } from './targets.ts';
 import { Tree } from './tree.ts';
 
-/** The share that tests must notice. The others change nothing that anybody could see, or only how long something takes (docs/reliability.md). */
+/**
+ * The share that tests must notice. The others change nothing that anybody could see, or only how long something takes
+ * (docs/reliability.md).
+ */
 const killedAtLeast = 0.75;
 
 const survived = 'survived';

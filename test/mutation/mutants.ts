@@ -30,7 +30,10 @@ const operators = new Map<ts.SyntaxKind, string>([
   [K.MinusEqualsToken, '+='],
 ]);
 
-/** All mutants of a TypeScript file, in the order of their places. Types, imports, thrown errors and texts of several words have none. */
+/**
+ * All mutants of a TypeScript file, in the order of their places. Types, imports, thrown errors and texts of several
+ * words have none.
+ */
 export function mutantsOf(source: string): Mutant[] {
   const file = ts.createSourceFile('mutated.ts', source, ts.ScriptTarget.ESNext, true);
   const found: Mutant[] = [];

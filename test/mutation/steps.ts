@@ -59,8 +59,9 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
 }
 
 /**
- * The steps for a mutant of a file: the unit tests that import it, those of its own folder first; the engine on a Postgres; the compiler;
- * simulated histories; and with `withApi` the interface. `file`: null for all files. `related`: the unit and engine tests that import it, even through others.
+ * The steps for a mutant of a file: the unit tests that import it, those of its own folder first; the engine on a
+ * Postgres; the compiler; simulated histories; and with `withApi` the interface. `file`: null for all files. `related`:
+ * the unit and engine tests that import it, even through others.
  */
 export function stepsFor(
   file: string | null,

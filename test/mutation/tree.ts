@@ -13,7 +13,10 @@ export class Tree {
     this.folder = folder;
   }
 
-  /** Copies all files that Git knows or would add, as they are now, and the built console, into an empty folder. `node_modules` is shared. */
+  /**
+   * Copies all files that Git knows or would add, as they are now, and the built console, into an empty folder.
+   * `node_modules` is shared.
+   */
   static async copyTo(folder: string): Promise<Tree> {
     const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
       cwd: root,

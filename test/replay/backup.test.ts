@@ -73,7 +73,10 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-/** All that can be read, except the address, that the log was resumed, what maintenance appends, and jobs that fail when their time is over. */
+/**
+ * All that can be read, except the address, that the log was resumed, what maintenance appends, and jobs that fail when
+ * their time is over.
+ */
 async function dump(environment: Environment, url: string): Promise<string> {
   const service = await openService(readConfig(environment), pino({ level: 'silent' }), new AbortController().signal);
   try {
@@ -276,7 +279,8 @@ test('a set has every table that no log can give back', async () => {
       ...manifest.tables.map(({ name }: { name: string }) => `${manifest.readModel}.${name}`),
       ...manifest.notes.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`),
     ];
-    // The log and the keys are held in forms of their own; engines are noted anew, digests are made anew, and the history is that of the server.
+    // The log and the keys are held in forms of their own; engines are noted anew, digests are made anew, and the
+    // history is that of the server.
     const others = [
       'tablog_keys.keys',
       'tablog_log.heads',
@@ -291,7 +295,10 @@ test('a set has every table that no log can give back', async () => {
   }
 });
 
-/** Writes a manifest as somebody does who can write to the backups. Resolves to the ID of the set, and the name of its file. */
+/**
+ * Writes a manifest as somebody does who can write to the backups. Resolves to the ID of the set, and the name of its
+ * file.
+ */
 async function writeSet(manifest: {
   readonly takenAt: number;
 }): Promise<{ readonly set: string; readonly name: string }> {
@@ -342,7 +349,10 @@ test('a set that was changed, or that is not signed, is not restored unless that
   }
 });
 
-/** A manifest in the form from before manifests were signed: the rows of a table were not parted by partitions, and the sizes of packs were not noted. */
+/**
+ * A manifest in the form from before manifests were signed: the rows of a table were not parted by partitions, and the
+ * sizes of packs were not noted.
+ */
 function formerOf(manifest: Manifest): { readonly takenAt: number } {
   const tables = [...manifest.tables].map(({ name, columns }) => ({
     name,

@@ -1,4 +1,7 @@
-/** Files that rows name, and their uploads, in batches: each event is decided by the events before it, in whichever batch they are. */
+/**
+ * Files that rows name, and their uploads, in batches: each event is decided by the events before it, in whichever
+ * batch they are.
+ */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { DrivenTeam, naming } from './driven-team.ts';

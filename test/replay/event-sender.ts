@@ -1,6 +1,6 @@
 /**
- * Sends the events of a team: many concurrently, with late and repeated ones. Call `settle` now and then, because later events refer to
- * what earlier ones created.
+ * Sends the events of a team: many concurrently, with late and repeated ones. Call `settle` now and then, because later
+ * events refer to what earlier ones created.
  */
 import { encodeEvent, type PackedBody } from '../../src/language/events/event-codec.ts';
 import type { EncodedEvent, EventData } from '../../src/language/events/event.ts';

@@ -1,4 +1,7 @@
-/** While a read model is filled, garbage is removed by the clock much sooner than while it serves: a fill reads what took years within an hour. */
+/**
+ * While a read model is filled, garbage is removed by the clock much sooner than while it serves: a fill reads what
+ * took years within an hour.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Database } from '../../src/storage/database/database.ts';

@@ -1,6 +1,6 @@
 /**
- * A table forgets its replaced generations, but not which row IDs they issued. Each event is also projected into a second read model, whose garbage nobody collects: it
- * must come to the same outcomes, and both must compare as equal.
+ * A table forgets its replaced generations, but not which row IDs they issued. Each event is also projected into a
+ * second read model, whose garbage nobody collects: it must come to the same outcomes, and both must compare as equal.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -28,8 +28,8 @@ async function sizes(): Promise<Record<string, number>> {
 }
 
 /**
- * Collects all garbage, as if it were two hours later: what is idle is judged by the clock of Postgres, which stands still meanwhile. So are looks at extents and
- * schemas: for these, as if so many days had passed.
+ * Collects all garbage, as if it were two hours later: what is idle is judged by the clock of Postgres, which stands
+ * still meanwhile. So are looks at extents and schemas: for these, as if so many days had passed.
  */
 async function collect(days: number): Promise<void> {
   while (await removeGarbage(models, log().database, 2 * hour));

@@ -1,5 +1,6 @@
 /**
- * Fills a log from a seed: every kind of event and of refusal, repeated and late events, by several teams that write concurrently.
+ * Fills a log from a seed: every kind of event and of refusal, repeated and late events, by several teams that write
+ * concurrently.
  */
 import type { EventLog } from '../../src/log/event-log.ts';
 import { Random } from '../support/random.ts';

@@ -1,4 +1,7 @@
-/** A replay looks up a row before it decides the patch of that row. If another patch changes the row in between, the newer row counts. */
+/**
+ * A replay looks up a row before it decides the patch of that row. If another patch changes the row in between, the
+ * newer row counts.
+ */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { RememberedTables } from '../../projections/tables/remembered-tables.ts';
 import type { Service } from '../../src/app/service.ts';
@@ -8,7 +11,10 @@ import { Random } from '../support/random.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
 import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
-/** Twice as many patches. The first 1,500 records of a partition are on their way before any batch is decided: nothing is remembered yet with which rows could be found. */
+/**
+ * Twice as many patches. The first 1,500 records of a partition are on their way before any batch is decided: nothing
+ * is remembered yet with which rows could be found.
+ */
 const rows = 2000;
 const seed = chooseSeed();
 

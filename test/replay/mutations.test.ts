@@ -33,7 +33,9 @@ const rebuilt = `${readModelSchema}_verify`;
 let generated: GeneratedLog;
 let digests: readonly PartitionDigest[];
 
-/** How many logs are generated at most, until one has what each statement is to alter: chance may leave something out. */
+/**
+ * How many logs are generated at most, until one has what each statement is to alter: chance may leave something out.
+ */
 const logsMax = 5;
 
 beforeAll(async () => {

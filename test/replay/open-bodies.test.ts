@@ -1,4 +1,7 @@
-/** Bodies of blocks while they are open: what counts is the same however the log is cut into batches, and maintenance ends what is over. */
+/**
+ * Bodies of blocks while they are open: what counts is the same however the log is cut into batches, and maintenance
+ * ends what is over.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { rowLimits } from '../../commands/limits.ts';

@@ -1,4 +1,7 @@
-/** Of a team in quarantine garbage collection keeps what its held events may look up, and maintenance tells the log nothing. */
+/**
+ * Of a team in quarantine garbage collection keeps what its held events may look up, and maintenance tells the log
+ * nothing.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openBody } from '../../commands/receive-block.ts';

@@ -39,7 +39,10 @@ afterAll(async () => {
 const locks = `from pg_locks where locktype = 'advisory' and granted and objsubid = 1
   and database = (select oid from pg_database where datname = current_database())`;
 
-/** Breaks the connections that hold locks, as a failing network would, and waits until Postgres has taken the locks back. */
+/**
+ * Breaks the connections that hold locks, as a failing network would, and waits until Postgres has taken the locks
+ * back.
+ */
 async function breakConnections(): Promise<void> {
   await admin.query(`select pg_terminate_backend(pid, 10000) ${locks}`);
 }

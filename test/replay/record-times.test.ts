@@ -1,4 +1,7 @@
-/** A replay decides what came too late as the first projection did, although brokers' clocks stepped back and it reads the log in pieces. */
+/**
+ * A replay decides what came too late as the first projection did, although brokers' clocks stepped back and it reads
+ * the log in pieces.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database } from '../../src/storage/database/database.ts';
@@ -26,8 +29,8 @@ function bytesOf(data: EventData, notAfter: number | null): Uint8Array {
 }
 
 /**
- * The records with the times that the brokers gave them. The clock was right, then far ahead, then right again: what came last must count as written
- * when the clock was ahead.
+ * The records with the times that the brokers gave them. The clock was right, then far ahead, then right again: what
+ * came last must count as written when the clock was ahead.
  */
 const written: readonly LogRecord[] = [
   { time: 1000, bytes: encodeGenesis(randomUUID()) },

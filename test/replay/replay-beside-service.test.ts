@@ -1,6 +1,7 @@
 /**
- * A replay beside a service to which clients write: it is killed at random points and gone on with, and takes over. Nothing is lost or made
- * up, the processes of the service change over by themselves, and the read model is what the log says.
+ * A replay beside a service to which clients write: it is killed at random points and gone on with, and takes over.
+ * Nothing is lost or made up, the processes of the service change over by themselves, and the read model is what the
+ * log says.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';

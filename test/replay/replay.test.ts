@@ -1,4 +1,7 @@
-/** The command line replays a log (large in `npm run test:all`): to verify, in small batches, and to replace the read model. */
+/**
+ * The command line replays a log (large in `npm run test:all`): to verify, in small batches, and to replace the read
+ * model.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';

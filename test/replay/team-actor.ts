@@ -1,6 +1,6 @@
 /**
- * A team that acts as a seed says. It waits for the outcomes of some events, because later ones name rows that earlier ones added; in
- * between it appends hundreds concurrently.
+ * A team that acts as a seed says. It waits for the outcomes of some events, because later ones name rows that earlier
+ * ones added; in between it appends hundreds concurrently.
  */
 import { rowLimits } from '../../commands/limits.ts';
 import type { EventLog } from '../../src/log/event-log.ts';

@@ -1,4 +1,7 @@
-/** Two read models of one log, as two versions of the service have them: the second is filled while clients write, and both are what the log says. */
+/**
+ * Two read models of one log, as two versions of the service have them: the second is filled while clients write, and
+ * both are what the log says.
+ */
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readTablesSql } from '../../projections/models.ts';

@@ -1,6 +1,6 @@
 /**
- * An upgrade to a version with another read model: a process of the new version fills that when it starts, beside one of the old version that serves, and
- * the old read model is removed once nobody uses it.
+ * An upgrade to a version with another read model: a process of the new version fills that when it starts, beside one
+ * of the old version that serves, and the old read model is removed once nobody uses it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -32,7 +32,10 @@ afterAll(async () => {
   await generated?.drop();
 });
 
-/** Writes to tables in two partitions, so many times or until it is aborted. Without a pause it would decide how long `verify` takes. */
+/**
+ * Writes to tables in two partitions, so many times or until it is aborted. Without a pause it would decide how long
+ * `verify` takes.
+ */
 async function write(signal: AbortSignal, times = Infinity): Promise<void> {
   await Promise.all(
     [0, 7].map(async (partition) => {

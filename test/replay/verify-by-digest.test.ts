@@ -1,4 +1,7 @@
-/** `verify --by-digest`: goes on with the rebuilt read model that it kept, and finds differences in what has changed since. */
+/**
+ * `verify --by-digest`: goes on with the rebuilt read model that it kept, and finds differences in what has changed
+ * since.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { removeGarbage } from '../../src/log/garbage.ts';

@@ -1,4 +1,7 @@
-/** Every fixture of an earlier version (test/fixtures/) reads as it did then, both opened as it is and rebuilt from its log. */
+/**
+ * Every fixture of an earlier version (test/fixtures/) reads as it did then, both opened as it is and rebuilt from its
+ * log.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EventType } from '../../src/language/events/event.ts';
 import { opensEmbedded, readDump, restore, versions, type Kind, type Restored } from '../fixtures/fixture.ts';
@@ -8,7 +11,10 @@ import { runTablog } from '../support/tablog.ts';
 
 const kind: Kind = deploymentKind === 'postgres' ? 'postgres' : 'kafka';
 
-/** The events that each version's fixtures contain: every kind that the version had. Of requests, some are applied and some refused. */
+/**
+ * The events that each version's fixtures contain: every kind that the version had. Of requests, some are applied and
+ * some refused.
+ */
 const facts = {
   'v0.1': [
     'GenerationStarted',

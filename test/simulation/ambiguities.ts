@@ -1,4 +1,7 @@
-/** Versions and row IDs that mean two things in the calls of a history. This must not be, even after acknowledged writes were lost. */
+/**
+ * Versions and row IDs that mean two things in the calls of a history. This must not be, even after acknowledged writes
+ * were lost.
+ */
 import type { Call } from '../support/history.ts';
 
 /** A sentence for each. */

@@ -1,7 +1,7 @@
 /**
- * A model of Kafka's brokers, as far as Kafka promises anything: records of a partition have consecutive offsets, acknowledged or not;
- * what was acknowledged stays, unless a fault says that it is lost. Requests and answers take their time, and faults decide what
- * becomes of them.
+ * A model of Kafka's brokers, as far as Kafka promises anything: records of a partition have consecutive offsets,
+ * acknowledged or not; what was acknowledged stays, unless a fault says that it is lost. Requests and answers take
+ * their time, and faults decide what becomes of them.
  */
 import type { Random } from '../support/random.ts';
 import { wallClock } from './clock.ts';
@@ -19,8 +19,9 @@ interface Partition {
 }
 
 /**
- * What becomes of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the same, but it is written. `late`: it is
- * written long after the connection broke. Otherwise the error that is answered, although (`written`) or because (`refused`) it is.
+ * What becomes of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the same, but it is
+ * written. `late`: it is written long after the connection broke. Otherwise the error that is answered, although
+ * (`written`) or because (`refused`) it is.
  */
 export type Fate =
   | 'taken'
@@ -98,8 +99,9 @@ export class Brokers {
   }
 
   /**
-   * Another broker leads a partition, without its last records if `lost` is not 0, and the one that led it does not know yet: it goes on to
-   * answer with what it has. It takes nothing, because no other broker follows it. Returns all records that there were.
+   * Another broker leads a partition, without its last records if `lost` is not 0, and the one that led it does not
+   * know yet: it goes on to answer with what it has. It takes nothing, because no other broker follows it. Returns all
+   * records that there were.
    */
   depose(partition: number, lost = 0): readonly StoredRecord[] {
     const { leader: broker, records } = this.partitions[partition]!;

@@ -1,4 +1,7 @@
-/** Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the checker. */
+/**
+ * Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the
+ * checker.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { encodeEvent } from '../../src/language/events/event-codec.ts';
@@ -235,7 +238,10 @@ export class SimulatedClient {
       await clock.sleep(500);
   }
 
-  /** Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is unknown. */
+  /**
+   * Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is
+   * unknown.
+   */
   async #write(
     onApplied: (applied: Applied) => void,
     data: EventData,
@@ -291,7 +297,10 @@ export class SimulatedClient {
     }
   }
 
-  /** Asks for the job of a request until it is over. That it never reached the log is certain; a success does not tell its version. */
+  /**
+   * Asks for the job of a request until it is over. That it never reached the log is certain; a success does not tell
+   * its version.
+   */
   async #askForJob(jobId: string): Promise<WriteOutcome> {
     for (let count = 0; count < 100; count += 1) {
       await clock.sleep(2000);
@@ -327,8 +336,8 @@ export class SimulatedClient {
 }
 
 /**
- * Whether Postgres refused the rows of a write, as histories have it do (`refuses`), while the log was there: then the event is not in the log. With the
- * log in Kafka its partition halts.
+ * Whether Postgres refused the rows of a write, as histories have it do (`refuses`), while the log was there: then the
+ * event is not in the log. With the log in Kafka its partition halts.
  */
 function isRefusedByModel(error: unknown): boolean {
   return error instanceof ProjectionBug && (error.cause as { readonly code?: unknown }).code === refusedRowsCode;

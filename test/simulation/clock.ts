@@ -1,6 +1,7 @@
 /**
- * Simulated time: all timers of this process run on it, in the order of one queue. Nothing waits, and a seed decides what happens. Each
- * timer belongs to the simulated process that set it, which can be paused, or killed; then its timers are late, or never run.
+ * Simulated time: all timers of this process run on it, in the order of one queue. Nothing waits, and a seed decides
+ * what happens. Each timer belongs to the simulated process that set it, which can be paused, or killed; then its
+ * timers are late, or never run.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
@@ -115,8 +116,9 @@ export class Clock {
   }
 
   /**
-   * Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before, when `check`, which is called
-   * every second of simulated time, finds something wrong, and when no timer is left: then nothing can ever happen.
+   * Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before, when
+   * `check`, which is called every second of simulated time, finds something wrong, and when no timer is left: then
+   * nothing can ever happen.
    */
   async runUntil<T>(promise: Promise<T>, limit: number, check: () => void): Promise<T> {
     let isSettled = false;
@@ -127,8 +129,8 @@ export class Clock {
         isSettled = true;
       });
     for (;;) {
-      // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor. Waiting for a turn of the
-      // event loop would settle all of them, and take longer.
+      // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor. Waiting
+      // for a turn of the event loop would settle all of them, and take longer.
       for (let turn = 0; turn < turnsAtOnce; turn += 1) await Promise.resolve();
       if (isSettled) return promise;
       const timer = this.#take();
@@ -189,7 +191,10 @@ export function wallClock(): number {
 
 let newId: () => string;
 
-/** Puts simulated time and seeded IDs into the place of those of Node.js. Call it before the code that is to use them is imported. */
+/**
+ * Puts simulated time and seeded IDs into the place of those of Node.js. Call it before the code that is to use them is
+ * imported.
+ */
 export function simulateTime(): void {
   const set = (ms: number, run: (...args: unknown[]) => void, args: unknown[]): Timer =>
     clock.schedule(ms, () => run(...args));
@@ -198,7 +203,8 @@ export function simulateTime(): void {
   };
   const simulated = {
     setTimeout: (run: () => void, ms = 0, ...args: unknown[]) => set(ms, run, args),
-    // Of no process: code that all processes share here waits for its turn (src/language/time-slices.ts), also behind one that has been killed since.
+    // Of no process: code that all processes share here waits for its turn (src/language/time-slices.ts), also behind
+    // one that has been killed since.
     setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) =>
       clock.schedule(0, () => run(...args), null),
     setInterval: (run: () => void, ms: number) => {

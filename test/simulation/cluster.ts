@@ -1,4 +1,7 @@
-/** How a simulated process reaches the brokers: the methods of kafkajs that the service calls, on the model of brokers.ts. */
+/**
+ * How a simulated process reaches the brokers: the methods of kafkajs that the service calls, on the model of
+ * brokers.ts.
+ */
 import type { KafkajsBroker, KafkajsCluster } from '../../src/log/kafka/kafkajs-internals.ts';
 import { answerOf, brokerIds, type Brokers, type Fate } from './brokers.ts';
 import { clock, type SimulatedProcess } from './clock.ts';
@@ -6,7 +9,10 @@ import { clock, type SimulatedProcess } from './clock.ts';
 /** How long a client waits for an answer, in milliseconds (the default of kafkajs). */
 const requestTimeout = 30_000;
 
-/** How likely a process that looks at who leads asks for it anew, because what it knows is a minute old: far more often than it is. */
+/**
+ * How likely a process that looks at who leads asks for it anew, because what it knows is a minute old: far more often
+ * than it is.
+ */
 const refreshProbability = 0.1;
 
 type Produce = Parameters<KafkajsBroker['produce']>[0];

@@ -17,7 +17,10 @@ export interface Command {
 const interruptionsMax = 3;
 const attemptsMax = 100;
 
-/** Runs a command until it is done, and kills it a few times before: what it began, the next run goes on with. Processes may be killed too. */
+/**
+ * Runs a command until it is done, and kills it a few times before: what it began, the next run goes on with. Processes
+ * may be killed too.
+ */
 export async function untilDone(deployment: Deployment, command: Command): Promise<void> {
   const { places, random, problems } = deployment;
   const interruptions = random.below(interruptionsMax + 1);

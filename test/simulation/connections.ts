@@ -1,6 +1,6 @@
 /**
- * Code that opens its own connections to Postgres, as commands of operators do, opens them to the model: to the server of the history that is
- * simulated, for the process that runs.
+ * Code that opens its own connections to Postgres, as commands of operators do, opens them to the model: to the server
+ * of the history that is simulated, for the process that runs.
  */
 import { readFileSync } from 'node:fs';
 import files from 'node:fs/promises';

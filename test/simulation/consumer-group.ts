@@ -1,4 +1,6 @@
-/** A model of a consumer group: it shares the partitions out among its live members, and notices late that one has gone. */
+/**
+ * A model of a consumer group: it shares the partitions out among its live members, and notices late that one has gone.
+ */
 import { allPartitions } from '../../src/log/partition.ts';
 import { sessionTimeout } from '../../src/log/kafka/group-membership.ts';
 import type { Random } from '../support/random.ts';

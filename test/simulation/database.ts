@@ -1,4 +1,6 @@
-/** The connections of a simulated process to the model of Postgres, with the methods that the service uses of its own. */
+/**
+ * The connections of a simulated process to the model of Postgres, with the methods that the service uses of its own.
+ */
 import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
 import { HistoryGuard } from '../../src/storage/database/history.ts';
@@ -317,7 +319,9 @@ export class SimulatedDatabase {
     this.#open.clear();
   }
 
-  /** The pools that will never lend a connection again, because whoever has one waits for another; one sentence each. */
+  /**
+   * The pools that will never lend a connection again, because whoever has one waits for another; one sentence each.
+   */
   starved(): string[] {
     const { isAlive, isPaused, runsSince, name } = this.#process;
     const since = clock.now - starvedAfter;

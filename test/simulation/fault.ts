@@ -1,4 +1,6 @@
-/** What a fault of a simulated history is: its deployment, the fault itself, and the checker that judges the history. */
+/**
+ * What a fault of a simulated history is: its deployment, the fault itself, and the checker that judges the history.
+ */
 import type { Random } from '../support/random.ts';
 import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
@@ -27,7 +29,10 @@ export interface Fault {
   readonly moves?: true;
   /** Whether nobody can write to the partition of the clients afterwards. */
   readonly isFinal?: true;
-  /** `any`: it may strike while others do, whatever these are. `as first`: it has a deployment of its own, and such others may come to it. */
+  /**
+   * `any`: it may strike while others do, whatever these are. `as first`: it has a deployment of its own, and such
+   * others may come to it.
+   */
   readonly overlaps: 'any' | 'as first' | 'none';
   /** What is wrong in the history. */
   readonly judge: (deployment: Deployment, history: History) => readonly string[];

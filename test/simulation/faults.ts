@@ -36,7 +36,9 @@ const minute = 60_000;
 /** What another version of the service wrote is seen within this time, in milliseconds. */
 const seenWithin = 600;
 
-/** What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes). */
+/**
+ * What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes).
+ */
 export const falseRefusals: readonly string[] = [
   'UNKNOWN_TOPIC_OR_PARTITION',
   'LEADER_NOT_AVAILABLE',

@@ -1,4 +1,7 @@
-/** One simulated history: the clients of many teams at work, faults, and the judgement of all that the clients were told. */
+/**
+ * One simulated history: the clients of many teams at work, faults, and the judgement of all that the clients were
+ * told.
+ */
 import { allPartitions } from '../../src/log/partition.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
 import type { Extent } from '../../projections/tables/table.ts';
@@ -14,7 +17,10 @@ import type { Place } from './place.ts';
 import { Deadlock } from './waits.ts';
 import { newWorld, type World } from './world.ts';
 
-/** The least number of calls of the first team in a history, and how many clients it has. Each other team has one, which asks for less. */
+/**
+ * The least number of calls of the first team in a history, and how many clients it has. Each other team has one, which
+ * asks for less.
+ */
 const callsMin = 30;
 const clientsAtOnce = 4;
 
@@ -23,7 +29,9 @@ const teamsOfPartition = 2;
 /** The longest history, in milliseconds of simulated time. */
 const timeLimit = 30 * 60_000;
 
-/** How long after the faults the service may take until it takes all writes again, in milliseconds of simulated time. */
+/**
+ * How long after the faults the service may take until it takes all writes again, in milliseconds of simulated time.
+ */
 const recoveryLimit = { postgres: 30_000, kafka: 60_000 };
 
 export interface Simulated {

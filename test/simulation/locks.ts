@@ -1,4 +1,7 @@
-/** The locks of the model of Postgres: shared and exclusive, first come, first served. One who waits in a circle fails after a second. */
+/**
+ * The locks of the model of Postgres: shared and exclusive, first come, first served. One who waits in a circle fails
+ * after a second.
+ */
 import { clock } from './clock.ts';
 import { postgresError } from './view.ts';
 
@@ -128,7 +131,10 @@ export class Locks {
     if (lock.owners.size === 0) this.#locks.delete(name);
   }
 
-  /** Whether the holder waits for a lock whose owners, or those who wait before it, wait for this holder, however indirectly. */
+  /**
+   * Whether the holder waits for a lock whose owners, or those who wait before it, wait for this holder, however
+   * indirectly.
+   */
   #isInCircle(holder: Holder): boolean {
     const seen = new Set<Holder>();
     const left = [holder];

@@ -149,7 +149,10 @@ export const losses: readonly Fault[] = [
   })),
 ];
 
-/** With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are there, and are projected again. */
+/**
+ * With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are there, and are projected
+ * again.
+ */
 function postgresLosses(
   name: string,
   judgeOnKafka: Fault['judge'],

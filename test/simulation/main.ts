@@ -1,7 +1,7 @@
 /**
- * Simulates histories, as many or as long as asked: `npm run simulate -- [--histories N] [--seconds N] [--seed N] [--fault NAME]...
- * [--plant NAME] [--processes N]`. Ends with 1 at the first history that has a problem, and prints its seed: `--histories 1 --seed N`
- * repeats it exactly.
+ * Simulates histories, as many or as long as asked: `npm run simulate -- [--histories N] [--seconds N] [--seed N]
+ * [--fault NAME]... [--plant NAME] [--processes N]`. Ends with 1 at the first history that has a problem, and prints
+ * its seed: `--histories 1 --seed N` repeats it exactly.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,10 @@ const [histories, secondsMax, seed, processes] = [values.histories, values.secon
   Number,
 ) as [number, number, number, number];
 
-/** One process does not take the processor of another for its garbage collection, and seldom collects: 15 % more histories a second. */
+/**
+ * One process does not take the processor of another for its garbage collection, and seldom collects: 15 % more
+ * histories a second.
+ */
 const garbageCollection = ['--single-threaded-gc', '--max-semi-space-size=64'];
 
 /** The seeds of processes are this far apart. */

@@ -1,4 +1,7 @@
-/** The log moves between Postgres and Kafka while clients write, and the command and the processes are killed at any step. */
+/**
+ * The log moves between Postgres and Kafka while clients write, and the command and the processes are killed at any
+ * step.
+ */
 import { CannotMove, moveLog } from '../../src/administration/move-log.ts';
 import { WrongLog } from '../../src/log/identity.ts';
 import type { LogKind } from '../../src/log/postgres/log-place.ts';

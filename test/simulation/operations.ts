@@ -54,7 +54,8 @@ export const operations: readonly Fault[] = [
     overlaps: 'any',
     strike: async ({ world, random }) => {
       const { postgres } = world;
-      // What a damaged index would do to some of the rows of some teams. A read model that is built anew has another one.
+      // What a damaged index would do to some of the rows of some teams. A read model that is built anew has another
+      // one.
       const refused = random.pick(['client 1.', 'team 3.', '5"']);
       postgres.refuses = (body, readModel) => readModel === readModelSchema && body.includes(refused);
       await clock.sleep(random.between(500, 5000));

@@ -99,7 +99,9 @@ export async function openRecordsIn(
   return new KafkaReader(await KafkaConnection.over(connectTo(kafka!.brokers, process), 'log'), partitions);
 }
 
-/** Rejects if the log has moved away from where the settings say, as the service does when it starts, and each command. */
+/**
+ * Rejects if the log has moved away from where the settings say, as the service does when it starts, and each command.
+ */
 export async function requirePlace(pool: pg.Pool, used: LogKind): Promise<void> {
   const place = await readLogPlace(pool);
   if (place !== null && place !== used) throw new Error(describeLogPlace(place));

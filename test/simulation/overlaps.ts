@@ -11,8 +11,8 @@ const severalProbability = 0.4;
 const beginsWithin = 2000;
 
 /**
- * Draws the faults of a history. `only`: the names of those to draw one from; all, and several at once, if omitted. Several have the
- * deployment of the first.
+ * Draws the faults of a history. `only`: the names of those to draw one from; all, and several at once, if omitted.
+ * Several have the deployment of the first.
  */
 export function drawFaults(random: Random, only?: readonly string[]): readonly Fault[] {
   const first = random.pick(faults.filter(({ name }) => only === undefined || only.includes(name)));

@@ -1,4 +1,7 @@
-/** A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and Postgres. */
+/**
+ * A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and
+ * Postgres.
+ */
 import { pino } from 'pino';
 import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';
 import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
@@ -239,7 +242,10 @@ export class Place {
     );
   }
 
-  /** It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as it can. */
+  /**
+   * It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as
+   * it can.
+   */
   #endSoon(process: SimulatedProcess): void {
     if (this.#process !== process) return;
     const submitter = this.#serving?.submitter;

@@ -1,6 +1,7 @@
 /**
- * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. Every one must be found, or the simulation
- * would be worth nothing. An offset that is reset silently is found with real processes only (test/faults/kafka/plants.ts): the proof of the last record stops it here.
+ * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. Every one must be found,
+ * or the simulation would be worth nothing. An offset that is reset silently is found with real processes only
+ * (test/faults/kafka/plants.ts): the proof of the last record stops it here.
  */
 import { Batch } from '../../src/log/batch/batch.ts';
 import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';

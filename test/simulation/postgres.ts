@@ -1,8 +1,8 @@
 /**
- * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed before each
- * statement, and wait for the locks of others; one that waits in a circle fails after a second; what was committed stays, unless a fault
- * says that it is lost. It keeps the rows of one log and of any number of read models in memory, and knows the statements of the engine
- * and of the models by their names (statements.ts).
+ * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed
+ * before each statement, and wait for the locks of others; one that waits in a circle fails after a second; what was
+ * committed stays, unless a fault says that it is lost. It keeps the rows of one log and of any number of read models
+ * in memory, and knows the statements of the engine and of the models by their names (statements.ts).
  */
 import { readModelSchema } from '../../projections/models.ts';
 import type { CombinedStatement } from '../../src/storage/database/combine.ts';

@@ -1,4 +1,7 @@
-/** Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while replays and processes are killed. */
+/**
+ * Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while
+ * replays and processes are killed.
+ */
 import { models, readModelSchema } from '../../projections/models.ts';
 import { replay } from '../../src/operations/replay/replay.ts';
 import { rebuildName } from '../../src/operations/replay/replay-progress.ts';

@@ -1,4 +1,7 @@
-/** What statements do in the model of Postgres that concern read models as a whole, the place of the log, locks of sessions, and triggers. */
+/**
+ * What statements do in the model of Postgres that concern read models as a whole, the place of the log, locks of
+ * sessions, and triggers.
+ */
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { readModelLock, type Handler, type Values } from './handler.ts';
 import { keepInSession } from './locks.ts';
@@ -14,7 +17,10 @@ interface Known {
   readonly run?: (view: View, parts: readonly string[], values: Values) => readonly Row[];
 }
 
-/** The table of a trigger, as the model calls it, and the read model that it belongs to: that of the session unless it is named. */
+/**
+ * The table of a trigger, as the model calls it, and the read model that it belongs to: that of the session unless it
+ * is named.
+ */
 function triggers(view: View, table: string): [View, string] {
   if (table === `${logSchema}.records`) return [view, 'triggers of records'];
   const [schema, name] = table.includes('.') ? (table.split('.') as [string, string]) : [null, table];
@@ -35,7 +41,10 @@ function advisory(values: Values): string {
   return `advisory ${values.join(' ')}`;
 }
 
-/** How a read model that takes over, and a log that is closed, void all epochs, and whether a trigger refuses what it should. Bugs are planted here. */
+/**
+ * How a read model that takes over, and a log that is closed, void all epochs, and whether a trigger refuses what it
+ * should. Bugs are planted here.
+ */
 export const guards = {
   refuse: true,
   epoch: (view: View, epoch: unknown): bigint =>

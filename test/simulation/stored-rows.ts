@@ -1,4 +1,7 @@
-/** The tables of the read model and of the log, and the statements on them that are generated from entities (src/storage/database/stored-table.ts). */
+/**
+ * The tables of the read model and of the log, and the statements on them that are generated from entities
+ * (src/storage/database/stored-table.ts).
+ */
 import { BigIntType, type EntitySchema } from '@mikro-orm/core';
 import { OutcomeEntity } from '../../src/log/outcomes/outcome.entity.ts';
 import { ProgressEntity } from '../../src/log/progress/progress.entity.ts';

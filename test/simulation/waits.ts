@@ -1,4 +1,7 @@
-/** What waits in a simulated deployment: the calls of clients, and the connections of processes. It must not wait for ever. */
+/**
+ * What waits in a simulated deployment: the calls of clients, and the connections of processes. It must not wait for
+ * ever.
+ */
 import { clock } from './clock.ts';
 import type { SimulatedDatabase } from './database.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The service as the conformance tests use it, over HTTP. The test project decides how it is deployed, so that the same tests run
- * against each kind of deployment.
+ * The service as the conformance tests use it, over HTTP. The test project decides how it is deployed, so that the same
+ * tests run against each kind of deployment.
  */
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Plan } from '../../commands/plans.ts';
@@ -50,7 +50,10 @@ export interface ApiOfFile {
 /** Requests that permit an asynchronous answer get one at once, and maintenance runs only when a test runs it. */
 export const promptly = { ASYNC_WAIT_MS: '0', MAINTENANCE_INTERVAL_MS: '3600000' };
 
-/** The service with these settings, shared with all test files that use the same settings; each file has a team of its own. */
+/**
+ * The service with these settings, shared with all test files that use the same settings; each file has a team of its
+ * own.
+ */
 export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
   return useDeployment(
     () => callDeployments('share', deploymentKind, settings),

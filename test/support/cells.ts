@@ -1,4 +1,6 @@
-/** A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare the service with. */
+/**
+ * A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare the service with.
+ */
 import { boundOf, naturalType, type Json } from './column-types.ts';
 
 const number = /^[ \t\n\r]*([-+]?)(0|[1-9][0-9]*)?(?:\.([0-9]*))?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;

@@ -1,6 +1,6 @@
 /**
- * Chromium, as the packages `chromium-headless-shell` and `chromium` of Debian install it; CHROMIUM names another one. The first draws no
- * windows and takes a third less of the processors.
+ * Chromium, as the packages `chromium-headless-shell` and `chromium` of Debian install it; CHROMIUM names another one.
+ * The first draws no windows and takes a third less of the processors.
  */
 import { accessSync, constants } from 'node:fs';
 import { env } from 'node:process';

@@ -1,6 +1,6 @@
 /**
- * A test client of the interface. Rejects if an answer does not have exactly the shape of the specification and of the service's own
- * OpenAPI document, or if the service accepts a request that the document forbids.
+ * A test client of the interface. Rejects if an answer does not have exactly the shape of the specification and of the
+ * service's own OpenAPI document, or if the service accepts a request that the document forbids.
  */
 import { documentOf } from './interface-document.ts';
 import { checkShape } from './shapes.ts';

@@ -1,6 +1,6 @@
 /**
- * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare the service with. Types
- * are names: `number`, or `array<number>`.
+ * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare the
+ * service with. Types are names: `number`, or `array<number>`.
  */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 

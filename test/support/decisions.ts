@@ -1,6 +1,6 @@
 /**
- * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in it, which
- * shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
+ * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in
+ * it, which shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
  */
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import { ModelSet } from '../../src/log/model-set.ts';
@@ -23,7 +23,9 @@ import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 /** The place in the log where events are decided, by default. */
 export const here: LogPlace = { partition: 3, offset: 90n, version: 100n, gaps: [], time: 1_000_000_000 };
 
-/** The versions of the table's rows: those of a block, then those of the open tail. The table was created at version 10. */
+/**
+ * The versions of the table's rows: those of a block, then those of the open tail. The table was created at version 10.
+ */
 const blockAt = 20n;
 const tailAt = 30n;
 

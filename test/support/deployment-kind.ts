@@ -1,7 +1,10 @@
 /** The deployment of the service in a test project (jest.config.mjs). */
 import { createTopic } from './kafka/topics.ts';
 
-/** The log in Postgres; in Kafka with one process; or in Kafka with two processes that answer requests and two that project. */
+/**
+ * The log in Postgres; in Kafka with one process; or in Kafka with two processes that answer requests and two that
+ * project.
+ */
 export type DeploymentKind = 'postgres' | 'kafka' | 'kafka-split';
 
 declare global {

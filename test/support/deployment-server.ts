@@ -1,4 +1,7 @@
-/** Lets test files ask for deployments: each request is a call of a method of `Deployments`, its name and arguments as JSON. */
+/**
+ * Lets test files ask for deployments: each request is a call of a method of `Deployments`, its name and arguments as
+ * JSON.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

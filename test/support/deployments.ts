@@ -1,6 +1,7 @@
 /**
- * The deployments of the service that API tests use. They run in Jest's main process, so that test files share them and do not load
- * the service. Teams, plans and suspensions have no HTTP interface; they are recorded here, as an operator's tool would.
+ * The deployments of the service that API tests use. They run in Jest's main process, so that test files share them and
+ * do not load the service. Teams, plans and suspensions have no HTTP interface; they are recorded here, as an
+ * operator's tool would.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** Reports, at the end of a run, how long the files of each test project took, and by what time limits were multiplied. */
+/**
+ * Reports, at the end of a run, how long the files of each test project took, and by what time limits were multiplied.
+ */
 import { limitMs } from './time-limits.ts';
 
 /** The part of Jest's results that is read. */

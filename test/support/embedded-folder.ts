@@ -33,7 +33,10 @@ export interface EmbeddedFolder {
   startInAnotherProcess(): Promise<{ process: ChildProcess; pid: number; adopted: boolean }>;
 }
 
-/** Gives each test a folder with a stopped Postgres. After the test, kills the processes that still run, and removes the folder. */
+/**
+ * Gives each test a folder with a stopped Postgres. After the test, kills the processes that still run, and removes the
+ * folder.
+ */
 export function useEmbeddedFolder(): EmbeddedFolder {
   /** What a first start leaves: tests copy it, because it takes most of the time of a start. */
   let prepared: string;

@@ -21,8 +21,9 @@ interface TimedParameters<Ts> extends Parameters<Ts> {
 const runsMin = 10;
 
 /**
- * As fast-check's own, except that no run begins after the time limit once some have succeeded. fast-check's `interruptAfterTimeLimit` fails on a machine
- * that pauses during the first run, and leaves an asynchronous run going on during the next test.
+ * As fast-check's own, except that no run begins after the time limit once some have succeeded. fast-check's
+ * `interruptAfterTimeLimit` fails on a machine that pauses during the first run, and leaves an asynchronous run going
+ * on during the next test.
  */
 export function assert<Ts>(property: IAsyncProperty<Ts>, parameters?: TimedParameters<Ts>): Promise<void>;
 export function assert<Ts>(property: IProperty<Ts>, parameters?: TimedParameters<Ts>): void;

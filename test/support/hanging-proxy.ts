@@ -1,4 +1,7 @@
-/** A TCP proxy in front of a server that can stop to pass bytes on without closing a connection, as a network or a server that hangs does. */
+/**
+ * A TCP proxy in front of a server that can stop to pass bytes on without closing a connection, as a network or a
+ * server that hangs does.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
@@ -8,7 +11,10 @@ export class HangingProxy {
   readonly #sockets = new Set<Socket>();
   /** How many connections have been made. */
   connections = 0;
-  /** Whether the bytes of a connection are still passed on after these of the server. Called with each answer of the server. */
+  /**
+   * Whether the bytes of a connection are still passed on after these of the server. Called with each answer of the
+   * server.
+   */
   passesAfter: (answer: Buffer) => boolean = () => true;
 
   private constructor(target: { readonly host: string; readonly port: number }) {

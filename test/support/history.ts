@@ -1,9 +1,9 @@
 /**
- * A history of concurrent calls by clients on one table, and a checker that finds violations in it. The checker is a pure function, so
- * tests can also give it histories that must never happen.
+ * A history of concurrent calls by clients on one table, and a checker that finds violations in it. The checker is a
+ * pure function, so tests can also give it histories that must never happen.
  *
- * Each write writes values that no other write of the history uses, so a value identifies its writer. At most one call deletes a
- * given row.
+ * Each write writes values that no other write of the history uses, so a value identifies its writer. At most one call
+ * deletes a given row.
  */
 
 /** The outcome of a write. `changed`: refused because the row had changed after If-Match (412). */
@@ -73,8 +73,8 @@ interface Known {
 const gone = 2n ** 64n;
 
 /**
- * The violations in a history, one sentence each; empty if a table that executes one write at a time could have given these answers,
- * each write between its call and its answer (linearizability).
+ * The violations in a history, one sentence each; empty if a table that executes one write at a time could have given
+ * these answers, each write between its call and its answer (linearizability).
  */
 export function findProblems(history: History): string[] {
   const known = collect(history.calls);
@@ -117,7 +117,10 @@ function collect(calls: readonly Call[]): Known {
   return { calls, ofRow, ofValue };
 }
 
-/** Checks that each value read was written with the version shown. Learns the versions of writes without an answer from reads. */
+/**
+ * Checks that each value read was written with the version shown. Learns the versions of writes without an answer from
+ * reads.
+ */
 function checkReads({ calls, ofRow, ofValue }: Known): string[] {
   const problems: string[] = [];
   for (const call of calls) {
@@ -157,7 +160,10 @@ function checkVersions({ ofRow }: Known): string[] {
   return problems;
 }
 
-/** Checks that a write with If-Match n directly follows n among the writes of its row, and that one refused for it was overtaken. */
+/**
+ * Checks that a write with If-Match n directly follows n among the writes of its row, and that one refused for it was
+ * overtaken.
+ */
 function checkPreconditions({ calls, ofRow }: Known): string[] {
   const problems: string[] = [];
   for (const writes of ofRow.values()) {
@@ -260,7 +266,10 @@ function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
     .map((call) => `${nameOf(call)} shows a version that no write has`);
 }
 
-/** Checks the final rows: exactly what the last writes left, each row once; an add without an answer left all of its rows or none. */
+/**
+ * Checks the final rows: exactly what the last writes left, each row once; an add without an answer left all of its
+ * rows or none.
+ */
 function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): string[] {
   const problems: string[] = [];
   const left = new Map(final.map(({ row, value }) => [row, value]));

@@ -1,4 +1,7 @@
-/** The OpenAPI document of a service, used to check its answers: they must contain nothing that the document does not describe. */
+/**
+ * The OpenAPI document of a service, used to check its answers: they must contain nothing that the document does not
+ * describe.
+ */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type {

@@ -1,4 +1,7 @@
-/** Random commands for the model test: valid and invalid requests on a few tables and stashes, so that sequences of them interact. */
+/**
+ * Random commands for the model test: valid and invalid requests on a few tables and stashes, so that sequences of them
+ * interact.
+ */
 import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
 import type { Cells, Mode } from './model.ts';
@@ -124,7 +127,10 @@ export interface DeleteStash {
   readonly stash: string;
 }
 
-/** A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is run. */
+/**
+ * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
+ * run.
+ */
 export type Command = Create | Add | Overwrite | Patch | Delete | Ask | PutChunk | DeleteStash;
 
 const place = fc.nat(12);

@@ -1,6 +1,6 @@
 /**
- * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions. It is told the version
- * of each change, and knows when there must be none. Numbers are compared by value.
+ * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions. It
+ * is told the version of each change, and knows when there must be none. Numbers are compared by value.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { boundOf, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
@@ -16,7 +16,10 @@ export interface ModelRow {
   version: bigint;
 }
 
-/** The result of a write: an error, or an effect to apply once the version is known; `changed`: whether it has an effect. */
+/**
+ * The result of a write: an error, or an effect to apply once the version is known; `changed`: whether it has an
+ * effect.
+ */
 export type Outcome =
   | { readonly error: string }
   | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };

@@ -4,8 +4,8 @@ import { openService, type Service } from '../../src/app/service.ts';
 import { whenReachable } from '../../src/app/when-reachable.ts';
 
 /**
- * Opens the service in this process, without HTTP or background work. `environment`: its settings. `projects`: whether it projects what is in Kafka, as no
- * other process does. The caller closes it.
+ * Opens the service in this process, without HTTP or background work. `environment`: its settings. `projects`: whether
+ * it projects what is in Kafka, as no other process does. The caller closes it.
  */
 export async function openOperator(
   environment: Readonly<Record<string, string>>,

@@ -1,4 +1,7 @@
-/** A Prometheus that watches a service with the files of deploy/, at a pace for tests. Needs what support/promtool.ts needs. */
+/**
+ * A Prometheus that watches a service with the files of deploy/, at a pace for tests. Needs what support/promtool.ts
+ * needs.
+ */
 import { spawn } from 'node:child_process';
 import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -101,7 +104,10 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   };
 }
 
-/** The configuration of docs/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than that fails. */
+/**
+ * The configuration of docs/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than
+ * that fails.
+ */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(
     await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'),

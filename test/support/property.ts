@@ -1,6 +1,6 @@
 /**
- * Property tests with random inputs (fast-check), each run until its time limit (test/scale.ts). Prints the number of runs and the seed;
- * SEED reproduces a run.
+ * Property tests with random inputs (fast-check), each run until its time limit (test/scale.ts). Prints the number of
+ * runs and the seed; SEED reproduces a run.
  */
 import { expect } from '@jest/globals';
 import * as fc from './fast-check.ts';

@@ -13,7 +13,10 @@ type Ask<T> = (place: string, headers?: Readonly<Record<string, string>>, method
 
 /** Call these within tests. */
 export interface PublicFiles {
-  /** Asks for a file, or for a path, of the service. Checks that an error has the shape of errors, and that no cache keeps it. */
+  /**
+   * Asks for a file, or for a path, of the service. Checks that an error has the shape of errors, and that no cache
+   * keeps it.
+   */
   readonly get: Ask<Exchange>;
   /** The status, and of an error its type. */
   readonly outcome: Ask<string>;

@@ -1,4 +1,7 @@
-/** A simple reference implementation of queries (docs/spec/queries.md): evaluates them over rows as the interface presents them. */
+/**
+ * A simple reference implementation of queries (docs/spec/queries.md): evaluates them over rows as the interface
+ * presents them.
+ */
 import { itemOf, type Json } from './column-types.ts';
 
 export type Row = Readonly<Record<string, Json>>;

@@ -1,6 +1,7 @@
 /**
- * A process that receives the bytes of an upload, for tests that make it fail from outside. Arguments: the folder of the store, the
- * upload's ID, the number of bytes, and whether they then end (`end`) or stall (`stall`). Prints the error's name, or `received`.
+ * A process that receives the bytes of an upload, for tests that make it fail from outside. Arguments: the folder of
+ * the store, the upload's ID, the number of bytes, and whether they then end (`end`) or stall (`stall`). Prints the
+ * error's name, or `received`.
  */
 import { LocalFileStore } from '../../src/storage/files/local-file-store.ts';
 import { keysOf } from './secret-keys.ts';

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * The fault of a request. `pass`: none. `lose`: the server gets the request, and the answer is lost. `cut`: half of the answer's body
- * arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is 503. `hold`: the request is held
- * until the relay is closed.
+ * The fault of a request. `pass`: none. `lose`: the server gets the request, and the answer is lost. `cut`: half of the
+ * answer's body arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is
+ * 503. `hold`: the request is held until the relay is closed.
  */
 export type Fault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
 

@@ -238,8 +238,8 @@ export interface AskedUpload extends AskedOfUpload {
 }
 
 /**
- * Creates an upload of at most 10 bytes that can be completed for 1000 ms; its file is kept for 500 ms while no row names it; the team
- * may have 5 open uploads.
+ * Creates an upload of at most 10 bytes that can be completed for 1000 ms; its file is kept for 500 ms while no row
+ * names it; the team may have 5 open uploads.
  */
 export function createUpload({
   teamId = 'team',

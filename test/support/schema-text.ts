@@ -1,4 +1,7 @@
-/** Schemas in the notation of decision tests: `a:number b:array<date>`; with the versions of types, `a:10:number<20:string`. */
+/**
+ * Schemas in the notation of decision tests: `a:number b:array<date>`; with the versions of types,
+ * `a:10:number<20:string`.
+ */
 import type { ColumnType } from '../../src/language/values/column-type.ts';
 import { currentType, type GivenColumn, type TableSchema } from '../../src/language/values/table-schema.ts';
 

@@ -112,8 +112,8 @@ export async function untilReady({ url, process: child, output }: TestServer): P
 }
 
 /**
- * Ports for tests are below the ephemeral range, from which the system may take one at any time. Each Jest worker has a range of its
- * own, and does not reuse a port soon.
+ * Ports for tests are below the ephemeral range, from which the system may take one at any time. Each Jest worker has a
+ * range of its own, and does not reuse a port soon.
  */
 const portsOfWorker = 1500;
 const firstPort = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 8) * portsOfWorker;

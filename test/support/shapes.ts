@@ -1,6 +1,6 @@
 /**
- * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing, and there is none that
- * the documents do not name, because clients generated from strict schemas reject extra keys.
+ * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing, and
+ * there is none that the documents do not name, because clients generated from strict schemas reject extra keys.
  */
 export interface Exchange {
   readonly method: string;
@@ -76,7 +76,10 @@ const row: Check = (value) =>
 
 const nothing = exactly({});
 
-/** The answers of a route, by status; null: an empty body. `versioned`: answers other than 202 carry the version of the table or row. */
+/**
+ * The answers of a route, by status; null: an empty body. `versioned`: answers other than 202 carry the version of the
+ * table or row.
+ */
 interface Shape {
   readonly route: RegExp;
   readonly bodies: Readonly<Record<number, Check | null>>;

@@ -9,8 +9,9 @@ import type { SchemaColumn } from '../../src/language/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**
- * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. A table is shown with what is unusual only: a
- * version that is not the event's, a schema or widening that is. What is counted is left out: quotas.test.ts is about that.
+ * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. A table is shown with what is
+ * unusual only: a version that is not the event's, a schema or widening that is. What is counted is left out:
+ * quotas.test.ts is about that.
  */
 export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = here): string {
   const others = changes.filter((change) => change.kind !== 'usage');

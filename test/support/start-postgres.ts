@@ -1,4 +1,7 @@
-/** Jest's global setup: starts the shared Postgres, and the server through which test files use deployments of the service. */
+/**
+ * Jest's global setup: starts the shared Postgres, and the server through which test files use deployments of the
+ * service.
+ */
 import { serveDeployments, type DeploymentServer } from './deployment-server.ts';
 import { startSharedPostgres, type SharedPostgres } from './shared-postgres.ts';
 

@@ -17,8 +17,8 @@ export interface TablogResult {
 export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
 
 /**
- * Runs `tablog` with these arguments, and these variables on top of this process's environment. `stdin`: its input. `wrapper`: a command
- * that runs it.
+ * Runs `tablog` with these arguments, and these variables on top of this process's environment. `stdin`: its input.
+ * `wrapper`: a command that runs it.
  */
 export function runTablog(
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Time limits of tests follow the speed of the machine: they are written for a machine of speed 1, and multiplied by its slowness. Only a
- * failure takes a limit to its end.
+ * Time limits of tests follow the speed of the machine: they are written for a machine of speed 1, and multiplied by
+ * its slowness. Only a failure takes a limit to its end.
  */
 
 /** How many units of work a machine of speed 1 does in `measuredMs`. */
@@ -16,7 +16,10 @@ const work = Array.from({ length: 200 }, (_, n) => ({
   values: [n, n / 3, null, true],
 }));
 
-/** Measures the slowness of this machine for all processes that this one starts: from 1 to 6. A set TABLOG_TEST_SLOWNESS stays. */
+/**
+ * Measures the slowness of this machine for all processes that this one starts: from 1 to 6. A set TABLOG_TEST_SLOWNESS
+ * stays.
+ */
 export function measureSlowness(): void {
   if (process.env[variable] !== undefined) return;
   const endsAt = performance.now() + measuredMs;

@@ -1,7 +1,10 @@
 import { sleepUntil } from './server.ts';
 import { runTablog } from './tablog.ts';
 
-/** Runs a `restore` that was killed before, until it is done. Postgres may take a moment to notice that the killed one is gone. */
+/**
+ * Runs a `restore` that was killed before, until it is done. Postgres may take a moment to notice that the killed one
+ * is gone.
+ */
 export async function untilRestored(args: readonly string[], place: Readonly<Record<string, string>>): Promise<void> {
   await sleepUntil(async () => {
     const { code, stderr } = await runTablog(args, place);

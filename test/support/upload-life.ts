@@ -34,7 +34,10 @@ export const lifeSettings = {
 export type File = Awaited<ReturnType<typeof upload>>;
 
 export interface UploadRow {
-  /** Log times in milliseconds: since when no row names the file, until when the upload can be completed, and when it ended. */
+  /**
+   * Log times in milliseconds: since when no row names the file, until when the upload can be completed, and when it
+   * ended.
+   */
   readonly since: number | null;
   readonly expires: number;
   readonly removed: number | null;

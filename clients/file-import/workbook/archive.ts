@@ -1,4 +1,7 @@
-/** The parts of a workbook, which is a zip archive of XML. Each is read as it is unpacked, and no further than a bound: what an archive says of its sizes may be a lie. */
+/**
+ * The parts of a workbook, which is a zip archive of XML. Each is read as it is unpacked, and no further than a bound:
+ * what an archive says of its sizes may be a lie.
+ */
 import { BlobReader, configure, ZipReader, type FileEntry } from '@zip.js/zip.js';
 import { MalformedFile } from '../malformed-file.ts';
 

@@ -25,14 +25,16 @@ const builtIn: readonly (readonly [from: number, to: number, MomentFormat])[] = 
 /** What the format with a number, and with a code if the workbook has one for it, shows; null: no moment. */
 export function momentFormatOf(id: number, code: string | undefined): MomentFormat | null {
   if (code === undefined) return builtIn.find(([from, to]) => id >= from && id <= to)?.[2] ?? null;
-  // Without texts, escaped characters, what only takes room, and colours, currencies and conditions. Of several sections the first is that of positive numbers.
+  // Without texts, escaped characters, what only takes room, and colours, currencies and conditions. Of several
+  // sections the first is that of positive numbers.
   const [bare] = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';') as [string];
   if (/\[(?:h+|m+|s+)\]/i.test(bare)) return 'elapsed';
   const letters = bare
     .replace(/\[[^\]]*\]/g, '')
     .replace(/general|standard/gi, '')
     .toLowerCase();
-  // Digits are those of a number, but for the fraction of seconds. Some programs write its unit without quotes: `#,##0 EUR`.
+  // Digits are those of a number, but for the fraction of seconds. Some programs write its unit without quotes: `#,##0
+  // EUR`.
   if (/[#0?]/.test(letters.replace(/s[.,]0+/g, 's'))) return null;
   const hasTime = /[hs]|am\/pm|a\/p/.test(letters);
   const hasDate =
@@ -51,7 +53,10 @@ const lastDay = 2_932_896;
 /** Before it, days are counted as if 1900 had a 29th of February, which is day 60. */
 const firstOfMarch1900 = 61;
 
-/** A number of days as its format shows it, in ISO 8601; null for what is no moment, such as negative numbers. To the millisecond: a number of days has no more. */
+/**
+ * A number of days as its format shows it, in ISO 8601; null for what is no moment, such as negative numbers. To the
+ * millisecond: a number of days has no more.
+ */
 export function momentText(serial: number, format: MomentFormat, epoch: Epoch): string | null {
   if (serial < 0 || !Number.isFinite(serial)) return null;
   const milliseconds = Math.round(serial * millisecondsOfDay);

@@ -24,7 +24,10 @@ export interface CellError {
 const rowsMax = 1_048_576;
 const columnsMax = 16_384;
 
-/** The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws MalformedFile, and the reason of the signal. */
+/**
+ * The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws
+ * MalformedFile, and the reason of the signal.
+ */
 export async function* readSheet(
   archive: Archive,
   workbook: Workbook,

@@ -1,4 +1,7 @@
-/** Reads XML while it comes. Entities that a document defines itself are refused, so that a short text never stands for a long one. */
+/**
+ * Reads XML while it comes. Entities that a document defines itself are refused, so that a short text never stands for
+ * a long one.
+ */
 import { SaxesParser } from 'saxes';
 import { MalformedFile } from '../malformed-file.ts';
 
@@ -57,7 +60,10 @@ export function attributeOf(attributes: Attributes, name: string): string | unde
   return attributes[name] ?? Object.entries(attributes).find(([key]) => key.endsWith(`:${name}`))?.[1];
 }
 
-/** The text of the elements `t` of a cell or of a shared text: formatted text has several. How it is pronounced does not count. */
+/**
+ * The text of the elements `t` of a cell or of a shared text: formatted text has several. How it is pronounced does not
+ * count.
+ */
 export class TextOfRuns {
   #isText = false;
   #isPhonetic = false;

@@ -1,4 +1,7 @@
-/** Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and numbers as they are. */
+/**
+ * Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and
+ * numbers as they are.
+ */
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
@@ -27,7 +30,9 @@ export interface WorkbookCutterOptions {
   readonly limits?: ChunkLimits | undefined;
   /** What was said of a sheet. What else was said of CSV is passed over. */
   readonly form?: DelimitedForm | undefined;
-  /** Called with the names of the header: which columns of a table they mean, where a name means no other than itself. */
+  /**
+   * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
+   */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Compresses what is sent, texts or bytes: by zstd where Node, Deno or Bun have it, else by gzip, which each browser has. */
+/**
+ * Compresses what is sent, texts or bytes: by zstd where Node, Deno or Bun have it, else by gzip, which each browser
+ * has.
+ */
 
 type Zlib = {
   readonly constants: { readonly ZSTD_c_compressionLevel: number };

@@ -40,7 +40,10 @@ const statusOfFirstTry: ReadonlyMap<string, number> = new Map([
   ['payment_required', 402],
 ]);
 
-/** The error of an answer that is no success. Reads its body. `isFirstTry`: no request with the same key was sent before, so what was turned away is refused. */
+/**
+ * The error of an answer that is no success. Reads its body. `isFirstTry`: no request with the same key was sent
+ * before, so what was turned away is refused.
+ */
 export async function errorOf(response: Response, isFirstTry: boolean): Promise<TablogError> {
   const location = response.headers.get('location');
   // A browser does not show where to.
@@ -86,7 +89,10 @@ function parse(text: string): { readonly error?: { readonly type?: unknown; read
   }
 }
 
-/** `fetch` reports only that it failed; the reason is in its cause, and a host with several addresses fails once for each. */
+/**
+ * `fetch` reports only that it failed; the reason is in its cause, and a host with several addresses fails once for
+ * each.
+ */
 function reasonOf(error: unknown): string {
   const { cause, errors, message } = error as Partial<AggregateError>;
   const inner: unknown = errors?.[0] ?? cause;

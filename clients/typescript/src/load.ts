@@ -1,4 +1,7 @@
-/** Loads any number of rows into a table in one step: a stash is filled in chunks, while the rows are made, and then imported. */
+/**
+ * Loads any number of rows into a table in one step: a stash is filled in chunks, while the rows are made, and then
+ * imported.
+ */
 import { compress, compression } from './compress.ts';
 import type { JobProgress } from './jobs.ts';
 import type { AnyRow, OnSchemaError } from './rows.ts';

@@ -8,7 +8,10 @@ export interface TypedTable {
   readonly schema: { readonly columns: readonly { readonly id: string; readonly type: ColumnType }[] };
 }
 
-/** An interface for the rows of each table, for `client.table<Row>(id)`. Names are those of the tables, as far as a name can be so. */
+/**
+ * An interface for the rows of each table, for `client.table<Row>(id)`. Names are those of the tables, as far as a name
+ * can be so.
+ */
 export function describeRowTypes(tables: readonly TypedTable[]): string {
   const taken = new Set<string>();
   return tables

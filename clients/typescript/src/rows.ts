@@ -1,4 +1,7 @@
-/** Rows of a table, and what can be asked of them (docs/spec/queries.md). `Row` is an object type: the columns of the table. */
+/**
+ * Rows of a table, and what can be asked of them (docs/spec/queries.md). `Row` is an object type: the columns of the
+ * table.
+ */
 import type { components } from './interface.ts';
 
 /** What becomes of cells that the schema has no place for. */

@@ -102,7 +102,10 @@ export class Stash {
     };
   }
 
-  /** Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the job failed. */
+  /**
+   * Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the
+   * job failed.
+   */
   async importInto(target: ImportTarget, { onProgress, signal }: ImportOptions = {}): Promise<Imported> {
     const { operations, streaming } = this.#transport;
     const query = { onSchemaError: this.#onSchemaError };

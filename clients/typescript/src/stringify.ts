@@ -1,4 +1,7 @@
-/** The JSON text of a value. Throws TypeError for NaN and Infinity, which JSON has not: `JSON.stringify` makes them null, which would empty their cells. */
+/**
+ * The JSON text of a value. Throws TypeError for NaN and Infinity, which JSON has not: `JSON.stringify` makes them
+ * null, which would empty their cells.
+ */
 export function stringify(value: unknown): string {
   const text = JSON.stringify(value);
   // NaN and Infinity have become null in the text. Looking at each value costs much more than making the text.

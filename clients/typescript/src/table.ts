@@ -158,7 +158,10 @@ export class Table<Row extends object = AnyRow> {
     return versionOf(response);
   }
 
-  /** Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they are made. */
+  /**
+   * Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they
+   * are made.
+   */
   async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
     const stash = new Stash(this.#transport, `load-${crypto.randomUUID()}`, { onSchemaError: options.onSchemaError });
     return loadRows(

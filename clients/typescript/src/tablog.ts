@@ -90,7 +90,9 @@ export class Tablog {
     return data!.data;
   }
 
-  /** What the team has done in the last hour, as the process that answers has counted it. Not for the token of an app. */
+  /**
+   * What the team has done in the last hour, as the process that answers has counted it. Not for the token of an app.
+   */
   async activity(): Promise<Activity> {
     const { data } = await this.operations.GET('/activity');
     return data!.data;
@@ -162,7 +164,10 @@ export class Tablog {
     return new Stash(this.#transport, id, options);
   }
 
-  /** Sends a file of an app: creates an upload, sends the bytes, and completes it. The URL of the file is what a row can hold. */
+  /**
+   * Sends a file of an app: creates an upload, sends the bytes, and completes it. The URL of the file is what a row can
+   * hold.
+   */
   upload(app: string, file: FileSource, options: UploadOptions): Promise<UploadedFile> {
     return uploadFile(this.#transport, app, file, options);
   }

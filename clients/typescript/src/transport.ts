@@ -14,15 +14,24 @@ export interface TransportOptions {
   readonly token: string;
   /** Aborts every request. */
   readonly signal?: AbortSignal;
-  /** How long a request without an answer is tried again, in milliseconds. Default: two minutes, enough for a server to restart. */
+  /**
+   * How long a request without an answer is tried again, in milliseconds. Default: two minutes, enough for a server to
+   * restart.
+   */
   readonly patienceMs?: number;
-  /** The longest wait for a rate limit, in milliseconds. Default: a minute. What takes longer is thrown. Infinity: however long it takes. */
+  /**
+   * The longest wait for a rate limit, in milliseconds. Default: a minute. What takes longer is thrown. Infinity:
+   * however long it takes.
+   */
   readonly limitWaitMs?: number;
   /** Called with the reason of each retry. */
   readonly onRetry?: (reason: Error) => void;
 }
 
-/** The operations of the interface, typed by its OpenAPI document. Whatever is no success is thrown (TablogError, Unreachable). */
+/**
+ * The operations of the interface, typed by its OpenAPI document. Whatever is no success is thrown (TablogError,
+ * Unreachable).
+ */
 export type Operations = Client<paths>;
 
 export interface Transport {

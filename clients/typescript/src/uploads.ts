@@ -23,7 +23,10 @@ export interface UploadedFile {
 /** How long an upload that failed may take to be given up, in milliseconds. */
 const deleteMs = 5000;
 
-/** Creates an upload, sends the file, and completes the upload; if that fails, the upload is given up. Throws TablogError and Unreachable. */
+/**
+ * Creates an upload, sends the file, and completes the upload; if that fails, the upload is given up. Throws
+ * TablogError and Unreachable.
+ */
 export async function uploadFile(
   { operations, lasting, putSigned }: Transport,
   appID: string,

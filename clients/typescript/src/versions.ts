@@ -20,7 +20,9 @@ export function versionOf(response: Response): Version {
   return version as Version;
 }
 
-/** The headers of a request that takes effect only if nothing has changed since this version; undefined: in any case. */
+/**
+ * The headers of a request that takes effect only if nothing has changed since this version; undefined: in any case.
+ */
 export function ifMatch(version: Version | undefined): { readonly 'If-Match'?: string } {
   return version === undefined ? {} : { 'If-Match': version };
 }

@@ -27,7 +27,10 @@ const QueryPage = lazy(async () => ({ default: (await import('../query/query-pag
 const OperatorPages = lazy(async () => ({ default: (await import('../operator/operator-pages.tsx')).OperatorPages }));
 const ActivityPage = lazy(async () => ({ default: (await import('../activity/activity-page.tsx')).ActivityPage }));
 
-/** How long a new tab waits for the answer of another one before it asks the person, in milliseconds. A later answer counts too. */
+/**
+ * How long a new tab waits for the answer of another one before it asks the person, in milliseconds. A later answer
+ * counts too.
+ */
 const answerMs = 300;
 
 /** The console: a page to sign in, or the pages of a session. */

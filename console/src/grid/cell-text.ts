@@ -12,8 +12,8 @@ export function textOfCell(value: unknown): string {
 }
 
 /**
- * What was typed, or pasted, as a value of a column of this type; null empties the cell. Throws an Error that says what is wrong, also for a value that the
- * service would refuse.
+ * What was typed, or pasted, as a value of a column of this type; null empties the cell. Throws an Error that says what
+ * is wrong, also for a value that the service would refuse.
  */
 export function cellOfText(type: string, text: string): unknown {
   if (text === '') return null;

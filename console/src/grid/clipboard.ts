@@ -27,8 +27,8 @@ export function readClipboard(event: CopyEvent): string[][] {
 }
 
 /**
- * Writes lines of cells over rows as they are seen; lines that have no row (null) become new ones, unless the service refuses a change. Throws for the first
- * cell that fits no column, before anything is changed.
+ * Writes lines of cells over rows as they are seen; lines that have no row (null) become new ones, unless the service
+ * refuses a change. Throws for the first cell that fits no column, before anything is changed.
  */
 export async function pasteRows(
   table: Table,

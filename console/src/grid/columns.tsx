@@ -79,7 +79,9 @@ function ColumnHead({ displayName, kind }: { readonly displayName: string; reado
   );
 }
 
-/** Editors get text: the grid would make `[object Object]` of JSON. A field of one line would drop the ends of lines. */
+/**
+ * Editors get text: the grid would make `[object Object]` of JSON. A field of one line would drop the ends of lines.
+ */
 function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
   const value = textOfCell(cell);
   if (kind === 'boolean') return { component: 'agSelectCellEditor', params: { value, values: ['', 'true', 'false'] } };

@@ -1,8 +1,8 @@
 import type { GridApi } from 'ag-grid-community';
 
 /**
- * Lets what has changed elsewhere wait while somebody edits: the grid closes the editor of a row that gets new data, and the keys that come then
- * go elsewhere.
+ * Lets what has changed elsewhere wait while somebody edits: the grid closes the editor of a row that gets new data,
+ * and the keys that come then go elsewhere.
  */
 export class Editing {
   /** How many values are on their way to the service. */
@@ -19,7 +19,10 @@ export class Editing {
     else show();
   }
 
-  /** Reads all rows anew: at once, or after what is edited is written. Until then the service would give back what was there before. */
+  /**
+   * Reads all rows anew: at once, or after what is edited is written. Until then the service would give back what was
+   * there before.
+   */
   renew(grid: GridApi, renew: () => void): void {
     if (this.#writes > 0 || grid.getEditingCells().length > 0) this.#waiting.push(renew);
     else renew();

@@ -127,7 +127,10 @@ function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFil
   }
 }
 
-/** What a person can do about a filter that the service refused, because the value does not fit the column; null for any other error. */
+/**
+ * What a person can do about a filter that the service refused, because the value does not fit the column; null for any
+ * other error.
+ */
 export function describeMisfit(error: unknown, columns: readonly Column[]): string | null {
   if (!isErrorOfType(error, 'column_has_invalid_value')) return null;
   const id = /^filter\b.* \(column (".*")\)$/s.exec((error as Error).message)?.[1];
@@ -172,7 +175,10 @@ function reasonOf(scalar: string, text: string): string | null {
   }
 }
 
-/** The typed text as a value of the column. If it is no such value, the text itself is sent, and the service says why it does not fit. */
+/**
+ * The typed text as a value of the column. If it is no such value, the text itself is sent, and the service says why it
+ * does not fit.
+ */
 function valueOf(type: string, text: string): unknown {
   try {
     return exactValueOf(scalarOf(type), text);

@@ -46,7 +46,10 @@ export interface GridHandle {
   readonly refresh: () => void;
   /** The rows that are selected, as they are shown now. */
   readonly selected: () => readonly SeenRow[];
-  /** Deletes the rows that nobody has changed since they were shown, and reports the result. Deleted rows are no longer selected. Never rejects. */
+  /**
+   * Deletes the rows that nobody has changed since they were shown, and reports the result. Deleted rows are no longer
+   * selected. Never rejects.
+   */
   readonly deleteRows: (rows: readonly SeenRow[]) => Promise<void>;
   /** Scrolls to the last row. */
   readonly showLast: (rows: number) => void;

@@ -37,7 +37,10 @@ export interface RowsWritten {
 
 const parallel = 6;
 
-/** Writes each row with the If-Match of the version that is seen. A conflict keeps no other row from being written; another refusal ends it. Never rejects. */
+/**
+ * Writes each row with the If-Match of the version that is seen. A conflict keeps no other row from being written;
+ * another refusal ends it. Never rejects.
+ */
 export async function writeRows(table: Table, changes: readonly RowChange[]): Promise<RowsWritten> {
   const written: string[] = [];
   const conflicts = new Map<number, RowConflict>();
@@ -59,7 +62,10 @@ export async function writeRows(table: Table, changes: readonly RowChange[]): Pr
   return { written, conflicts: [...conflicts].toSorted(([a], [b]) => a - b).map(([, conflict]) => conflict), failure };
 }
 
-/** Resolves to the conflict if there is one. Cells that others have changed, and this does not write, are none. Throws what the service refuses. */
+/**
+ * Resolves to the conflict if there is one. Cells that others have changed, and this does not write, are none. Throws
+ * what the service refuses.
+ */
 async function writeRow(table: Table, { seen, after }: RowChange): Promise<RowConflict | null> {
   const rowID = seen.row.$rowID;
   for (let ifMatch = seen.version; ;) {
@@ -82,7 +88,9 @@ async function writeRow(table: Table, { seen, after }: RowChange): Promise<RowCo
   }
 }
 
-/** IDs of the columns in which a row is no longer as it was seen: of those that are written; of all if it is deleted. */
+/**
+ * IDs of the columns in which a row is no longer as it was seen: of those that are written; of all if it is deleted.
+ */
 export function changedCells(seen: GridRow, now: GridRow, after: AnyRow | null): string[] {
   const columns = after === null ? [...new Set([...Object.keys(seen), ...Object.keys(now)])] : Object.keys(after);
   return columns.filter((id) => !isSameCell(seen[id], now[id]));

@@ -4,7 +4,10 @@ import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { showCount } from '../ui/format.ts';
 import { cellOfText } from './cell-text.ts';
 
-/** The values of pasted lines. Throws an Error that names the line, from 1, of the first cell that fits no column; cells behind the last column may be empty. */
+/**
+ * The values of pasted lines. Throws an Error that names the line, from 1, of the first cell that fits no column; cells
+ * behind the last column may be empty.
+ */
 export function rowsOfCells(columns: readonly Column[], lines: readonly (readonly string[])[]): AnyRow[] {
   const isWide = lines.some((cells) => cells.length > 1);
   return lines.map((cells, index) => {

@@ -19,7 +19,9 @@ export interface View {
 
 const versions = new WeakMap<GridRow, Version>();
 
-/** The version of the table that a row was read at: good for `ifMatch` of that row. Throws if it was read by no reader. */
+/**
+ * The version of the table that a row was read at: good for `ifMatch` of that row. Throws if it was read by no reader.
+ */
 export function versionSeen(row: GridRow): Version {
   const version = versions.get(row);
   if (version === undefined) throw new Error('nothing has read this row');
@@ -37,8 +39,8 @@ export function withCell(row: GridRow, columnID: string, value: unknown): GridRo
 const stepRows = 10_000;
 
 /**
- * A view of a table. It remembers where pages go on, so that each place it has reached is one request away. Pages of a query are all of one version; those of
- * the table itself are of its present one.
+ * A view of a table. It remembers where pages go on, so that each place it has reached is one request away. Pages of a
+ * query are all of one version; those of the table itself are of its present one.
  */
 export class RowsReader {
   readonly #table: Table;
@@ -65,7 +67,10 @@ export class RowsReader {
     return this.#view.filter !== undefined || (this.#view.sort?.length ?? 0) > 0;
   }
 
-  /** Rows from an index on: as many as there are, up to `count`. One call after the other. Calls `onStep` with each index on the way there. */
+  /**
+   * Rows from an index on: as many as there are, up to `count`. One call after the other. Calls `onStep` with each
+   * index on the way there.
+   */
   read(start: number, count: number, onStep: (index: number) => void): Promise<GridRow[]> {
     const result = this.#turn.then(() => this.#read(start, count, onStep));
     this.#turn = result.catch(() => undefined);
@@ -73,8 +78,8 @@ export class RowsReader {
   }
 
   /**
-   * After a change of the table. The places of a query are of an old version. Those of the table itself stay good, unless its rows were replaced, or have
-   * become fewer. `rows`: how many it has now.
+   * After a change of the table. The places of a query are of an old version. Those of the table itself stay good,
+   * unless its rows were replaced, or have become fewer. `rows`: how many it has now.
    */
   renew(rows: number): Promise<void> {
     const result = this.#turn.then(() => this.#renew(rows));

@@ -21,8 +21,9 @@ export interface CellChange {
 }
 
 /**
- * Patches a row with If-Match. Changes of other cells of the row are no conflict: then it tries again with the new version. `seen`: the row when the change
- * began. Resolves to the conflict if there is one. Throws what the service refuses.
+ * Patches a row with If-Match. Changes of other cells of the row are no conflict: then it tries again with the new
+ * version. `seen`: the row when the change began. Resolves to the conflict if there is one. Throws what the service
+ * refuses.
  */
 export async function saveCell(
   table: Table,

@@ -1,11 +1,11 @@
 /**
- * Cells as lines with tabs between them, as Excel, LibreOffice and Google Sheets give them to other programs and take them. A cell with a tab, the end of a
- * line or a quote may stand in quotes, with its own quotes doubled.
+ * Cells as lines with tabs between them, as Excel, LibreOffice and Google Sheets give them to other programs and take
+ * them. A cell with a tab, the end of a line or a quote may stand in quotes, with its own quotes doubled.
  */
 
 /**
- * The cells by line. A cell that begins with a quote is a quoted one only if a quote ends it; else all of its quotes are text, as programs write a cell
- * without tabs and line ends. No lines if the text is empty.
+ * The cells by line. A cell that begins with a quote is a quoted one only if a quote ends it; else all of its quotes
+ * are text, as programs write a cell without tabs and line ends. No lines if the text is empty.
  */
 export function cellsOfText(text: string): string[][] {
   if (text === '') return [];

@@ -36,7 +36,8 @@ export function useWholeCell(canEdit: boolean): WholeCell {
     listeners: {
       onCellKeyDown: (event) => {
         const key = event.event as KeyboardEvent;
-        // The grid tells of a key some time after it was pressed. The editor that it was typed in may be closed by then, so what counts is where it was pressed.
+        // The grid tells of a key some time after it was pressed. The editor that it was typed in may be closed by
+        // then, so what counts is where it was pressed.
         const isOnCell = (key.target as Element).matches('.ag-cell, .ag-cell a');
         if (
           !('value' in event) ||

@@ -287,7 +287,10 @@ function replacedBy({ name, id, rows }: TableDescription): string {
   return `${rows === 1 ? 'The only row' : `All ${showCount(rows, 'row')}`} of ${name || id} will be replaced.`;
 }
 
-/** What the columns of a table will be if all values of the file fit: those of the table as they are, and new ones as the preview shows them. */
+/**
+ * What the columns of a table will be if all values of the file fit: those of the table as they are, and new ones as
+ * the preview shows them.
+ */
 function expectedOf({ schema }: TableDescription, ofFile: readonly ExpectedColumn[]): ExpectedColumn[] {
   const known = schema.columns.map(({ id, type }): ExpectedColumn => ({
     id,

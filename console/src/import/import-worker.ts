@@ -37,7 +37,10 @@ export interface RunningImport {
   readonly cancel: () => void;
 }
 
-/** What a file holds, by its first rows. Throws ImportFailed; nothing is heard of it any more once the signal has aborted. */
+/**
+ * What a file holds, by its first rows. Throws ImportFailed; nothing is heard of it any more once the signal has
+ * aborted.
+ */
 export function previewFile(reading: Reading, signal: AbortSignal): Promise<Preview> {
   const worker = startWorker({ kind: 'preview', reading });
   signal.addEventListener('abort', () => worker.terminate());

@@ -33,7 +33,9 @@ export interface ImportOutcome {
   readonly result: ImportResult;
   /** Columns that the file gave another type than expected. */
   readonly widened: readonly WidenedColumn[];
-  /** Columns of a new table that came to be text because of some cells of the file; the places of these are its lines. */
+  /**
+   * Columns of a new table that came to be text because of some cells of the file; the places of these are its lines.
+   */
   readonly texts: readonly TextColumn[];
   /** Why it is unknown whether there are more of them; null if it is known. */
   readonly problem: Failure | null;

@@ -11,7 +11,10 @@ export interface Remedy {
   readonly isWhole: boolean;
 }
 
-/** Other texts than the usual ones may stand for a missing value, if they are all that is in the way, are short, and have no digits. */
+/**
+ * Other texts than the usual ones may stand for a missing value, if they are all that is in the way, are short, and
+ * have no digits.
+ */
 const otherTextMax = 12;
 
 /** None if nothing helps. More than one if the cells can be read in several ways. */

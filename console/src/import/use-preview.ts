@@ -16,7 +16,10 @@ interface Previewed {
 /** Somebody who types says more at once. */
 const pauseMs = 150;
 
-/** What a file holds if it is read so. While that is not known, what it held before stays, so that the choice that led there can be taken back. Null: it cannot be read so. */
+/**
+ * What a file holds if it is read so. While that is not known, what it held before stays, so that the choice that led
+ * there can be taken back. Null: it cannot be read so.
+ */
 export function usePreview(file: File, reading: Omit<Reading, 'file'> | null): Previewed {
   const [previewed, setPreviewed] = useState<Previewed>({ data: null, failure: null, isStale: true });
   const isFirst = useRef(true);

@@ -24,7 +24,10 @@ export function namesOfTokens(tokens: readonly Named[]): ReadonlyMap<string, str
   );
 }
 
-/** Earlier versions of the service gave this name to tokens without one. Now it names them by their creation and their last characters. */
+/**
+ * Earlier versions of the service gave this name to tokens without one. Now it names them by their creation and their
+ * last characters.
+ */
 const nameless = 'unnamed';
 
 /** The last characters of a token or, if the service does not know them, of its ID. */

@@ -97,7 +97,10 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
   return <div ref={parent} className="editor" />;
 }
 
-/** If Chromium replaced chosen text itself, it would keep the style of that text by a `style` attribute, which the policy of the page forbids. */
+/**
+ * If Chromium replaced chosen text itself, it would keep the style of that text by a `style` attribute, which the
+ * policy of the page forbids.
+ */
 const typeOver = EditorView.domEventHandlers({
   beforeinput: (event, editor) => {
     if (

@@ -25,8 +25,9 @@ interface Answer {
 }
 
 /**
- * SQL over the tables of the team. What was asked is in the address. A query of a link runs at a click only: somebody else may have written it. The entry of the
- * history notes the click, so that a reload and the way back run the query again; no link can write into the history.
+ * SQL over the tables of the team. What was asked is in the address. A query of a link runs at a click only: somebody
+ * else may have written it. The entry of the history notes the click, so that a reload and the way back run the query
+ * again; no link can write into the history.
  */
 export function QueryPage(): ReactElement {
   useTitle('Query');

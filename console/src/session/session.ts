@@ -10,8 +10,9 @@ const key = 'tablog.token';
 const endedKey = 'tablog.ended';
 
 /**
- * The session of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has it. Null: it has none, or the person stays
- * with another one: a link of somebody else must not lead them into another team unasked.
+ * The session of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has
+ * it. Null: it has none, or the person stays with another one: a link of somebody else must not lead them into another
+ * team unasked.
  */
 export function openLinkedSession(): Session | null {
   const token = /^#token=([^&]+)/.exec(location.hash)?.[1];

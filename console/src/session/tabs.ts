@@ -23,7 +23,10 @@ export interface TabListeners {
   readonly onEnded: (token: string) => void;
 }
 
-/** Only pages of the same origin hear the channel. Its name has the path, because a proxy may serve several services at one origin. */
+/**
+ * Only pages of the same origin hear the channel. Its name has the path, because a proxy may serve several services at
+ * one origin.
+ */
 export function joinTabs({ token, onSession, onEnded }: TabListeners): Tabs {
   const channel = new BroadcastChannel(`tablog.session ${new URL(serviceUrl).pathname}`);
   // The rule is for windows: a channel has no other origin than that of the page.

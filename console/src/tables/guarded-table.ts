@@ -8,7 +8,9 @@ export interface NewNames {
   readonly columns?: { readonly id: string; readonly displayName: string | null }[];
 }
 
-/** Renames a table. Throws if another client has renamed it since the page showed its name. Other changes do not matter. */
+/**
+ * Renames a table. Throws if another client has renamed it since the page showed its name. Other changes do not matter.
+ */
 export async function renameTable(table: Table, seen: TableDescription, names: NewNames): Promise<void> {
   const found = await guard(
     table,
@@ -28,7 +30,10 @@ function isSameName(seen: TableDescription, now: TableDescription, { name, colum
   return (name === undefined || seen.name === now.name) && JSON.stringify(titles(seen)) === JSON.stringify(titles(now));
 }
 
-/** Deletes a table if its name, its columns and its number of rows are as they were seen; else resolves to what it is now. */
+/**
+ * Deletes a table if its name, its columns and its number of rows are as they were seen; else resolves to what it is
+ * now.
+ */
 export function dropTable(table: Table, seen: TableDescription): Promise<TableDescription | null> {
   const facts = ({ name, rows, schema }: TableDescription): string =>
     JSON.stringify([name, rows, schema.columns.map(({ id }) => id)]);
@@ -40,7 +45,10 @@ export function dropTable(table: Table, seen: TableDescription): Promise<TableDe
   );
 }
 
-/** Writes with If-Match, and again as long as only that has changed which is not seen. Resolves to the table as it is now if it is another. */
+/**
+ * Writes with If-Match, and again as long as only that has changed which is not seen. Resolves to the table as it is
+ * now if it is another.
+ */
 async function guard(
   table: Table,
   seen: TableDescription,

@@ -7,8 +7,9 @@ const spelling = /^[+-]?(?:\d{1,3}(?:[\s_]\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[+-
 const shownMax = 60;
 
 /**
- * The number that a text says. Blanks and underscores may stand between groups of three digits. Throws an Error that says why there is none: the text is
- * no number, or no double has exactly this value, so that another number would be stored.
+ * The number that a text says. Blanks and underscores may stand between groups of three digits. Throws an Error that
+ * says why there is none: the text is no number, or no double has exactly this value, so that another number would be
+ * stored.
  */
 export function numberOfText(text: string): number {
   const written = text.trim();
@@ -30,7 +31,10 @@ export function shorten(text: string): string {
   return text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
 }
 
-/** The same for all spellings of a value: its digits from the first to the last that is not 0, and the power of ten of the last one. */
+/**
+ * The same for all spellings of a value: its digits from the first to the last that is not 0, and the power of ten of
+ * the last one.
+ */
 function decimalOf(text: string): string {
   const [mantissa, exponent] = text
     .toLowerCase()

@@ -50,7 +50,9 @@ class RowComparison {
     this.#presenters = [new RowPresenter(expected), new RowPresenter(found)];
   }
 
-  /** Compares the extents after a position, until a snapshot is old. `rows`: the number of those that are not deleted. */
+  /**
+   * Compares the extents after a position, until a snapshot is old. `rows`: the number of those that are not deleted.
+   */
   async run(after: Position | null): Promise<{ readonly rows: number; readonly next: Position | null }> {
     const { text, values } = queryAfter(selectExtents, extentLabels.keys, after);
     const extents = merge(

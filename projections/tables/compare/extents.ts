@@ -6,7 +6,8 @@ import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
 /**
- * What replay must reproduce of an extent: not how and where its bodies are stored, because rows are compared as presented.
+ * What replay must reproduce of an extent: not how and where its bodies are stored, because rows are compared as
+ * presented.
  */
 export const extentLabels: Labels = {
   name: ({ tableId, version, ordinal }) => `extent ${version} ${ordinal} of table ${tableId}`,
@@ -43,7 +44,10 @@ const joined = `extents left join tables on tables.id = extents.table_id
     left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition`;
 
-/** Of extents of a generation that may be forgotten, a section compares the row IDs that they issued (../tables.sections.ts). */
+/**
+ * Of extents of a generation that may be forgotten, a section compares the row IDs that they issued
+ * (../tables.sections.ts).
+ */
 const isCompared = `(${isForgettableInSql}) is not true`;
 
 export const selectExtents = `

@@ -49,8 +49,8 @@ export interface PresentedRow {
 }
 
 /**
- * One result row per window: handling a value for each row would dominate the run time. The changes are beside the rows: joined to them, each row would be
- * looked for among the changes.
+ * One result row per window: handling a value for each row would dominate the run time. The changes are beside the
+ * rows: joined to them, each row would be looked for among the changes.
  */
 const selectRows = `
   select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored - changed.deleted)::int4 as live

@@ -87,8 +87,8 @@ export function openAuditLog(file: string | undefined, logger: Pick<Logger, 'inf
 }
 
 /**
- * Each line is one `write` with O_APPEND, so that lines of several processes do not mix. A destination of pino is not used: when the
- * disk is full it keeps lines back without saying which, and flushing it never ends.
+ * Each line is one `write` with O_APPEND, so that lines of several processes do not mix. A destination of pino is not
+ * used: when the disk is full it keeps lines back without saying which, and flushing it never ends.
  */
 class AuditFile implements AuditLog {
   readonly #path: string;

@@ -1,6 +1,6 @@
 /**
- * Counts refused tokens by address, so that a client with wrong tokens fills no disk: each address has at most one line a minute in
- * the audit log.
+ * Counts refused tokens by address, so that a client with wrong tokens fills no disk: each address has at most one line
+ * a minute in the audit log.
  */
 import { LRUCache } from 'lru-cache';
 import type { AuditLog } from './audit-log.ts';

@@ -1,7 +1,8 @@
 /**
- * Notes of the jobs that teams were told of, so that they can be listed: outside of the log and the read model, because no decision reads
- * them. They say what was asked for; what became of it is in its outcome. Noted in the background, so that no answer waits for it: the
- * notes of the last moment are lost with their process, and their jobs are known by their IDs only.
+ * Notes of the jobs that teams were told of, so that they can be listed: outside of the log and the read model, because
+ * no decision reads them. They say what was asked for; what became of it is in its outcome. Noted in the background, so
+ * that no answer waits for it: the notes of the last moment are lost with their process, and their jobs are known by
+ * their IDs only.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -15,7 +16,9 @@ export const jobNotes = `${schema}.jobs`;
 /** How long notes are gathered, in milliseconds. */
 const gatherMs = 200;
 
-/** How many notes one statement writes, how many wait at most while Postgres is away, and how many are removed at once. */
+/**
+ * How many notes one statement writes, how many wait at most while Postgres is away, and how many are removed at once.
+ */
 const writtenAtOnce = 1000;
 const waitingMax = 10_000;
 const removedAtOnce = 2000;

@@ -1,6 +1,6 @@
 /**
- * Each query engine has a folder of its own in one that processes may share, also on several machines. It is touched while it is used, so that one whose
- * process was killed can be told.
+ * Each query engine has a folder of its own in one that processes may share, also on several machines. It is touched
+ * while it is used, so that one whose process was killed can be told.
  */
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -55,7 +55,8 @@ export async function post(
       await checkStatus(response.statusCode!, response);
       return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
-      // The process may have closed an idle connection at the moment at which the request was sent on it. If it has ended, the next connection says so.
+      // The process may have closed an idle connection at the moment at which the request was sent on it. If it has
+      // ended, the next connection says so.
       if (!request.reusedSocket || !isBrokenConnection(error) || signal.aborted) throw problemOf(error, signal);
     }
   }

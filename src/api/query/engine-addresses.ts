@@ -1,6 +1,6 @@
 /**
- * Where the query engines of all processes are, in Postgres: a page of a query is asked of the engine that holds its continuation. Outside of
- * the log and of the read model, because an engine lives no longer than its process.
+ * Where the query engines of all processes are, in Postgres: a page of a query is asked of the engine that holds its
+ * continuation. Outside of the log and of the read model, because an engine lives no longer than its process.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';

@@ -1,6 +1,7 @@
 /**
- * Reads a file that an engine sends over HTTP, into memory that is used again and again: bytes that come as new buffers would make the collector of garbage
- * mark the whole heap every few MiB, which takes longer than to pass them on. So this reads the socket, and HTTP, by itself.
+ * Reads a file that an engine sends over HTTP, into memory that is used again and again: bytes that come as new buffers
+ * would make the collector of garbage mark the whole heap every few MiB, which takes longer than to pass them on. So
+ * this reads the socket, and HTTP, by itself.
  */
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -13,8 +14,8 @@ const readBytesMax = 128 * 1024;
 const waitingBytesMax = 64 * 1024;
 
 /**
- * Reads take places in so much memory, one after the other. A part is overwritten once so many bytes came after it: more than may wait in the file, and in a stream
- * that it is piped to, by their high-water marks.
+ * Reads take places in so much memory, one after the other. A part is overwritten once so many bytes came after it:
+ * more than may wait in the file, and in a stream that it is piped to, by their high-water marks.
  */
 export const fileMemoryBytes = 2 * 1024 * 1024;
 
@@ -27,7 +28,10 @@ interface Head {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The body of an answer, to be piped: what it gave is overwritten later. Ends with an error if the engine did not send all of it. */
+/**
+ * The body of an answer, to be piped: what it gave is overwritten later. Ends with an error if the engine did not send
+ * all of it.
+ */
 export class EngineFile extends Readable {
   readonly #socket: Socket;
   readonly #memory = Buffer.allocUnsafeSlow(fileMemoryBytes);
@@ -62,7 +66,10 @@ export class EngineFile extends Readable {
     this.#head.promise.catch(() => undefined);
   }
 
-  /** Sends a POST, and resolves to the answer once it begins. Rejects with the reason of the signal if it has aborted before. */
+  /**
+   * Sends a POST, and resolves to the answer once it begins. Rejects with the reason of the signal if it has aborted
+   * before.
+   */
   static async open(
     address: EngineAddress,
     path: string,

@@ -31,9 +31,10 @@ const heapMiB = 160;
 const besidesBytes = 512 * 2 ** 20;
 
 /**
- * The private memory that a process may map besides the memory of DuckDB. Its threads, its code and the pages that allocators keep are 1.2 GB of that, of which
- * little is resident. So for SQL this bounds single values only, such as a text of a gigabyte: the query that makes one fails, and nothing else does. Other queries make no
- * such values, and allocators keep more of what copies of many columns took.
+ * The private memory that a process may map besides the memory of DuckDB. Its threads, its code and the pages that
+ * allocators keep are 1.2 GB of that, of which little is resident. So for SQL this bounds single values only, such as a
+ * text of a gigabyte: the query that makes one fails, and nothing else does. Other queries make no such values, and
+ * allocators keep more of what copies of many columns took.
  */
 const mappedBytes: Readonly<Record<ProcessKind, number>> = { sql: 1792 * 2 ** 20, queries: 2560 * 2 ** 20 };
 
@@ -43,7 +44,10 @@ const threadsOfPool = 32;
 /** How long it may take to start, in milliseconds. */
 const startMs = 40_000;
 
-/** Signals by which a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the kernel, to whichever process is large. */
+/**
+ * Signals by which a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the
+ * kernel, to whichever process is large.
+ */
 const crashes: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGABRT',
@@ -57,7 +61,10 @@ const crashes: ReadonlySet<NodeJS.Signals | null> = new Set([
 /** The reason of a process that the service ends because it needs it no more. */
 const closed = 'closed';
 
-/** What bounds the memory of a query process on this system: `watch`: the service reads its resident memory and ends it; `rlimit`: RLIMIT_DATA. */
+/**
+ * What bounds the memory of a query process on this system: `watch`: the service reads its resident memory and ends it;
+ * `rlimit`: RLIMIT_DATA.
+ */
 export const boundsInForce: readonly ('watch' | 'rlimit')[] =
   process.platform === 'linux' ? ['watch', 'rlimit'] : ['watch'];
 
@@ -156,14 +163,15 @@ export class EngineProcess {
         '--expose-gc',
         // The threads of DuckDB need the processors: helpers of the collector would wait for these, and it for them.
         '--single-threaded-gc',
-        // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would mark all the time, which took a third of the thread.
-        // The kind is for those who look at a list of processes.
+        // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would
+        // mark all the time, which took a third of the thread. The kind is for those who look at a list of processes.
         '--no-incremental-marking',
         main,
         settings.kind,
       ],
       {
-        // A session of its own: in that of the service, its priority would not count against a Postgres in another session (engine/give-way.ts).
+        // A session of its own: in that of the service, its priority would not count against a Postgres in another
+        // session (engine/give-way.ts).
         detached: settings.kind === 'sql',
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
         env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) },

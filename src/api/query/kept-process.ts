@@ -9,7 +9,10 @@ export interface KeptProcessOptions extends EngineProcessOptions {
   readonly onReady: (started: EngineProcess) => Promise<void>;
 }
 
-/** How long after a connection broke the process may take to end, in milliseconds. On a busy machine, one of low priority takes seconds to give its memory back. */
+/**
+ * How long after a connection broke the process may take to end, in milliseconds. On a busy machine, one of low
+ * priority takes seconds to give its memory back.
+ */
 const endMs = 20_000;
 
 /** How long it may take to say what it has in use, in milliseconds: less than a scrape of metrics waits. */
@@ -60,8 +63,8 @@ export class KeptProcess {
   }
 
   /**
-   * Asks the process; if it ends before it has answered, asks once more in the next one: queries only read. Rejects with EngineGone if that ends too,
-   * and as `work` does.
+   * Asks the process; if it ends before it has answered, asks once more in the next one: queries only read. Rejects
+   * with EngineGone if that ends too, and as `work` does.
    */
   async ask<T>(work: (running: EngineProcess) => Promise<T>): Promise<T> {
     const first = await this.start();
@@ -126,7 +129,9 @@ export class KeptProcess {
   }
 }
 
-/** Whether a process has ended, or does so at once. A connection to it breaks a moment before it is known to have ended. */
+/**
+ * Whether a process has ended, or does so at once. A connection to it breaks a moment before it is known to have ended.
+ */
 export async function hasEnded({ exited }: EngineProcess): Promise<boolean> {
   const waiting = new AbortController();
   const late = sleep(endMs, false, { signal: waiting.signal }).catch(() => false);

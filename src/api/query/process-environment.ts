@@ -1,6 +1,9 @@
 /** The environment of a query process: only what it needs of that of the service, so that it has no secrets. */
 
-/** Where programs are, what the time and the language are, where Node keeps compiled code, and how TLS to Postgres is checked. */
+/**
+ * Where programs are, what the time and the language are, where Node keeps compiled code, and how TLS to Postgres is
+ * checked.
+ */
 const passed = [
   'PATH',
   'HOME',

@@ -21,7 +21,10 @@ export const watchTimes: WatchTimes = {
   probeMs: 5000,
 };
 
-/** After so many probes without an answer in sequence the process is taken to hang. One may be late because the whole machine slept. */
+/**
+ * After so many probes without an answer in sequence the process is taken to hang. One may be late because the whole
+ * machine slept.
+ */
 const missesMax = 3;
 
 export interface ProcessWatchOptions extends WatchTimes {

@@ -5,13 +5,16 @@ import type { GivenQuery } from './language/rows-query.ts';
 import type { SqlParameter } from './sql/literals.ts';
 
 /**
- * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from its own language; `sql` answers SQL that
- * clients wrote.
+ * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from
+ * its own language; `sql` answers SQL that clients wrote.
  */
 export const processKinds = ['queries', 'sql'] as const;
 export type ProcessKind = (typeof processKinds)[number];
 
-/** How a query process is to run: the first message over its channel. The process reads nothing of this from its environment. */
+/**
+ * How a query process is to run: the first message over its channel. The process reads nothing of this from its
+ * environment.
+ */
 export interface EngineSettings {
   readonly kind: ProcessKind;
   readonly logLevel: string;
@@ -47,7 +50,10 @@ export interface EngineReady {
   readonly port: number;
 }
 
-/** What it sends when SQL could not be interrupted, or took all the memory there is: the process has to end because of this team. */
+/**
+ * What it sends when SQL could not be interrupted, or took all the memory there is: the process has to end because of
+ * this team.
+ */
 export interface EngineStuck {
   /** The team that asked it. */
   readonly stuck: string;
@@ -60,15 +66,18 @@ export interface EngineEnding {
 
 export type EngineMessage = EngineReady | EngineStuck | EngineEnding;
 
-/** What the service sends when nobody waits for the answer to SQL any more. The process answers nevertheless, once the SQL is not at work any more. */
+/**
+ * What the service sends when nobody waits for the answer to SQL any more. The process answers nevertheless, once the
+ * SQL is not at work any more.
+ */
 export interface CancelSql {
   /** `turn` of the request. */
   readonly cancel: number;
 }
 
 /**
- * The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, the folder of the process is gone, or it
- * keeps too much memory of earlier SQL.
+ * The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, the folder
+ * of the process is gone, or it keeps too much memory of earlier SQL.
  */
 export const exitCodeOfChange = 75;
 
@@ -139,7 +148,10 @@ function isUuid(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
-/** The headers of a 200. A 403 says that the secret is another one; any other answer has a QueryError as JSON: its type and message. */
+/**
+ * The headers of a 200. A 403 says that the secret is another one; any other answer has a QueryError as JSON: its type
+ * and message.
+ */
 export const answerHeaders = {
   version: 'tablog-version',
   count: 'tablog-count',

@@ -1,4 +1,7 @@
-/** What answers the queries of a service: two query processes, one for SQL, one for all others. Each is started when it is first asked, and anew when it has ended. */
+/**
+ * What answers the queries of a service: two query processes, one for SQL, one for all others. Each is started when it
+ * is first asked, and anew when it has ended.
+ */
 import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -161,7 +164,10 @@ export class QueryEngine {
     );
   }
 
-  /** A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or as the signal says. */
+  /**
+   * A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or
+   * as the signal says.
+   */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
     return query.continuation === null
       ? this.#processes.queries.ask(({ address }) => this.#readAnswer(post(address, '/rows', query, signal), signal))
@@ -184,7 +190,10 @@ export class QueryEngine {
     }
   }
 
-  /** The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of it. */
+  /**
+   * The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of
+   * it.
+   */
   async export(request: ExportRequest, signal: AbortSignal): Promise<ExportedFile> {
     return this.#processes.queries.ask(async ({ address }) => {
       try {
@@ -208,7 +217,10 @@ export class QueryEngine {
     await this.#noted;
   }
 
-  /** Asks SQL once. Null if the process ended, and SQL of the team is not known to be the cause: it is to be asked again. Rejects as `ask` does. */
+  /**
+   * Asks SQL once. Null if the process ended, and SQL of the team is not known to be the cause: it is to be asked
+   * again. Rejects as `ask` does.
+   */
   async #takeTurn(
     turn: SqlTurn,
     request: SqlRequest,
@@ -233,7 +245,10 @@ export class QueryEngine {
     }
   }
 
-  /** Asks a process. When the signal aborts, waits until the SQL is not at work any more. If the process ends, waits for the verdict. */
+  /**
+   * Asks a process. When the signal aborts, waits until the SQL is not at work any more. If the process ends, waits for
+   * the verdict.
+   */
   async #askTurn(
     running: EngineProcess,
     request: SqlRequest,

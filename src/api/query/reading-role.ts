@@ -7,8 +7,9 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 const role = 'tablog_queries';
 
 /**
- * Creates the role, or sees to it that it may log in. Only for a server that is Tablog's alone, as the embedded one: roles are of all databases of a server, and to create
- * one takes a superuser. Safe to call concurrently from many processes. `url`: that of the superuser. Returns that of the role.
+ * Creates the role, or sees to it that it may log in. Only for a server that is Tablog's alone, as the embedded one:
+ * roles are of all databases of a server, and to create one takes a superuser. Safe to call concurrently from many
+ * processes. `url`: that of the superuser. Returns that of the role.
  */
 export async function createReadingRole(pool: pg.Pool, url: string): Promise<string> {
   const { href, password } = withRole(url);
@@ -22,7 +23,10 @@ export async function createReadingRole(pool: pg.Pool, url: string): Promise<str
   return href;
 }
 
-/** Derives the role's password from the superuser's, so that all processes agree on it. The HMAC cannot be reversed, so the role's password does not reveal the superuser's. */
+/**
+ * Derives the role's password from the superuser's, so that all processes agree on it. The HMAC cannot be reversed, so
+ * the role's password does not reveal the superuser's.
+ */
 function withRole(url: string): { readonly href: string; readonly password: string } {
   const changed = new URL(url);
   const password = createHmac('sha256', decodeURIComponent(changed.password)).update(role).digest('hex');

@@ -1,6 +1,7 @@
 /**
- * Whose SQL is at work in the process for SQL. When that process dies, each team whose SQL was at work is a suspect: the SQL of a suspect runs alone, until it
- * has been answered, or the process has died again. Then the team is convicted, and must wait with SQL.
+ * Whose SQL is at work in the process for SQL. When that process dies, each team whose SQL was at work is a suspect:
+ * the SQL of a suspect runs alone, until it has been answered, or the process has died again. Then the team is
+ * convicted, and must wait with SQL.
  */
 import { LRUCache } from 'lru-cache';
 import type { ProcessExit } from './engine-process.ts';
@@ -9,8 +10,8 @@ import type { ProcessExit } from './engine-process.ts';
 const convictedMs = 600_000;
 
 /**
- * What the death of the process means for a query that was at work in it. `convicted`: the query ended it; `team_convicted`: that, or another query of its team, did.
- * `suspect` and `innocent`: the query is to be asked again.
+ * What the death of the process means for a query that was at work in it. `convicted`: the query ended it;
+ * `team_convicted`: that, or another query of its team, did. `suspect` and `innocent`: the query is to be asked again.
  */
 export type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
 
@@ -44,7 +45,10 @@ export class SqlTurns {
     return this.#suspects.has(turn);
   }
 
-  /** Resolves when the query may run. Queries begin in the order in which they came. Rejects with the reason of the signal. */
+  /**
+   * Resolves when the query may run. Queries begin in the order in which they came. Rejects with the reason of the
+   * signal.
+   */
   async enter(turn: SqlTurn, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
@@ -83,7 +87,10 @@ export class SqlTurns {
     this.#convicted.set(teamId, true);
   }
 
-  /** A process has ended: gives the verdict on each query that was at work in it. `stuck`: the teams that it said to have ended it. */
+  /**
+   * A process has ended: gives the verdict on each query that was at work in it. `stuck`: the teams that it said to
+   * have ended it.
+   */
   ended({ id, isCrash }: ProcessExit, stuck: ReadonlySet<string>): void {
     const turns = [...this.#atWork].filter(({ processId }) => processId === id);
     const teams = new Set(turns.map(({ teamId }) => teamId));

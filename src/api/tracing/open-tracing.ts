@@ -1,4 +1,6 @@
-/** Opens what sends traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set. Without it nothing of OpenTelemetry's SDK is loaded. */
+/**
+ * Opens what sends traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set. Without it nothing of OpenTelemetry's SDK is loaded.
+ */
 import type { Logger } from 'pino';
 import type { OtlpTracingOptions } from './otlp-tracing.ts';
 import type { Tracing } from './tracing.ts';

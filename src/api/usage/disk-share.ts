@@ -1,18 +1,25 @@
 /**
- * The share of a disk that a team may take in a day, where several teams share a disk that the process sees: no more than is left for all of them
- * (docs/decisions/0055). So a team alone takes at most half of what was free, two teams three quarters together, and the next one always finds some.
+ * The share of a disk that a team may take in a day, where several teams share a disk that the process sees: no more
+ * than is left for all of them (docs/decisions/0055). So a team alone takes at most half of what was free, two teams
+ * three quarters together, and the next one always finds some.
  */
 import { formatByteSize } from '../../language/byte-size.ts';
 import { profileOf } from '../../language/events/event-names.ts';
 import type { EventData } from '../../language/events/event.ts';
 import type { Refusal } from '../../language/values/refusal.ts';
 
-/** About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and in bytes for each byte and row of its rows. */
+/**
+ * About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and
+ * in bytes for each byte and row of its rows.
+ */
 const eventBytes = 1024;
 const rowBytesFactor = 1.2;
 const rowBytes = 40;
 
-/** What the writes of a team took in a day, in bytes: of records in the log, of the disk of the tables (estimated), and of the disk of the files. */
+/**
+ * What the writes of a team took in a day, in bytes: of records in the log, of the disk of the tables (estimated), and
+ * of the disk of the files.
+ */
 export interface TakenBytes {
   readonly log: number;
   readonly tables: number;
@@ -26,7 +33,10 @@ export interface DiskRoom {
   readonly left: number;
 }
 
-/** About how many bytes an event takes on the disk of the tables: its record, its rows, their indexes. `recordBytes`: of its record. Pure. */
+/**
+ * About how many bytes an event takes on the disk of the tables: its record, its rows, their indexes. `recordBytes`: of
+ * its record. Pure.
+ */
 export function tableBytesOf(data: EventData, recordBytes: number): number {
   const profile = profileOf(data);
   return (
@@ -36,7 +46,10 @@ export function tableBytesOf(data: EventData, recordBytes: number): number {
   );
 }
 
-/** Whether an event frees room, or belongs to a file that was counted when its bytes came. The share of a disk does not refuse it. Pure. */
+/**
+ * Whether an event frees room, or belongs to a file that was counted when its bytes came. The share of a disk does not
+ * refuse it. Pure.
+ */
 export function takesNoRoom({ type }: EventData): boolean {
   return type.endsWith('DeleteRequested') || type === 'UploadCompleteRequested';
 }

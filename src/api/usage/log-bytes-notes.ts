@@ -1,6 +1,6 @@
 /**
- * Notes of how many bytes each team has appended to the log, and taken on disks, by day: outside of the log and the read model, because no decision reads them
- * (docs/decisions/0029). A rebuild keeps them.
+ * Notes of how many bytes each team has appended to the log, and taken on disks, by day: outside of the log and the
+ * read model, because no decision reads them (docs/decisions/0029). A rebuild keeps them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -14,7 +14,10 @@ export const logBytesNotes = `${schema}.log_bytes`;
 /** How many days are kept. */
 const daysKept = 31;
 
-/** What a team has appended in a day, in bytes, what it took on disks, and the most that its plan allows it to append; null: its plan says nothing. */
+/**
+ * What a team has appended in a day, in bytes, what it took on disks, and the most that its plan allows it to append;
+ * null: its plan says nothing.
+ */
 export interface NotedLogBytes {
   readonly teamId: string;
   readonly used: number;

@@ -1,6 +1,7 @@
 /**
- * Counts the bytes that teams append to the log and take on disks in a UTC day, and says which have had enough. Counted in the memory of each process, which
- * notes its counts every few seconds and reads those of all processes (docs/decisions/0029): no write waits for it.
+ * Counts the bytes that teams append to the log and take on disks in a UTC day, and says which have had enough. Counted
+ * in the memory of each process, which notes its counts every few seconds and reads those of all processes
+ * (docs/decisions/0029): no write waits for it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -95,7 +96,10 @@ export class LogBytes {
       : exceededLogBytes({ used: found.taken.log, planMax: found.planMax }, this.#options.settingMax);
   }
 
-  /** Why the team may take no more of a disk today, for its tables or its files; null if it may, or if this process does not know it yet. */
+  /**
+   * Why the team may take no more of a disk today, for its tables or its files; null if it may, or if this process does
+   * not know it yet.
+   */
   refusalOfShare(teamId: string, what: 'tables' | 'files'): Refusal | null {
     const { lookAtDisks, logger, interval = noteInterval } = this.#options;
     if (lookAtDisks === null) return null;

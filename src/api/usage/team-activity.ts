@@ -1,4 +1,7 @@
-/** What teams have done in the last hour, minute by minute, as far as this process has seen it: in memory, of the teams that were active last. */
+/**
+ * What teams have done in the last hour, minute by minute, as far as this process has seen it: in memory, of the teams
+ * that were active last.
+ */
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
@@ -47,7 +50,10 @@ export class TeamActivity {
     this.since = now();
   }
 
-  /** The answer to a request has ended. `teamId`: null if it had no valid token; `status`: null if the connection was cut. */
+  /**
+   * The answer to a request has ended. `teamId`: null if it had no valid token; `status`: null if the connection was
+   * cut.
+   */
   requestEnded(teamId: string | null, status: number | null, socket: Socket): void {
     const counted = this.#counted.get(socket) ?? { read: 0, written: 0 };
     const { bytesRead: read, bytesWritten: written } = socket;

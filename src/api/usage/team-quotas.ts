@@ -1,4 +1,6 @@
-/** What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting (docs/limits.md). */
+/**
+ * What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting (docs/limits.md).
+ */
 import { planQuotas, type PlanLimits, type PlanQuota, type Usage } from '../../language/events/quota.ts';
 
 /** The setting that limits a quota where the plan of a team does not. */

@@ -1,6 +1,6 @@
 /**
- * The only reader of the client's settings: the URL of the service, and the access token. Flags take precedence over the
- * environment, and that over the file.
+ * The only reader of the client's settings: the URL of the service, and the access token. Flags take precedence over
+ * the environment, and that over the file.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -106,7 +106,9 @@ async function readSettingsFile(file: string): Promise<SettingsFile> {
   return { content: {}, problems, isOpenToOthers: false };
 }
 
-/** Undefined if the text is not JSON. The parser's message would quote a part of the file, and so perhaps of the token. */
+/**
+ * Undefined if the text is not JSON. The parser's message would quote a part of the file, and so perhaps of the token.
+ */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -4,7 +4,9 @@ import { UserError } from '../user-error.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The table with this ID or name; null if there is none. Throws UserError for an ambiguous name, and for an unknown ID. */
+/**
+ * The table with this ID or name; null if there is none. Throws UserError for an ambiguous name, and for an unknown ID.
+ */
 export async function findTable(client: Tablog, idOrName: string): Promise<TableSummary | null> {
   const tables = await client.tables().toArray();
   const id = idOrName.toLowerCase();

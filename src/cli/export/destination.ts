@@ -34,7 +34,9 @@ export async function writeToStdout(
   }
 }
 
-/** Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError. */
+/**
+ * Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError.
+ */
 export async function writeToFile(
   file: string,
   content: Content,

@@ -19,7 +19,10 @@ export interface RowWriter {
   end(): string;
 }
 
-/** `columns`: $rowID among them if row IDs are written. `csv`: how CSV is written. Throws UserError if the format does not support them. */
+/**
+ * `columns`: $rowID among them if row IDs are written. `csv`: how CSV is written. Throws UserError if the format does
+ * not support them.
+ */
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {

@@ -37,12 +37,17 @@ const others: Readonly<Record<TextColumn['kind'], readonly [one: string, many: s
   dateTime: ['is a date or a moment', 'are dates or moments'],
 };
 
-/** What the user is told of a column that came to be text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA would help.` */
+/**
+ * What the user is told of a column that came to be text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA
+ * would help.`
+ */
 export function describeText(column: TextColumn): string {
   return `${column.id}: ${becauseOfCells}${showNumber(column.misfits)} of ${showNumber(column.filled)} cells: ${describeCells(column)}.${describeHelp(column)}`;
 }
 
-/** The same of a file that is not imported: `age: string; 2 of 3 cells are numbers; NA in line 2. --null=NA would help.` */
+/**
+ * The same of a file that is not imported: `age: string; 2 of 3 cells are numbers; NA in line 2. --null=NA would help.`
+ */
 export function describeType({ id, type }: PreviewedColumn, column: TextColumn | undefined): string {
   if (column === undefined) return `${id}: ${type}`;
   const fitting = column.filled - column.misfits;

@@ -44,7 +44,9 @@ export interface ImportFlags extends ClientFlags, FormFlags {
   readonly showTypes?: boolean;
 }
 
-/** Writes what the service would infer from a file, and which cells are in the way. Asks no service. Throws UserError. */
+/**
+ * Writes what the service would infer from a file, and which cells are in the way. Asks no service. Throws UserError.
+ */
 export async function runShowTypes(file: string, flags: ImportFlags): Promise<void> {
   try {
     const { format, compression, form } = readingOf(file, flags);

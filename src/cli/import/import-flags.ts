@@ -25,7 +25,10 @@ export interface FormFlags {
   readonly column?: readonly (readonly [name: string, id: string])[];
 }
 
-/** The form that the flags say. Throws UserError for flags that cannot be beside each other. `usual`: the delimiter of the format. */
+/**
+ * The form that the flags say. Throws UserError for flags that cannot be beside each other. `usual`: the delimiter of
+ * the format.
+ */
 export function formOfFlags(flags: FormFlags, usual: string): DelimitedForm {
   const {
     header,

@@ -1,6 +1,9 @@
 import { numberToken, parseExactly } from '../../language/formats/exact-json.ts';
 
-/** The values for `$1`, `$2` and so on, as they are given on the command line. An object is a number whose digits are kept. */
+/**
+ * The values for `$1`, `$2` and so on, as they are given on the command line. An object is a number whose digits are
+ * kept.
+ */
 export type SqlParameter = string | number | boolean | object | null;
 
 /** Adds a parameter: a number, true, false, null or a text in quotes as JSON has them, and else a text as it is. */

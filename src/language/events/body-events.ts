@@ -3,7 +3,9 @@ import { costOfProfile } from './cost-of-rows.ts';
 import { body, defineEvent, json, optional, profile, team } from './define-event.ts';
 import type { BodyLimits } from './limits.ts';
 
-/** The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`. */
+/**
+ * The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`.
+ */
 export const bodyOpenRequested = defineEvent({
   type: 'BodyOpenRequested',
   language: 1,

@@ -1,6 +1,7 @@
 /**
- * The cost of an event: how much work it takes at most to load, decide and store, where a byte of a record is about 1, and a simple event
- * 8,000 (about 0.1 ms). It is known when the event is appended, stands in the header of its record, and bounds batches.
+ * The cost of an event: how much work it takes at most to load, decide and store, where a byte of a record is about 1,
+ * and a simple event 8,000 (about 0.1 ms). It is known when the event is appended, stands in the header of its record,
+ * and bounds batches.
  */
 import { unknownCost } from './cost-of-rows.ts';
 import { definitionOf, type EventData } from './event.ts';
@@ -19,7 +20,9 @@ export function costOf(data: EventData, bytes: number): number {
   return eventCost + bytes + ofContent;
 }
 
-/** In the JSON of events that refer to rows elsewhere: an import, and the end of a body. Quotes in strings are escaped. */
+/**
+ * In the JSON of events that refer to rows elsewhere: an import, and the end of a body. Quotes in strings are escaped.
+ */
 const references = ['"rows":{"kind":"stash"', '"rows":{"kind":"body"'].map((text) => Buffer.from(text));
 
 /** The cost of an event by its record, which may be of a version that noted none, or be none at all. */

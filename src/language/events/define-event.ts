@@ -1,6 +1,6 @@
 /**
- * How a type of event is declared: once, with its fields. How it is written to the log and read from it, what it costs, which processes can read it and
- * what it names all follow from the declaration (docs/decisions/0071).
+ * How a type of event is declared: once, with its fields. How it is written to the log and read from it, what it costs,
+ * which processes can read it and what it names all follow from the declaration (docs/decisions/0071).
  */
 import { decodeProfile, encodeProfile, type EncodedProfile } from '../values/profile-codec.ts';
 import type { Profile } from '../values/profile.ts';

@@ -72,7 +72,10 @@ export function decodeEvent(bytes: Uint8Array): Event {
   return event as Event;
 }
 
-/** The event does not fit into a record: its JSON alone is too large, or what is left of JSON and body after compression. */
+/**
+ * The event does not fit into a record: its JSON alone is too large, or what is left of JSON and body after
+ * compression.
+ */
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
 }
@@ -97,7 +100,10 @@ function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
   throw new Error(`a record whose body has the unknown codec ${codec}`);
 }
 
-/** How many bytes of a body are decompressed at once: mostly all of it, because rows take a fifth of their size. In small chunks it takes half as long again. */
+/**
+ * How many bytes of a body are decompressed at once: mostly all of it, because rows take a fifth of their size. In
+ * small chunks it takes half as long again.
+ */
 function chunkSizeFor({ length }: Uint8Array): number {
   return Math.min(1024 * 1024, Math.max(16 * 1024, 6 * length));
 }

@@ -1,4 +1,7 @@
-/** What an event names: the things that decisions look up, and that the list of jobs shows. It follows from the roles of its fields. */
+/**
+ * What an event names: the things that decisions look up, and that the list of jobs shows. It follows from the roles of
+ * its fields.
+ */
 import type { Profile } from '../values/profile.ts';
 import type { Role } from './define-event.ts';
 import { definitionOf, type EventData } from './event.ts';
@@ -39,7 +42,9 @@ function fieldsOf(type: string): Partial<Record<Role, string>> {
   return fields;
 }
 
-/** The team that an event is of, also one whose type a newer version has declared; empty for those of the log itself. */
+/**
+ * The team that an event is of, also one whose type a newer version has declared; empty for those of the log itself.
+ */
 export function teamOf(data: EventData): string {
   return namedBy(data, 'team') ?? ('teamId' in data ? data.teamId : '');
 }

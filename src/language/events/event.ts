@@ -1,7 +1,7 @@
 /**
- * The events of the log. An event that may be refused is named after the request, one that cannot after the fact. Its content is
- * always true and never changes: that something was requested under these limits, or that something happened. It holds everything
- * that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
+ * The events of the log. An event that may be refused is named after the request, one that cannot after the fact. Its
+ * content is always true and never changes: that something was requested under these limits, or that something
+ * happened. It holds everything that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  *
  * To add a type: declare it in `<noun>-events.ts`, and name it in the list below.
  */
@@ -96,8 +96,8 @@ export interface Envelope {
 export interface Event<T extends EventData = EventData> extends Envelope {
   readonly data: T;
   /**
-   * The row bodies that it carries, joined by newlines, in UTF-8, and their row IDs; empty if there are none. Decompressed on each
-   * call.
+   * The row bodies that it carries, joined by newlines, in UTF-8, and their row IDs; empty if there are none.
+   * Decompressed on each call.
    */
   body(): Uint8Array;
 }
@@ -107,7 +107,9 @@ export interface EncodedEvent {
   /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
   readonly commandId: string;
   readonly bytes: Uint8Array;
-  /** The bytes of its body, and of its JSON before that was compressed: about what it takes of memory while it waits. */
+  /**
+   * The bytes of its body, and of its JSON before that was compressed: about what it takes of memory while it waits.
+   */
   readonly size: number;
   /** How much work it takes (cost.ts). */
   readonly cost: number;

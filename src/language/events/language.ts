@@ -1,6 +1,7 @@
 /**
- * The language of an event: a number that says which versions of the software can read it. A version that brings new kinds of events, or a
- * new format of records, gives them the next number, and they are written only once all live processes read it (docs/decisions/0043).
+ * The language of an event: a number that says which versions of the software can read it. A version that brings new
+ * kinds of events, or a new format of records, gives them the next number, and they are written only once all live
+ * processes read it (docs/decisions/0043).
  */
 import { definitionOf, newestLanguage, type EventType } from './event.ts';
 

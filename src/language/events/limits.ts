@@ -43,6 +43,9 @@ export interface UploadLimits {
   readonly unclaimedLifeMs: number;
   /** How many uploads the team may have open, including this one. Absent in events from before this limit: no limit. */
   readonly openMax?: number;
-  /** How many bytes all open uploads of the team may have, each counted with its `sizeMax`. Absent in older events: no limit. */
+  /**
+   * How many bytes all open uploads of the team may have, each counted with its `sizeMax`. Absent in older events: no
+   * limit.
+   */
   readonly openBytesMax?: number;
 }

@@ -8,7 +8,7 @@ export const generationStarted = defineEvent({
 });
 
 /**
- * A part of the log was lost, or may have been. From here on the base is at least this, so that no version is given out a second
- * time: it is above every version of the lost part.
+ * A part of the log was lost, or may have been. From here on the base is at least this, so that no version is given out
+ * a second time: it is above every version of the lost part.
  */
 export const logResumed = defineEvent({ type: 'LogResumed', language: 1, fields: { base } });

@@ -2,8 +2,8 @@
 import type { Refusal } from '../values/refusal.ts';
 
 /**
- * Added rows: in each of `extents` consecutive extents, the first at (version, ordinal), `count` rows from `first` on. Determines
- * their IDs.
+ * Added rows: in each of `extents` consecutive extents, the first at (version, ordinal), `count` rows from `first` on.
+ * Determines their IDs.
  */
 export interface RowRange {
   readonly version: bigint;
@@ -51,6 +51,8 @@ export type Outcome = (
 ) & {
   /** The version in the answer's ETag; absent if the answer is about nothing that has a version. */
   readonly etag?: bigint | undefined;
-  /** A digest of the request, for commands with an Idempotency-Key: reusing the key with another request is an error. */
+  /**
+   * A digest of the request, for commands with an Idempotency-Key: reusing the key with another request is an error.
+   */
   readonly requestDigest?: string | undefined;
 };

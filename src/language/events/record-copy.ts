@@ -1,7 +1,8 @@
 /**
- * A record that was copied to a log whose server gives each record the time at which it arrives there. It carries its own time, and is else
- * as it was, whatever its format: a byte for the format of copies, its time (8 bytes, unsigned, big-endian, milliseconds since 1970), the record.
- * Readers of the log take the copy off (`unwrapCopy`), so all else, and every hash, is of the record as it was.
+ * A record that was copied to a log whose server gives each record the time at which it arrives there. It carries its
+ * own time, and is else as it was, whatever its format: a byte for the format of copies, its time (8 bytes, unsigned,
+ * big-endian, milliseconds since 1970), the record. Readers of the log take the copy off (`unwrapCopy`), so all else,
+ * and every hash, is of the record as it was.
  */
 const copyFormat = 3;
 const prefixBytes = 9;

@@ -5,24 +5,31 @@
  * |-----------|-----------------------------------------------------------------------------------|
  * | 0         | format: 2                                                                         |
  * | 1         | codec of the body                                                                 |
- * | 2         | flags: bit 0: the event imports a stash (for versions that know no cost); the others are 0, and ignored |
+ * | 2         | flags: bit 0: the event imports a stash (for versions that know no cost); the others are 0, and ignored
+ * |
  * | 3         | length of the fields                                                              |
  * | 4 to 7    | length of the JSON as it stands in the record                                     |
  * | 8 and on  | the fields, then the JSON of the event, then its body up to the end of the record |
  *
- * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field with a tag below
- * 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does not know it refuses the
- * record. Tags 0x01, 0x02 and 0x83 are written; 0x82 is reserved, and 0x81, once meant for the time of a copy, stays unused (`record-copy.ts`):
+ * A field is a byte for its tag, a byte for the length of its value, and the value. A reader skips an unknown field
+ * with a tag below 0x80. A field with a tag of 0x80 or above is needed to understand the record, so a reader that does
+ * not know it refuses the record. Tags 0x01, 0x02 and 0x83 are written; 0x82 is reserved, and 0x81, once meant for the
+ * time of a copy, stays unused (`record-copy.ts`):
  *
- * | Tag  | Field      | Value                                                                                                 |
+ * | Tag  | Field      | Value  
+ *       |
  * |------|------------|-------------------------------------------------------------------------------------------------------|
- * | 0x01 | cost       | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)                               |
- * | 0x02 | trace      | 25 bytes, only of requests that are traced: trace ID, span ID, flags, for the span of its projection  |
- * | 0x82 | key ID     | 1 to 32 bytes: names the key that the values in the record are encrypted with                         |
- * | 0x83 | JSON codec | a byte: how the JSON is compressed; absent: not at all                                                |
+ * | 0x01 | cost       | number of 1 to 6 bytes: how much work the event takes at most (cost.ts)  
+ *       |
+ * | 0x02 | trace      | 25 bytes, only of requests that are traced: trace ID, span ID, flags, for the span of its
+ * projection  |
+ * | 0x82 | key ID     | 1 to 32 bytes: names the key that the values in the record are encrypted with  
+ *       |
+ * | 0x83 | JSON codec | a byte: how the JSON is compressed; absent: not at all  
+ *       |
  *
- * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Readers support it for ever;
- * it is no longer written. Format 3 is that of copies, which hold a record of any format (`record-copy.ts`).
+ * Format 1 had two bytes for a key ID, always 0, in place of the flags and the length of the fields. Readers support it
+ * for ever; it is no longer written. Format 3 is that of copies, which hold a record of any format (`record-copy.ts`).
  */
 const format = 2;
 const firstFormat = 1;
@@ -46,8 +53,8 @@ export interface RecordHeader {
 }
 
 /**
- * Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record. `trace`: the span
- * that it belongs to (src/api/tracing/trace-context.ts); null: none.
+ * Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record.
+ * `trace`: the span that it belongs to (src/api/tracing/trace-context.ts); null: none.
  */
 export function encodeHeader(
   codec: number,
@@ -101,7 +108,10 @@ export function readTraceContext(record: Uint8Array): Uint8Array | null {
   return field && record.subarray(field.start, field.end);
 }
 
-/** Where the value of a field is; null if the record has none with this tag. No view of it: each record is asked, and making a view takes longer than the rest. */
+/**
+ * Where the value of a field is; null if the record has none with this tag. No view of it: each record is asked, and
+ * making a view takes longer than the rest.
+ */
 function findField(record: Uint8Array, tag: number): { readonly start: number; readonly end: number } | null {
   if (record[0] !== format || record.length < fixedBytes) return null;
   const end = Math.min(fixedBytes + record[3]!, record.length);

@@ -1,6 +1,7 @@
 /**
- * The body of an event that carries rows: row bodies in UTF-8, joined by line feeds. If the event has `ids`, the row IDs that the
- * rows came with follow, 16 bytes a row: the bytes of the row ID, zeros for a row without one, ones for an invalid row ID.
+ * The body of an event that carries rows: row bodies in UTF-8, joined by line feeds. If the event has `ids`, the row
+ * IDs that the rows came with follow, 16 bytes a row: the bytes of the row ID, zeros for a row without one, ones for an
+ * invalid row ID.
  */
 import type { EventRows } from './row-source.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The row IDs that rows came with, as runs: consecutive rows with consecutive IDs. An overwrite looks at runs rather than rows: a
- * client that writes back the rows it read sends few runs.
+ * The row IDs that rows came with, as runs: consecutive rows with consecutive IDs. An overwrite looks at runs rather
+ * than rows: a client that writes back the rows it read sends few runs.
  */
 import type { Steps } from '../time-slices.ts';
 
@@ -65,7 +65,10 @@ export type RowIdIssuer = Pick<RowIdRun, 'version' | 'ordinal'>;
 /** How many runs, or comparisons of runs, come between two steps: at most 10 ms of work. */
 export const runsOfStep = 20_000;
 
-/** Parts of a body: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an ID. */
+/**
+ * Parts of a body: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an
+ * ID.
+ */
 type Parts = readonly { readonly rows: number; readonly runs: Uint8Array | null }[];
 
 /** The runs of several parts of a body as one list, in row order. */
@@ -167,9 +170,9 @@ export class RowIdRuns {
   }
 
   /**
-   * Unlinks the runs from a list in ID order, last row first, so that the neighbours of a run are runs of earlier rows. The runs
-   * before the first repeating one are disjoint, so what it repeats is in one of its two neighbours. A find in an earlier run
-   * replaces one in a later run.
+   * Unlinks the runs from a list in ID order, last row first, so that the neighbours of a run are runs of earlier rows.
+   * The runs before the first repeating one are disjoint, so what it repeats is in one of its two neighbours. A find in
+   * an earlier run replaces one in a later run.
    */
   *#findFirstRepeated(places: Uint32Array): Steps<number | null> {
     const none = places.length;
@@ -205,7 +208,10 @@ export class RowIdRuns {
   }
 }
 
-/** The places of these keys in the order of the keys. Merges in steps: the sort of typed arrays would hold the thread until it is done. */
+/**
+ * The places of these keys in the order of the keys. Merges in steps: the sort of typed arrays would hold the thread
+ * until it is done.
+ */
 function* sortPlaces(keys: Float64Array): Steps<Uint32Array> {
   let from = new Uint32Array(keys.length).map((_, place) => place);
   if (keys.every((key, place) => place === 0 || keys[place - 1]! <= key)) return from;

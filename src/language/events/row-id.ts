@@ -1,6 +1,7 @@
 /**
- * Row IDs: 22 characters, the base64url of 16 bytes: the version of the event that added the row (8), the ordinal of its extent in
- * that event (4), its index in the extent (4), all big-endian (docs/spec/decisions.md 2). Replay yields the same IDs.
+ * Row IDs: 22 characters, the base64url of 16 bytes: the version of the event that added the row (8), the ordinal of
+ * its extent in that event (4), its index in the extent (4), all big-endian (docs/spec/decisions.md 2). Replay yields
+ * the same IDs.
  */
 
 /** A decoded row ID. */

@@ -1,4 +1,7 @@
-/** Where the rows of a request are: in the event, in earlier events, or in a stash. The segments model owns what it means. */
+/**
+ * Where the rows of a request are: in the event, in earlier events, or in a stash. The segments model owns what it
+ * means.
+ */
 import { decodeProfile, encodeProfile, type EncodedProfile } from '../values/profile-codec.ts';
 import type { Profile } from '../values/profile.ts';
 import { contentOf, costOfContent, unknownCost, type BodyContent } from './cost-of-rows.ts';

@@ -1,9 +1,13 @@
 /**
- * The name under which events and the read model keep a stash. Tokens of an app have stashes of their own: the app is a part of the name
- * (docs/decisions/0062). A client's stash ID contains no slash, so each name belongs to one app, or to the team, and to one stash ID.
+ * The name under which events and the read model keep a stash. Tokens of an app have stashes of their own: the app is a
+ * part of the name (docs/decisions/0062). A client's stash ID contains no slash, so each name belongs to one app, or to
+ * the team, and to one stash ID.
  */
 
-/** `appId`: the app of the token; null: the token is for the whole team. The team's names are the plain stash IDs, as in events from before apps had stashes. */
+/**
+ * `appId`: the app of the token; null: the token is for the whole team. The team's names are the plain stash IDs, as in
+ * events from before apps had stashes.
+ */
 export function stashNameOf(appId: string | null, stashID: string): string {
   return appId === null ? stashID : `${appId}/${stashID}`;
 }

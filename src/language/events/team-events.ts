@@ -45,7 +45,10 @@ export const tokenCreated = defineEvent({
     readOnly: json<boolean>({ absent: false }),
     /** The only app that the token grants access to; null: the whole team. */
     appId: json<string | null>({ absent: null }),
-    /** The last characters of the token (src/storage/security/access-token.ts); absent: not known, because an earlier version made it. */
+    /**
+     * The last characters of the token (src/storage/security/access-token.ts); absent: not known, because an earlier
+     * version made it.
+     */
     endsIn: optional(json<string>()),
   },
 });

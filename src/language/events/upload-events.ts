@@ -30,7 +30,10 @@ export const uploadCompleteRequested = defineEvent({
     teamId: team,
     uploadId: upload,
     appId: json<string>(),
-    /** The received bytes, sealed under this name for this request. If they exceed the upload's limit, this file need not exist. */
+    /**
+     * The received bytes, sealed under this name for this request. If they exceed the upload's limit, this file need
+     * not exist.
+     */
     file: json<StoredFile>(),
   },
 });
@@ -42,7 +45,10 @@ export const uploadDeleteRequested = defineEvent({
   fields: { teamId: team, uploadId: upload, appId: json<string>() },
 });
 
-/** A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place in the log. */
+/**
+ * A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place
+ * in the log.
+ */
 export const uploadChecked = defineEvent({
   type: 'UploadChecked',
   language: 1,

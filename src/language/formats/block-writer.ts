@@ -15,8 +15,8 @@ export interface RowBlock {
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
   /**
-   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for an invalid one. Null if
-   * no row has any, or if they are not requested.
+   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for an invalid
+   * one. Null if no row has any, or if they are not requested.
    */
   readonly ids: Uint8Array | null;
 }
@@ -39,7 +39,9 @@ export class BlockWriter {
     this.#profiler = new RowProfiler(scanner);
   }
 
-  /** Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received. */
+  /**
+   * Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received.
+   */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
     const isFull =

@@ -69,8 +69,8 @@ export class BodyBuffer {
   }
 
   /**
-   * Rewrites a row: its columns in order, no white space between tokens, no `$rowID`, nulls only if they are kept. The result is
-   * never longer than the row was.
+   * Rewrites a row: its columns in order, no white space between tokens, no `$rowID`, nulls only if they are kept. The
+   * result is never longer than the row was.
    */
   rewrite(row: ScannedRow, keepNulls: boolean): void {
     const { bytes, columns, starts, ends } = row;

@@ -8,8 +8,8 @@ import type { RowLimits } from './row-limits.ts';
 import type { Rule } from '../values/rule.ts';
 
 /**
- * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in the block
- * are numbers or booleans.
+ * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in
+ * the block are numbers or booleans.
  */
 export class CellBlockWriter {
   readonly #header: DelimitedHeader;
@@ -47,7 +47,9 @@ export class CellBlockWriter {
     return full;
   }
 
-  /** Closes the block. Null if it has no rows; but the first block of a body may consist of the header's columns only. */
+  /**
+   * Closes the block. Null if it has no rows; but the first block of a body may consist of the header's columns only.
+   */
   close(): RowBlock | null {
     const rows = this.#rows;
     if (rows.length === 0 && (this.#wroteBlock || this.#header.ordered.length === 0)) return null;

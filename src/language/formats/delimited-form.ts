@@ -1,11 +1,17 @@
-/** The forms of CSV and TSV that a person can name: how lines and cells are written, and what their texts mean (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
+/**
+ * The forms of CSV and TSV that a person can name: how lines and cells are written, and what their texts mean
+ * (docs/spec/decisions.md 2, "Forms of CSV and TSV").
+ */
 import { isArrayType, itemKind, type ColumnType } from '../values/column-type.ts';
 import type { DateFormat } from '../values/date-format.ts';
 
 /** Lines before the header are at most so many. */
 export const skipLinesMax = 1_000_000;
 
-/** How a person said that a file is written. RFC 4180 applies where a member is absent. Each member has the name of a query parameter. */
+/**
+ * How a person said that a file is written. RFC 4180 applies where a member is absent. Each member has the name of a
+ * query parameter.
+ */
 export interface DelimitedForm {
   /** `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
   readonly header?: 'present' | 'absent';

@@ -29,7 +29,10 @@ export class CellColumn {
   watch: ColumnWatch | null = null;
   /** Whether the header left its cell empty. */
   readonly isUnnamed: boolean;
-  /** Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a name. */
+  /**
+   * Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a
+   * name.
+   */
   readonly isOptional: boolean;
   /** Whether a row has a value for it, or the first block names it. */
   isThere = false;
@@ -65,7 +68,10 @@ export interface DelimitedHeader {
   readonly ordered: readonly CellColumn[];
   /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
-  /** How many cells the line has. If they are more than columns may be, those behind are not in the lists here, and `refusal` says why. */
+  /**
+   * How many cells the line has. If they are more than columns may be, those behind are not in the lists here, and
+   * `refusal` says why.
+   */
   readonly width: number;
   /** The first ID that is reserved, or occurs a second time, or is one too many; null if there is none. */
   readonly refusal: RowsRefusal | null;
@@ -140,8 +146,8 @@ export function readHeader(
 }
 
 /**
- * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name, or else the name in NFC,
- * unless the table has a column whose ID is the same but for its normal form.
+ * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name,
+ * or else the name in NFC, unless the table has a column whose ID is the same but for its normal form.
  */
 function idsByName(known: readonly string[], given: Readonly<Record<string, string>>): (name: string) => string {
   const exact = new Set(known);
@@ -181,7 +187,10 @@ export function headerOfAbsent(
   );
 }
 
-/** The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. In linear time: each name goes on where it was. */
+/**
+ * The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. In linear time:
+ * each name goes on where it was.
+ */
 function renameDuplicates(names: readonly string[]): string[] {
   const taken = new Set(names);
   const nextOf = new Map<string, number>();
@@ -197,7 +206,10 @@ function renameDuplicates(names: readonly string[]): string[] {
   });
 }
 
-/** The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another column has that name. */
+/**
+ * The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another
+ * column has that name.
+ */
 function nameAll(cells: readonly string[]): string[] {
   const taken = new Set(cells);
   return cells.map((cell, position) => {
@@ -206,7 +218,10 @@ function nameAll(cells: readonly string[]): string[] {
   });
 }
 
-/** The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. `from`: the first number to try; null: the name may do without. */
+/**
+ * The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. `from`: the first number to
+ * try; null: the name may do without.
+ */
 function unlike(taken: Set<string>, name: string, from: number | null): { readonly id: string; readonly next: number } {
   let next = from ?? 2;
   let id = from === null ? name : `${name}_${next++}`;

@@ -1,9 +1,14 @@
-/** CSV and TSV text as records. Papa Parse cuts texts without quotes, in which nothing can be a mistake; all others are split by our own scanner (docs/decisions/0069). */
+/**
+ * CSV and TSV text as records. Papa Parse cuts texts without quotes, in which nothing can be a mistake; all others are
+ * split by our own scanner (docs/decisions/0069).
+ */
 import Papa from 'papaparse';
 import type { Dialect } from './dialect.ts';
 import { RecordSplitter } from './record-splitter.ts';
 
-/** The delimiters that the import recognises in a file. The media types of CSV and TSV imply the first and the third. */
+/**
+ * The delimiters that the import recognises in a file. The media types of CSV and TSV imply the first and the third.
+ */
 export const delimiters = [',', ';', '\t', '|'] as const;
 export type Delimiter = (typeof delimiters)[number];
 
@@ -29,7 +34,9 @@ export interface RecordsOptions {
   readonly allowsZero: () => boolean;
   /** A comment of more bytes is left unread, as a record would be that is too long. */
   readonly commentBytesMax: number;
-  /** Whether the text ends the body; else it ends with a line end, and a record that continues behind it is left unread. */
+  /**
+   * Whether the text ends the body; else it ends with a line end, and a record that continues behind it is left unread.
+   */
   readonly isLast: boolean;
 }
 
@@ -50,7 +57,8 @@ export function readRecords(
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
   const allClean = areClean(bytes, special);
-  // A clean text has no quotes of the usual kind, and its line ends are line feeds. Papa Parse takes a comma for the delimiter `"`.
+  // A clean text has no quotes of the usual kind, and its line ends are line feeds. Papa Parse takes a comma for the
+  // delimiter `"`.
   if (
     allClean &&
     dialect.comment === null &&
@@ -113,8 +121,9 @@ function readPlainRecords(
 const specialBytesKnown = new Map<string, Uint8Array>();
 
 /**
- * By byte: 1 if JSON escapes it, so that its record is not clean; 2 for the carriage return, unless a line feed follows. An unquoted
- * cell never holds the delimiter, and a record with quoted cells is not clean because of the quotes, if JSON escapes those.
+ * By byte: 1 if JSON escapes it, so that its record is not clean; 2 for the carriage return, unless a line feed
+ * follows. An unquoted cell never holds the delimiter, and a record with quoted cells is not clean because of the
+ * quotes, if JSON escapes those.
  */
 function specialBytes({ delimiter, quote }: Dialect): Uint8Array {
   const isControl = delimiter < ' ' && (quote === null || quote === '"');

@@ -55,8 +55,8 @@ interface Body {
 }
 
 /**
- * Reads whole lines. Buffers the bytes behind the last line end, and the lines of a record whose quoted cell is incomplete: at most
- * one row and one slice.
+ * Reads whole lines. Buffers the bytes behind the last line end, and the lines of a record whose quoted cell is
+ * incomplete: at most one row and one slice.
  */
 export class DelimitedRowReader implements RowReader {
   #dialect: Dialect;
@@ -119,7 +119,10 @@ export class DelimitedRowReader implements RowReader {
     return this.#refusal;
   }
 
-  /** Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large blocks. */
+  /**
+   * Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large
+   * blocks.
+   */
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
     for (let start = this.#skipped.skip(chunk); start < chunk.length && !this.#isCut;) {
       const end = start + this.#sliceBytes();
@@ -173,7 +176,9 @@ export class DelimitedRowReader implements RowReader {
     }
   }
 
-  /** A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter. */
+  /**
+   * A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter.
+   */
   #sliceBytes(): number {
     const columns = this.#body?.header.columns ?? [];
     if (columns.length === 0) return sliceBytes;
@@ -229,7 +234,9 @@ export class DelimitedRowReader implements RowReader {
     if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
   }
 
-  /** A first line such as `sep=;` names the delimiter, and is no header. A delimiter that a person named counts more. */
+  /**
+   * A first line such as `sep=;` names the delimiter, and is no header. A delimiter that a person named counts more.
+   */
   #readFirstLine(end: number): void {
     if (this.#sawFirstLine || end <= this.#position) return;
     this.#sawFirstLine = true;
@@ -384,7 +391,10 @@ export class DelimitedRowReader implements RowReader {
     return bytesMax;
   }
 
-  /** The bytes of the row's body if all cells are stored as strings. Those of dropped cells must not count: how many are left depends on how the body was cut. */
+  /**
+   * The bytes of the row's body if all cells are stored as strings. Those of dropped cells must not count: how many are
+   * left depends on how the body was cut.
+   */
   #bodyBytes(cells: readonly string[], header: DelimitedHeader): number {
     const bytes = bytesAsStrings(cells, header);
     if (bytes > this.#limits.rowBytes) throw this.#tooLong();
@@ -426,7 +436,10 @@ export class DelimitedRowReader implements RowReader {
     throw malformed(`${this.#place(cell)}: ${reason}`);
   }
 
-  /** Refuses a record that is longer than a row may be; an error within the limit takes precedence. `bytes` begin with the record. */
+  /**
+   * Refuses a record that is longer than a row may be; an error within the limit takes precedence. `bytes` begin with
+   * the record.
+   */
   #refuseLong(bytes: Buffer): never {
     let end = this.#limits.rowBytes;
     // The limit may split a character, which has at most three continuation bytes.
@@ -451,7 +464,10 @@ export class DelimitedRowReader implements RowReader {
   }
 }
 
-/** The most bytes that JSON escapes add to the text. A quote within a cell was doubled already, or had an escape before it. */
+/**
+ * The most bytes that JSON escapes add to the text. A quote within a cell was doubled already, or had an escape before
+ * it.
+ */
 function escapeBytes(text: string, { quote: quotes, lenient }: Dialect): number {
   let bytes = 0;
   const hasSingleQuotes = lenient || quotes !== '"';
@@ -470,7 +486,10 @@ function withoutLineEnd(line: Buffer): Buffer {
   return line.subarray(0, length);
 }
 
-/** The index of the last line end, or of its last byte; -1 if there is none. A carriage return that is the last byte may be half of one. */
+/**
+ * The index of the last line end, or of its last byte; -1 if there is none. A carriage return that is the last byte may
+ * be half of one.
+ */
 function lastLineEnd(bytes: Uint8Array): number {
   const feed = bytes.lastIndexOf(lineFeed);
   const found = bytes.subarray(feed + 1, -1).lastIndexOf(carriageReturn);

@@ -1,6 +1,6 @@
 /**
- * Writes rows as CSV (RFC 4180) and TSV, for pages and exports: the one place for how a cell is written. From bytes to bytes, since most
- * cells are written as they stand in their rows.
+ * Writes rows as CSV (RFC 4180) and TSV, for pages and exports: the one place for how a cell is written. From bytes to
+ * bytes, since most cells are written as they stand in their rows.
  */
 import { skipBlanks, stringEnd, valueEnd } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
@@ -74,7 +74,10 @@ export class DelimitedRowWriter {
     return this.#length;
   }
 
-  /** Adds rows: JSON objects, with one byte between them. What stands before an object is the first cell, as it is. Cells of other columns are passed over. */
+  /**
+   * Adds rows: JSON objects, with one byte between them. What stands before an object is the first cell, as it is.
+   * Cells of other columns are passed over.
+   */
   add(rows: Buffer): void {
     const words = wordsOf(rows);
     for (let start = 0; start < rows.length;) {
@@ -92,7 +95,10 @@ export class DelimitedRowWriter {
     }
   }
 
-  /** The lines since the last call, the header first of all. They stay until the second call after this one; rows that are added then are written over them. */
+  /**
+   * The lines since the last call, the header first of all. They stay until the second call after this one; rows that
+   * are added then are written over them.
+   */
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
     this.#taken.push(this.#bytes);
@@ -102,7 +108,10 @@ export class DelimitedRowWriter {
     return lines;
   }
 
-  /** Writes the cells of the row at `start` while it finds them. Returns the index after the row; -1 if they do not come in the order of their columns. */
+  /**
+   * Writes the cells of the row at `start` while it finds them. Returns the index after the row; -1 if they do not come
+   * in the order of their columns.
+   */
   #writeInOrder(rows: Buffer, words: DataView, start: number): number {
     let at = objectAt(rows, start);
     // The cell that was written last, and the place that is reached.
@@ -179,7 +188,10 @@ export class DelimitedRowWriter {
     return at + 1;
   }
 
-  /** The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end of what is written, if that is given. */
+  /**
+   * The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end
+   * of what is written, if that is given.
+   */
   #stringEnd(rows: Buffer, words: DataView, start: number, to: DataView | null): number {
     const marks = this.#marks;
     const last = rows.length - 4;
@@ -262,7 +274,10 @@ export class DelimitedRowWriter {
     this.#length += 1;
   }
 
-  /** Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled; delimiters and quotes come on top. */
+  /**
+   * Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled; delimiters
+   * and quotes come on top.
+   */
   #reserve(bytes: number): void {
     const needed = this.#length + 2 * bytes + 3 * this.#ends.length + 1;
     if (needed <= this.#bytes.length) return;
@@ -280,7 +295,10 @@ function objectAt(rows: Buffer, start: number): number {
   return at;
 }
 
-/** The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes with each that matters. */
+/**
+ * The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes
+ * with each that matters.
+ */
 function marksFor(delimiter: number): Uint8Array {
   const ofByte = new Uint8Array(256);
   ofByte[delimiter] = ofByte[byteOrderMark[0]!] = special;

@@ -29,7 +29,10 @@ export function isLineEnd(byte: number): boolean {
   return byte === 0x0a || byte === 0x0d;
 }
 
-/** Where a quote would have to be that begins a cell: behind blanks and tabs, as far as they are no delimiter, and not too many. */
+/**
+ * Where a quote would have to be that begins a cell: behind blanks and tabs, as far as they are no delimiter, and not
+ * too many.
+ */
 export function behindBlanks(bytes: Uint8Array, from: number, end: number, delimiter: Uint8Array): number {
   const last = Math.min(end, from + blanksMax);
   let at = from;

@@ -57,7 +57,10 @@ export function conflictIn(form: DelimitedForm, usual: string): FormConflict | n
   return null;
 }
 
-/** Characters that no mark can be: those that end lines, those that have a meaning at the beginning or the end of a text, and what stands for bytes that are none. */
+/**
+ * Characters that no mark can be: those that end lines, those that have a meaning at the beginning or the end of a
+ * text, and what stands for bytes that are none.
+ */
 const noMarks = '\n\r\0\ufeff\u001a\ufffd';
 
 /** Whether the text is one character that may be a mark. */

@@ -38,8 +38,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * Reads the member whose key is at `start`. `rowsFollow`: the member is an array of rows, and `end` the index behind its opening
-   * bracket; else `end` is the index behind the member.
+   * Reads the member whose key is at `start`. `rowsFollow`: the member is an array of rows, and `end` the index behind
+   * its opening bracket; else `end` is the index behind the member.
    * @throws UnfinishedText, RefusedText
    */
   read(start: number): { readonly end: number; readonly rowsFollow: boolean } {

@@ -12,8 +12,8 @@ function asWritten(_key: string, value: unknown, context?: { readonly source?: s
 }
 
 /**
- * Parses JSON. A number that JavaScript would write otherwise becomes an object that only JSON.stringify reads: it writes the digits
- * that were given. Throws SyntaxError.
+ * Parses JSON. A number that JavaScript would write otherwise becomes an object that only JSON.stringify reads: it
+ * writes the digits that were given. Throws SyntaxError.
  */
 export function parseExactly(json: string): unknown {
   return JSON.parse(json, asWritten);

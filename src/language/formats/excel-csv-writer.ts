@@ -1,6 +1,7 @@
 /**
- * Writes rows as CSV that people open in Excel: with a byte order mark, so that Excel reads UTF-8, and an apostrophe before what Excel would run as a formula
- * (https://owasp.org/www-community/attacks/CSV_Injection). Such a cell is another text then: this is for reading, not for bringing rows back.
+ * Writes rows as CSV that people open in Excel: with a byte order mark, so that Excel reads UTF-8, and an apostrophe
+ * before what Excel would run as a formula (https://owasp.org/www-community/attacks/CSV_Injection). Such a cell is
+ * another text then: this is for reading, not for bringing rows back.
  */
 import { cellText, type WrittenColumn } from './delimited-row-writer.ts';
 import { eachRow, RowCells } from './row-cells.ts';

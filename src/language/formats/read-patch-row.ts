@@ -11,7 +11,10 @@ import type { RowsRefusal } from './row-reader.ts';
 import { RowScanner, rowIdKey } from './row-scanner.ts';
 
 export interface PatchRow {
-  /** One row. Its body keeps nulls, because a null clears a column. Empty if the row is too long, or has too many columns. */
+  /**
+   * One row. Its body keeps nulls, because a null clears a column. Empty if the row is too long, or has too many
+   * columns.
+   */
   readonly block: RowBlock;
   /** Why no table takes the row; null if nothing is known against it. */
   readonly refusal: RowsRefusal | null;

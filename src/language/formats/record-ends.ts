@@ -1,4 +1,7 @@
-/** Finds where the records of CSV and TSV end, in bytes, for whoever cuts a file without reading its cells (docs/decisions/0069). */
+/**
+ * Finds where the records of CSV and TSV end, in bytes, for whoever cuts a file without reading its cells
+ * (docs/decisions/0069).
+ */
 import { blanksMax, type Dialect } from './dialect.ts';
 import { bytesOfDialect, isAt, isLineEnd, type DialectBytes } from './dialect-bytes.ts';
 
@@ -11,8 +14,8 @@ const bytesAhead = 8;
 type Place = 'record' | 'cell' | 'unquoted' | 'quoted' | 'comment';
 
 /**
- * Up to the first mistake it finds the records that RecordSplitter finds. Behind a mistake it takes quotes for text until the cell ends, so that the
- * record with the mistake is found as a whole.
+ * Up to the first mistake it finds the records that RecordSplitter finds. Behind a mistake it takes quotes for text
+ * until the cell ends, so that the record with the mistake is found as a whole.
  */
 export class RecordEnds {
   readonly #marks: DialectBytes;
@@ -37,8 +40,10 @@ export class RecordEnds {
   }
 
   /**
-   * Looks at the bytes from `from`, behind those that it has looked at. Of the last few it looks only if `isLast`: no bytes follow them.
-   * @param visit called for each record that has its line end: where its text ends, where its line end does, and whether it is a comment
+   * Looks at the bytes from `from`, behind those that it has looked at. Of the last few it looks only if `isLast`: no
+   * bytes follow them.
+   * @param visit called for each record that has its line end: where its text ends, where its line end does, and
+   *   whether it is a comment
    * @returns where it has looked up to
    */
   find(

@@ -1,4 +1,6 @@
-/** Splits a text of CSV or TSV into records, and these into cells, by any dialect, in linear time (docs/decisions/0069). */
+/**
+ * Splits a text of CSV or TSV into records, and these into cells, by any dialect, in linear time (docs/decisions/0069).
+ */
 import { excerptOf } from '../values/build-profile.ts';
 import { blanksMax, type Dialect } from './dialect.ts';
 
@@ -17,7 +19,9 @@ const blank = 32;
 /** So much of a cell is looked at for an excerpt. */
 const excerptMax = 200;
 
-/** Where something occurs next in a text. Asked with positions that do not decrease, it looks at each character once. */
+/**
+ * Where something occurs next in a text. Asked with positions that do not decrease, it looks at each character once.
+ */
 class Occurrences {
   readonly #text: string;
   readonly #searched: string;
@@ -78,7 +82,8 @@ export class RecordSplitter {
   }
 
   /**
-   * Reads the record that begins at `start`, up to the end of the text if it has no line end. Each must begin behind the one before.
+   * Reads the record that begins at `start`, up to the end of the text if it has no line end. Each must begin behind
+   * the one before.
    * @param allowsZero whether U+0000 is no mistake
    * @returns false for a mistake
    */
@@ -132,7 +137,10 @@ export class RecordSplitter {
     }
   }
 
-  /** Reads a cell of which `first` is the quote. Returns where a delimiter, a line end or the end of the text follows; -1 for a mistake. */
+  /**
+   * Reads a cell of which `first` is the quote. Returns where a delimiter, a line end or the end of the text follows;
+   * -1 for a mistake.
+   */
   #readQuoted(cell: number, at: number, first: number, quote: string, allowsZero: boolean): number {
     const text = this.#text;
     const close = this.#closingQuote(first, quote);
@@ -223,7 +231,9 @@ const reasons = {
   '\0': 'has U+0000 in it, which cannot be stored',
 } as const;
 
-/** The first mistake in the record that a text begins with; null if there is none. `allowsZero`: whether U+0000 is none. */
+/**
+ * The first mistake in the record that a text begins with; null if there is none. `allowsZero`: whether U+0000 is none.
+ */
 export function firstMistake(text: string, dialect: Dialect, allowsZero: boolean): Mistake | null {
   const splitter = new RecordSplitter(text, dialect);
   splitter.read(0, allowsZero);

@@ -1,4 +1,7 @@
-/** The row IDs that the rows of a block came with (`$rowID`), in the encoding of events (src/language/events/row-bodies.ts). */
+/**
+ * The row IDs that the rows of a block came with (`$rowID`), in the encoding of events
+ * (src/language/events/row-bodies.ts).
+ */
 import { parseRowId } from '../events/row-id.ts';
 
 const idBytes = 16;

@@ -3,7 +3,10 @@ import type { RowBlock } from './block-writer.ts';
 import type { Envelope } from './envelope-reader.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** A well-formed body whose rows no table takes. Other refusals of the request may come before this one (docs/spec/decisions.md 2). */
+/**
+ * A well-formed body whose rows no table takes. Other refusals of the request may come before this one
+ * (docs/spec/decisions.md 2).
+ */
 export interface RowsRefusal {
   readonly type: 'limit_exceeded' | 'column_id_not_unique' | 'column_id_reserved';
   /** Begins with the place, such as `rows[3].age: `. */
@@ -11,13 +14,16 @@ export interface RowsRefusal {
 }
 
 /**
- * Reads a body as it arrives, however it is cut into chunks, in bounded memory. Every method throws MalformedBody, after which the
- * reader must not be used.
+ * Reads a body as it arrives, however it is cut into chunks, in bounded memory. Every method throws MalformedBody,
+ * after which the reader must not be used.
  */
 export interface RowReader {
   /** Why no table takes the rows that were read so far; null if nothing is known against them. */
   readonly refusal: RowsRefusal | null;
-  /** Reads the next bytes of the body and returns the blocks that are full, which the caller must consume. The chunk is not kept. */
+  /**
+   * Reads the next bytes of the body and returns the blocks that are full, which the caller must consume. The chunk is
+   * not kept.
+   */
   push(chunk: Uint8Array): Iterable<RowBlock>;
   /** Ends the body. */
   end(): RowsEnd;
@@ -25,11 +31,14 @@ export interface RowReader {
 
 export interface RowsEnd {
   readonly blocks: RowBlock[];
-  /** Whether the body was read to its end. A row that is too long, or one column too many, ends the reading: what follows is passed over. */
+  /**
+   * Whether the body was read to its end. A row that is too long, or one column too many, ends the reading: what
+   * follows is passed over.
+   */
   readonly isWhole: boolean;
   /**
-   * The other members of the object that contained the rows; null for a bare array, NDJSON, CSV and TSV. Contains `rows` only if that was
-   * not an array. It has no prototype.
+   * The other members of the object that contained the rows; null for a bare array, NDJSON, CSV and TSV. Contains
+   * `rows` only if that was not an array. It has no prototype.
    */
   readonly envelope: Envelope | null;
   /** Whether the body had rows, or an array or header for them. */
@@ -41,7 +50,10 @@ export interface RowsEnd {
 export interface Remarks {
   /** How many lines of CSV or TSV had fewer cells than the header. */
   readonly shortLines: number;
-  /** What was made of forms that CSV and TSV do not have by the book: short texts in ASCII, without semicolons; at most `notesMax`. */
+  /**
+   * What was made of forms that CSV and TSV do not have by the book: short texts in ASCII, without semicolons; at most
+   * `notesMax`.
+   */
   readonly notes: readonly string[];
 }
 

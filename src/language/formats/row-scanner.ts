@@ -1,6 +1,7 @@
 /**
- * Scans one row object after the other and locates its values. Rows of one body are much alike, so each column remembers the bytes
- * that led to its value and the column that followed it: in the common case a key is compared, not parsed.
+ * Scans one row object after the other and locates its values. Rows of one body are much alike, so each column
+ * remembers the bytes that led to its value and the column that followed it: in the common case a key is compared, not
+ * parsed.
  */
 import {
   JsonScanner,
@@ -26,7 +27,10 @@ export { rowIdKey } from './row-id-key.ts';
 
 /** Longer leads (much white space, long keys) are not remembered. */
 const leadBytesMax = 600;
-/** U+0000 takes the place of a text that is longer than a cell may be, or of what has come of it: then its cell is ill-formed. */
+/**
+ * U+0000 takes the place of a text that is longer than a cell may be, or of what has come of it: then its cell is
+ * ill-formed.
+ */
 const zero = Buffer.from('\\u0000');
 /** The rest of a shortened text has at most so many bytes. */
 const restBytesMax = 1024;
@@ -54,7 +58,10 @@ export interface ScannedRow {
 export interface RowScannerOptions {
   /** Whether bodies keep nulls. */
   readonly keepsNulls?: boolean;
-  /** Whether a cell that no row may hold is left out: one with ill-formed text, or one that is too long. Else it is refused. */
+  /**
+   * Whether a cell that no row may hold is left out: one with ill-formed text, or one that is too long. Else it is
+   * refused.
+   */
   readonly dropsCells?: boolean;
 }
 
@@ -286,7 +293,10 @@ export class RowScanner extends JsonScanner {
     return index >= 0 && (isIllFormed || end - start > this.#limits.cellBytes);
   }
 
-  /** Where cells may be left out, a text that is longer than a cell may be leaves the buffer: it does not count to the row. */
+  /**
+   * Where cells may be left out, a text that is longer than a cell may be leaves the buffer: it does not count to the
+   * row.
+   */
   override string(start: number): number {
     const end = super.string(start);
     if (!this.passesIllFormed || !this.#isLong(start, end)) return end;

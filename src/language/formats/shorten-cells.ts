@@ -1,4 +1,7 @@
-/** Takes cells of CSV and TSV out of a buffer that are longer than a cell may be, so that a row of them needs little room. */
+/**
+ * Takes cells of CSV and TSV out of a buffer that are longer than a cell may be, so that a row of them needs little
+ * room.
+ */
 import type { Dialect } from './dialect.ts';
 import { behindBlanks, bytesOfDialect, isAt, isLineEnd, type DialectBytes } from './dialect-bytes.ts';
 import { requireUtf8 } from '../values/malformed-body.ts';
@@ -7,8 +10,8 @@ import { requireUtf8 } from '../values/malformed-body.ts';
 const partBytesMax = 3;
 
 /**
- * U+0000 takes the place of the text of a long cell, or of what has come of it where the bytes end within the cell. Of such a cell a rest is
- * taken out too that came later.
+ * U+0000 takes the place of the text of a long cell, or of what has come of it where the bytes end within the cell. Of
+ * such a cell a rest is taken out too that came later.
  * @param start where a record begins
  * @returns where the bytes end now, and how many of them are of a cell in which they end
  */
@@ -111,7 +114,10 @@ function isDecided(bytes: Buffer, at: number, end: number): boolean {
   return at + length <= end;
 }
 
-/** Where the part of an open text begins that means nothing without what follows: a mark, or a part of a character. A whole character before it may be half of a pair of quotes. */
+/**
+ * Where the part of an open text begins that means nothing without what follows: a mark, or a part of a character. A
+ * whole character before it may be half of a pair of quotes.
+ */
 function restOf(bytes: Buffer, text: number, pending: number): number {
   let last = pending - 1;
   while (last > text && pending - last < partBytesMax && (bytes[last]! & 0xc0) === 0x80) last -= 1;

@@ -1,6 +1,7 @@
 /**
- * Columns that came to be text because of some of their cells, while most of them are numbers, booleans, dates or moments: which cells these are,
- * and what a person can say of them (docs/spec/decisions.md 2, "Notes"). A column takes little memory however many cells it has.
+ * Columns that came to be text because of some of their cells, while most of them are numbers, booleans, dates or
+ * moments: which cells these are, and what a person can say of them (docs/spec/decisions.md 2, "Notes"). A column takes
+ * little memory however many cells it has.
  */
 import { excerptOf } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
@@ -41,7 +42,9 @@ export const nullTexts = [
 const nullTextLengthMax = Math.max(...nullTexts.map((text) => text.length));
 
 const shownCells = 3;
-/** After so many cells, how many must be something else than text. Otherwise the column is not looked at any further. */
+/**
+ * After so many cells, how many must be something else than text. Otherwise the column is not looked at any further.
+ */
 const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([
   [100, 1],
   [1_000, 100],
@@ -83,7 +86,10 @@ export class TextCells {
     return column;
   }
 
-  /** The columns that are text, of which at least half of the cells are something else, or would be if a person said so. Texts that usually mean an empty cell do not count. In order of appearance. */
+  /**
+   * The columns that are text, of which at least half of the cells are something else, or would be if a person said so.
+   * Texts that usually mean an empty cell do not count. In order of appearance.
+   */
   take(): TextColumn[] {
     return [...this.#columns.values()].map((column) => column.judge()).filter((column) => column !== null);
   }
@@ -220,7 +226,10 @@ function isNumber(text: string, decimal: '.' | ','): boolean {
 /** How a note on such a column goes on behind its ID and `: `. */
 export const becauseOfCells = 'text because of ';
 
-/** The note on such a column, in ASCII and without semicolons: `age: text because of 1 of 3 cells, such as NA in row 2 - null=NA would help`. */
+/**
+ * The note on such a column, in ASCII and without semicolons: `age: text because of 1 of 3 cells, such as NA in row 2 -
+ * null=NA would help`.
+ */
 export function noteText({ id, filled, misfits, first: [cell], help, helped }: TextColumn): string {
   const parameters = Object.entries(help).map(([name, value]) => `${name}=${[value].flat().join(',')}`);
   const howMany = helped < misfits ? ` with ${helped} of them` : '';

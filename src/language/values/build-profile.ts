@@ -50,8 +50,8 @@ export class ProfileBuilder {
   }
 
   /**
-   * The column with this ID. The first call determines where it first appears: call it also for a null, an empty cell and a name in
-   * a header. The profile lists columns in the order of these first calls.
+   * The column with this ID. The first call determines where it first appears: call it also for a null, an empty cell
+   * and a name in a header. The profile lists columns in the order of these first calls.
    */
   column(id: string, row: number, position: number): GrowingColumn {
     const known = this.#columns.get(id);
@@ -148,8 +148,8 @@ export class ProfileBuilder {
 export const emptyProfile: Profile = { rows: 0, bytes: 0, rowBytesMax: 0, columns: [], rule: currentRule };
 
 /**
- * Concatenates the profiles of consecutive parts, in time proportional to their columns. The result lists columns in order of first
- * appearance; the bodies of each part keep their own order.
+ * Concatenates the profiles of consecutive parts, in time proportional to their columns. The result lists columns in
+ * order of first appearance; the bodies of each part keep their own order.
  */
 export class ProfileChain {
   readonly #columns = new Map<string, ColumnProfile>();

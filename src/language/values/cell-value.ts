@@ -1,7 +1,7 @@
 /**
  * Classifies CSV and TSV cells: the types that a text fits, its natural type, and how a column of a type presents it
- * (docs/spec/decisions.md 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). The text is never empty: an empty cell is an
- * empty column.
+ * (docs/spec/decisions.md 2, "A CSV/TSV cell that fits" and "Inference"; decisions 6). The text is never empty: an
+ * empty cell is an empty column.
  */
 import { JsonScanner, RefusedText, UnfinishedText } from './json-scanner.ts';
 import { arrayTypes, isArrayType, itemKind, typeBit, typeSet } from './column-type.ts';
@@ -35,7 +35,8 @@ const surelyFiniteLength = 300;
  * Classifies a cell by its text.
  * @param candidates the types to test (of all 30); fewer cost less
  * @param form how the cell is written
- * @returns `natural` is never null; `stored` is number or boolean if the text is exactly such a token and naturally of that type,
+ * @returns `natural` is never null; `stored` is number or boolean if the text is exactly such a token and naturally of
+ *   that type,
  * so that it may be stored as one
  */
 export function classifyCell(text: string, candidates: TypeSet, form: CellForm): Classified {
@@ -112,7 +113,9 @@ function isBoolean(text: string): boolean {
   return lower === 'true' || lower === 'false';
 }
 
-/** Whether a number token has few enough digits before its point or exponent, and its text is none of a phone number. */
+/**
+ * Whether a number token has few enough digits before its point or exponent, and its text is none of a phone number.
+ */
 function isNaturalNumber(token: string, text: string): boolean {
   if (token.length > signedDigitsMax && text.trimStart().startsWith('+') && digitsEnd(token, 0) > signedDigitsMax)
     return false;
@@ -122,8 +125,8 @@ function isNaturalNumber(token: string, text: string): boolean {
 }
 
 /**
- * The JSON value in a text, without surrounding white space and on one line, with a number as JSON writes it; undefined if the text is no JSON that
- * a row may hold. Does not check that integers are exact.
+ * The JSON value in a text, without surrounding white space and on one line, with a number as JSON writes it; undefined
+ * if the text is no JSON that a row may hold. Does not check that integers are exact.
  */
 function jsonOfCell(text: string, { numbers }: CellForm): string | undefined {
   const start = skipBlanks(text, 0);

@@ -1,8 +1,8 @@
 /**
  * The column types of the interface (spec section 2), and sets of them as bit masks.
  *
- * Inside the service a type has one name: the scalar's own, or `array<scalar>`. Only the HTTP edge knows the three spellings that
- * clients may use.
+ * Inside the service a type has one name: the scalar's own, or `array<scalar>`. Only the HTTP edge knows the three
+ * spellings that clients may use.
  */
 
 export const scalarKinds = [

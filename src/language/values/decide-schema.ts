@@ -1,6 +1,6 @@
 /**
- * Decides the schema under which rows take effect, or why they are refused (spec 4.2 `onSchemaError`, decisions 2 and 6). It uses
- * only the profile of the rows, never their values.
+ * Decides the schema under which rows take effect, or why they are refused (spec 4.2 `onSchemaError`, decisions 2 and
+ * 6). It uses only the profile of the rows, never their values.
  */
 import type { Refusal } from './refusal.ts';
 import { isArrayType, itemKind, noTypes, typeBit } from './column-type.ts';
@@ -60,7 +60,8 @@ export function decideSchema(request: SchemaRequest): SchemaDecision {
 }
 
 /**
- * How many cells of decided rows do not take effect, with those that were left out when the rows came. Undefined if they were not counted.
+ * How many cells of decided rows do not take effect, with those that were left out when the rows came. Undefined if
+ * they were not counted.
  * @param wrap whether a value that fits the items of an array column becomes an array of one
  */
 export function countDropped({ columns, dropped }: Profile, schema: TableSchema, wrap: boolean): number | undefined {
@@ -90,7 +91,9 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
   return null;
 }
 
-/** Refuses more columns than a table may have. A separate check, after the cells (docs/spec/decisions.md 2, "Refusals"). */
+/**
+ * Refuses more columns than a table may have. A separate check, after the cells (docs/spec/decisions.md 2, "Refusals").
+ */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
   const message = `the table would have ${count} columns; at most ${columnsMax} are allowed`;
@@ -147,8 +150,9 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
 }
 
 /**
- * The type that values must fit where columns adapt to them. For JSON that is `json`, which only values that fit no type at all
- * misfit. Cell texts that are not JSON misfit it too, so for cells it is the type that the column will have.
+ * The type that values must fit where columns adapt to them. For JSON that is `json`, which only values that fit no
+ * type at all misfit. Cell texts that are not JSON misfit it too, so for cells it is the type that the column will
+ * have.
  */
 function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
   if ((column.stored & storedAs.cell) === 0) return 'json';
@@ -167,8 +171,8 @@ function unknownRefusal(place: string, id: string): Refusal {
 }
 
 function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
-  // By rules before 3 an integer that a double cannot hold fits nothing. A string always fits `json`; a cell's text, quoted here as a string,
-  // always fits `string`.
+  // By rules before 3 an integer that a double cannot hold fits nothing. A string always fits `json`; a cell's text,
+  // quoted here as a string, always fits `string`.
   const fitsNothing = (misfit.types & typeBit('json')) !== 0 && !misfit.value.startsWith('"');
   const reason = fitsNothing
     ? 'fits no type: it holds an integer that a 64-bit floating-point number cannot hold exactly'
@@ -196,7 +200,9 @@ function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest
   });
 }
 
-/** The type that takes all these values. An array type stays if its misfits can be wrapped (docs/spec/decisions.md 6). */
+/**
+ * The type that takes all these values. An array type stays if its misfits can be wrapped (docs/spec/decisions.md 6).
+ */
 function widenedType(type: ColumnType, values: ColumnProfile): ColumnType {
   if (firstMisfit(values, type) === undefined) return type;
   if (isArrayType(type)) {

@@ -1,6 +1,6 @@
 /**
- * Values as their column's type presents them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON texts: a number
- * keeps its digits as written.
+ * Values as their column's type presents them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON
+ * texts: a number keeps its digits as written.
  */
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
@@ -49,8 +49,8 @@ function presentElements(array: string, type: ScalarKind): string {
 }
 
 /**
- * A number or boolean becomes a string with its text in a column of strings, and so does an integer that a double cannot hold within `json`.
- * Other values stay as written.
+ * A number or boolean becomes a string with its text in a column of strings, and so does an integer that a double
+ * cannot hold within `json`. Other values stay as written.
  */
 function presentScalar(token: string, type: ScalarKind): string {
   if (token.charCodeAt(0) === quote) return token;

@@ -1,6 +1,6 @@
 /**
- * Validates JSON bytes without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the service never
- * stores (docs/spec/decisions.md 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
+ * Validates JSON bytes without building values. It accepts what RFC 8259 and `JSON.parse` accept, except what the
+ * service never stores (docs/spec/decisions.md 2): U+0000, lone surrogates, numbers that are not finite, deep nesting.
  *
  * It does not check that the bytes are UTF-8: `isUtf8` does that for whole regions, much faster.
  */
@@ -50,8 +50,8 @@ export class UnfinishedText extends Error {
 }
 
 /**
- * The text is refused. `position` is an index into the buffer, between two characters: that of the last byte examined, or the one
- * after it. It depends on the text alone, not on how much has arrived.
+ * The text is refused. `position` is an index into the buffer, between two characters: that of the last byte examined,
+ * or the one after it. It depends on the text alone, not on how much has arrived.
  */
 export class RefusedText extends Error {
   override readonly name = 'RefusedText';
@@ -69,9 +69,9 @@ export class RefusedText extends Error {
 type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string };
 
 /**
- * A buffer of JSON text that is filled up to `end`. `bytes[end]` must be 0: no JSON text contains that byte, so every loop stops
- * there without checking `end`. The methods take the index of the first byte of a token and return the index after it. They throw
- * UnfinishedText where the text stops too early, and RefusedText.
+ * A buffer of JSON text that is filled up to `end`. `bytes[end]` must be 0: no JSON text contains that byte, so every
+ * loop stops there without checking `end`. The methods take the index of the first byte of a token and return the index
+ * after it. They throw UnfinishedText where the text stops too early, and RefusedText.
  */
 export class JsonScanner {
   bytes = Buffer.alloc(1);

@@ -1,6 +1,6 @@
 /**
- * Walks JSON text without parsing it. The text must be valid JSON: the scanner of the formats has refused anything else, so errors
- * are not handled here.
+ * Walks JSON text without parsing it. The text must be valid JSON: the scanner of the formats has refused anything
+ * else, so errors are not handled here.
  */
 import { isDigit } from './scan-text.ts';
 
@@ -82,8 +82,8 @@ export function decodeString(token: string): string {
 const safeDigits = 15;
 
 /**
- * Whether a double preserves a number token: not every integer beyond 2^53 (docs/spec/decisions.md 2). Fractions and exponents
- * always pass.
+ * Whether a double preserves a number token: not every integer beyond 2^53 (docs/spec/decisions.md 2). Fractions and
+ * exponents always pass.
  */
 export function isExactNumber(token: string): boolean {
   if (token.length <= safeDigits) return true;
@@ -92,7 +92,10 @@ export function isExactNumber(token: string): boolean {
   return Number.isFinite(value) && BigInt(token) === BigInt(value);
 }
 
-/** The value with each number that is not exact, at any depth, as the string of its text; the same text if all are exact. */
+/**
+ * The value with each number that is not exact, at any depth, as the string of its text; the same text if all are
+ * exact.
+ */
 export function withExactNumbers(token: string): string {
   let text = '';
   let copied = 0;

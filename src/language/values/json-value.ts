@@ -1,6 +1,6 @@
 /**
- * Classifies a JSON value: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types" and
- * "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
+ * Classifies a JSON value: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types"
+ * and "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
  */
 import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';

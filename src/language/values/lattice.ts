@@ -1,8 +1,8 @@
 /**
  * The order of the column types, and least upper bounds (docs/spec/decisions.md 2, "Widening is a lattice").
  *
- * `json` is the top, `array<json>` is directly below it, and every other type is below both. Bounds come from a table, because
- * inference computes them for millions of values.
+ * `json` is the top, `array<json>` is directly below it, and every other type is below both. Bounds come from a table,
+ * because inference computes them for millions of values.
  */
 import { columnTypes, isArrayType, itemKind } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';

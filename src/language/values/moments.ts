@@ -1,6 +1,6 @@
 /**
- * What `date`, `time` and `dateTime` values are compared by: the moment, in UTC where they have no zone. The texts must be values of these
- * types (docs/spec/decisions.md 2). Digits beyond the microsecond do not count.
+ * What `date`, `time` and `dateTime` values are compared by: the moment, in UTC where they have no zone. The texts must
+ * be values of these types (docs/spec/decisions.md 2). Digits beyond the microsecond do not count.
  */
 
 const microsecondsOfMinute = 60_000_000;
@@ -9,7 +9,10 @@ const zero = '0'.charCodeAt(0);
 const dateLength = 'YYYY-MM-DD'.length;
 const basicDateLength = 'YYYYMMDD'.length;
 
-/** Days from 1970-01-01 to a `YYYY-MM-DD`, by the Gregorian calendar (http://howardhinnant.github.io/date_algorithms.html#days_from_civil). */
+/**
+ * Days from 1970-01-01 to a `YYYY-MM-DD`, by the Gregorian calendar
+ * (http://howardhinnant.github.io/date_algorithms.html#days_from_civil).
+ */
 export function daysOf(date: string): number {
   const [month, day] = [twoDigits(date, 5), twoDigits(date, 8)];
   // Years begin in March here, so that the day of a leap year is the last.

@@ -1,6 +1,6 @@
 /**
- * How rows read under the current schema (docs/spec/decisions.md 2): a received value is fitted to the type under which it was
- * decided, where misfits are dropped for good; then each later widening of its column is applied in order.
+ * How rows read under the current schema (docs/spec/decisions.md 2): a received value is fitted to the type under which
+ * it was decided, where misfits are dropped for good; then each later widening of its column is applied in order.
  */
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
@@ -22,12 +22,15 @@ export { applyPatch, sameCell } from './patch-row.ts';
 const quote = 34;
 
 /**
- * How a body is stored: `received`: as the JSON object that a client sent; `cells`: with the texts of CSV or TSV cells as values;
- * `presented`: as the schema of its version presented it (tails and changes).
+ * How a body is stored: `received`: as the JSON object that a client sent; `cells`: with the texts of CSV or TSV cells
+ * as values; `presented`: as the schema of its version presented it (tails and changes).
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
-/** How a body is stored: its form, and the version whose types apply. The last two matter only to what is not presented yet. */
+/**
+ * How a body is stored: its form, and the version whose types apply. The last two matter only to what is not presented
+ * yet.
+ */
 export interface BodyForm {
   readonly stored: StoredForm;
   readonly decidedAt: bigint;
@@ -66,12 +69,16 @@ interface Reading {
   next: Reading | null;
 }
 
-/** A presenter for bodies that are all stored alike. It caches its work per column, so reuse it for many rows. `schema`: to read by. */
+/**
+ * A presenter for bodies that are all stored alike. It caches its work per column, so reuse it for many rows. `schema`:
+ * to read by.
+ */
 export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   const places = columnPlaces(schema);
   const readings = new Map<string, Reading>();
   const beforeFirst: Reading = { key: '', place: -1, presented: '', read: null, next: null };
-  // The last row that had to be sorted: the readings of its cells, and their sorted order. The next such row mostly has the same.
+  // The last row that had to be sorted: the readings of its cells, and their sorted order. The next such row mostly has
+  // the same.
   let sorted: readonly Reading[] = [];
   let order: readonly number[] = [];
 
@@ -151,7 +158,9 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   };
 }
 
-/** A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text. */
+/**
+ * A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text.
+ */
 function fitStoredCell(token: string, type: ColumnType, wrap: boolean, form: CellForm): string | undefined {
   if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap, form);
   return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap, form);
@@ -189,8 +198,8 @@ function plainKinds(type: ColumnType): number {
 }
 
 /**
- * Whether received bodies with this profile, decided at this version, read as they are stored: each column is in the schema, in its
- * order, and none of its values was dropped, or is presented differently since.
+ * Whether received bodies with this profile, decided at this version, read as they are stored: each column is in the
+ * schema, in its order, and none of its values was dropped, or is presented differently since.
  */
 export function isPlain(profile: Profile, schema: TableSchema, version: bigint): boolean {
   const places = columnPlaces(schema);

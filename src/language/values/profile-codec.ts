@@ -6,7 +6,9 @@ import type { Rule } from './rule.ts';
 /** row, position, types, wrapped, value */
 type EncodedMisfit = readonly [number, number, number, number, string];
 
-/** ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits, counts */
+/**
+ * ID, row and position of `first`, index of the natural type in `columnTypes` (-1 for none), stored, misfits, counts
+ */
 type EncodedColumn = readonly [
   string,
   number,

@@ -19,7 +19,10 @@ export function parseRow(body: string): Cell[] {
   return cells;
 }
 
-/** The values of a body by column ID. `JSON.parse` of a whole body cannot be trusted with IDs: that of Node 24 takes the key of `{"d":1,"\\"d":2}` for another one at times. */
+/**
+ * The values of a body by column ID. `JSON.parse` of a whole body cannot be trusted with IDs: that of Node 24 takes the
+ * key of `{"d":1,"\\"d":2}` for another one at times.
+ */
 export function rowValues(body: string): Map<string, unknown> {
   return new Map(parseRow(body).map(({ id, token }) => [id, JSON.parse(token)]));
 }

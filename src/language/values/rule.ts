@@ -1,14 +1,14 @@
 /**
- * Which values fit a type is a rule with a number. Cells are judged again whenever stored rows are read, so a new rule must not touch what an
- * earlier one dropped: profiles say by which rule their rows came (`Profile.rule`).
+ * Which values fit a type is a rule with a number. Cells are judged again whenever stored rows are read, so a new rule
+ * must not touch what an earlier one dropped: profiles say by which rule their rows came (`Profile.rule`).
  *
  * * 1: `dateTime` takes the extended form only, with a `T` between day and time.
  * * 2: it also takes a blank there, and the basic form.
- * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. Before, it fitted no type. And a `number` takes cells
- *   such as `.5`, `5.` and `+3`.
+ * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. Before, it fitted no
+ *   type. And a `number` takes cells such as `.5`, `5.` and `+3`.
  *
- * That is the number's lowest four bits. The bits above them say how a person said that the cells are written (docs/decisions/0070): two for the
- * decimal mark, and two for the order of dates.
+ * That is the number's lowest four bits. The bits above them say how a person said that the cells are written
+ * (docs/decisions/0070): two for the decimal mark, and two for the order of dates.
  */
 import { dateFormats, type DateFormat } from './date-format.ts';
 import { isArrayType, itemKind } from './column-type.ts';
@@ -29,8 +29,8 @@ const dateFormatUnit = 4 * decimalUnit;
 /** How cells are written. */
 export interface CellForm {
   /**
-   * How numbers are written: `json`: as in JSON; `plain`: also `.5`, `5.` and `+3`; a decimal mark: with that mark, and thousands may be separated
-   * by other characters than it.
+   * How numbers are written: `json`: as in JSON; `plain`: also `.5`, `5.` and `+3`; a decimal mark: with that mark, and
+   * thousands may be separated by other characters than it.
    */
   readonly numbers: 'json' | 'plain' | '.' | ',';
   /** How dates are written, besides ISO 8601. */
@@ -69,7 +69,9 @@ const cellForms = new Map<Rule, CellForm>();
 /** How cells are written of which a person said nothing. */
 export const plainCells: CellForm = cellFormOf(currentRule);
 
-/** The rule of several parts. If they are written differently, only the rules of the parts say how their cells are read. */
+/**
+ * The rule of several parts. If they are written differently, only the rules of the parts say how their cells are read.
+ */
 export function joinedRule(a: Rule, b: Rule): Rule {
   return Math.min(generationOf(a), generationOf(b)) | Math.max(a & ~generations, b & ~generations);
 }
@@ -85,7 +87,8 @@ export interface ReceivedValue {
 }
 
 /**
- * Whether a value that fits a type by the current rule did so by this one, too. How its cell is written is judged before.
+ * Whether a value that fits a type by the current rule did so by this one, too. How its cell is written is judged
+ * before.
  * @param token the value as the type presents it
  */
 export function fitsBy(rule: Rule, received: ReceivedValue, token: string, type: ColumnType): boolean {

@@ -1,6 +1,6 @@
 /**
- * Scanners for text types: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2, "Types"). Each looks at
- * every character once; no regular expression can backtrack.
+ * Scanners for text types: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2, "Types"). Each
+ * looks at every character once; no regular expression can backtrack.
  */
 
 export function isDigit(code: number): boolean {

@@ -1,6 +1,6 @@
 /**
- * Scanners for dates, times and durations (ISO 8601, mostly its extended format; decisions 2, "Types"). Each looks at every character once.
- * None depends on the clock, the locale or the time zone.
+ * Scanners for dates, times and durations (ISO 8601, mostly its extended format; decisions 2, "Types"). Each looks at
+ * every character once. None depends on the clock, the locale or the time zone.
  */
 import { isDigit } from './scan-text.ts';
 
@@ -30,7 +30,10 @@ function startsWithDate(text: string): boolean {
   return text[4] === '-' && text[7] === '-' && startsWithDay(text, 5, 8);
 }
 
-/** Whether a year, and a month and a day at these places, are a real day of the Gregorian calendar, with the years 0000 to 9999. */
+/**
+ * Whether a year, and a month and a day at these places, are a real day of the Gregorian calendar, with the years 0000
+ * to 9999.
+ */
 function startsWithDay(text: string, monthAt: number, dayAt: number): boolean {
   const century = twoDigits(text, 0);
   const yearOfCentury = twoDigits(text, 2);

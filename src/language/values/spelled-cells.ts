@@ -1,6 +1,6 @@
 /**
- * Numbers, dates and times as people write them in files, as the texts that the interface has for them (docs/spec/decisions.md 2, "Forms of CSV
- * and TSV"). Each character is looked at once.
+ * Numbers, dates and times as people write them in files, as the texts that the interface has for them
+ * (docs/spec/decisions.md 2, "Forms of CSV and TSV"). Each character is looked at once.
  */
 import type { DateFormat } from './date-format.ts';
 import { isDigit } from './scan-text.ts';
@@ -12,7 +12,10 @@ const comma = 44;
 const minus = 45;
 const point = 46;
 const zero = 48;
-/** Blanks (also those that break no line) and apostrophes. The mark that is not the decimal one also separates thousands. */
+/**
+ * Blanks (also those that break no line) and apostrophes. The mark that is not the decimal one also separates
+ * thousands.
+ */
 const separators: ReadonlySet<number> = new Set(
   [' ', '\u00a0', '\u202f', "'", '\u2019'].map((character) => character.charCodeAt(0)),
 );
@@ -54,7 +57,10 @@ function isGrouped(whole: string): boolean {
   return whole.length > 3 && !isDigit(whole.charCodeAt(whole.length - 4));
 }
 
-/** The index after the digits before the decimal mark, with one kind of separator between groups of three; -1 if a group has another length. */
+/**
+ * The index after the digits before the decimal mark, with one kind of separator between groups of three; -1 if a group
+ * has another length.
+ */
 function wholeNumberEnd(text: string, start: number, numbers: Exclude<CellForm['numbers'], 'json'>): number {
   let end = digitsEnd(text, start);
   if (numbers === 'plain' || end === start || end - start > 3) return end;
@@ -76,7 +82,10 @@ function exponentEndOf(text: string, start: number): number {
   return end === digits ? -1 : end;
 }
 
-/** `YYYY-MM-DD`, or that with `T` and a time behind it, for a text in this format, or in this format with a time behind it; undefined for another text. */
+/**
+ * `YYYY-MM-DD`, or that with `T` and a time behind it, for a text in this format, or in this format with a time behind
+ * it; undefined for another text.
+ */
 export function momentOfText(text: string, format: DateFormat): string | undefined {
   const separator = format.charCodeAt(1);
   const firstEnd = oneOrTwoDigits(text, 0);
@@ -96,7 +105,10 @@ export function momentOfText(text: string, format: DateFormat): string | undefin
   return time !== undefined && isExtendedDateTime(moment) ? moment : undefined;
 }
 
-/** A time whose hour has two digits, and is one of 24; undefined if there is none. What is behind the hour is kept as it is. */
+/**
+ * A time whose hour has two digits, and is one of 24; undefined if there is none. What is behind the hour is kept as it
+ * is.
+ */
 function timeOfText(text: string): string | undefined {
   const hourEnd = oneOrTwoDigits(text, 0);
   const half = text.slice(-2).toLowerCase();

@@ -24,7 +24,10 @@ const allScanned = scanned.reduce((set, { types }) => set | types, 0);
 /** The types that are presented as a JSON string. */
 export const stringLikeTypes: TypeSet = allScanned | typeSet('string', 'markdown');
 
-/** The `candidates` that a decoded JSON string fits. Tests only scalar types; types that are not candidates cost nothing. */
+/**
+ * The `candidates` that a decoded JSON string fits. Tests only scalar types; types that are not candidates cost
+ * nothing.
+ */
 export function stringTypes(text: string, candidates: TypeSet): TypeSet {
   let fits = candidates & everyString;
   if ((candidates & allScanned) === 0) return fits;

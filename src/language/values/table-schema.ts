@@ -1,6 +1,6 @@
 /**
- * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because rows are
- * presented by the schema under which they were decided and each later widening (docs/spec/decisions.md 2).
+ * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because
+ * rows are presented by the schema under which they were decided and each later widening (docs/spec/decisions.md 2).
  */
 import type { ColumnType } from './column-type.ts';
 

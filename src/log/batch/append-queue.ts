@@ -1,4 +1,7 @@
-/** Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions. Knows how long they have waited. */
+/**
+ * Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions.
+ * Knows how long they have waited.
+ */
 import type { EncodedEvent } from '../../language/events/event.ts';
 import { eventLanguage } from '../../language/events/language.ts';
 import { LanguageTooNew, type NotAppended } from '../event-log.ts';

@@ -1,7 +1,8 @@
 /**
- * What a batch hands to the next one of its partition: its states, because the next batch is decided while this one is still in flight
- * and invisible to reads, and what the models remember of all earlier batches. It is valid only while nobody else moves the progress.
- * Storing the next batch checks that; if the check fails, the memory is dropped and the batch is decided again.
+ * What a batch hands to the next one of its partition: its states, because the next batch is decided while this one is
+ * still in flight and invisible to reads, and what the models remember of all earlier batches. It is valid only while
+ * nobody else moves the progress. Storing the next batch checks that; if the check fails, the memory is dropped and the
+ * batch is decided again.
  */
 import type { RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 import type { States } from '../model-set.ts';

@@ -1,13 +1,16 @@
 /**
- * Stores the batches of one partition in order. While one is in flight the next is gathered and planned, so that this process and
- * Postgres do not take turns waiting for each other.
+ * Stores the batches of one partition in order. While one is in flight the next is gathered and planned, so that this
+ * process and Postgres do not take turns waiting for each other.
  */
 
 import { FairQueue } from './fair-queue.ts';
 
 /** The operations on batches. */
 export interface BatchStage<Item, Batch> {
-  /** Among whom the batches are shared out fairly, and what an item costs of them; without these, items keep their order. */
+  /**
+   * Among whom the batches are shared out fairly, and what an item costs of them; without these, items keep their
+   * order.
+   */
   ownerOf?(item: Item): string;
   costOf?(item: Item): number;
   /** Begins a batch that follows all earlier ones. */
@@ -18,8 +21,8 @@ export interface BatchStage<Item, Batch> {
   /** Plans the items last put into a batch. Never rejects. */
   plan(batch: Batch, items: readonly Item[]): Promise<void>;
   /**
-   * Called when the batch before this one has landed. Unless it landed as planned, plans made on top of it are invalid; items that
-   * could not be planned before can be now. Never rejects.
+   * Called when the batch before this one has landed. Unless it landed as planned, plans made on top of it are invalid;
+   * items that could not be planned before can be now. Never rejects.
    */
   replan(batch: Batch, asPlanned: boolean): Promise<void>;
   /** Stores a batch. Resolves to whether it landed as planned. Never rejects. */

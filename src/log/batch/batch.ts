@@ -1,6 +1,6 @@
 /**
- * A batch in the making: records that are decided in log order on the states of all models, and stored together. It may be
- * filled in several steps; later events see the changes of earlier ones in the states.
+ * A batch in the making: records that are decided in log order on the states of all models, and stored together. It may
+ * be filled in several steps; later events see the changes of earlier ones in the states.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { BoundStatement } from '../../storage/database/combine.ts';
@@ -58,8 +58,8 @@ export class Batch {
   }
 
   /**
-   * Loads what these events look up. Resolves to the writes that the storing transaction must do before it stores the batch. Call
-   * `decide` next.
+   * Loads what these events look up. Resolves to the writes that the storing transaction must do before it stores the
+   * batch. Call `decide` next.
    */
   async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
     const looksUpAll = this.#options.duplicates === 'replace';
@@ -70,7 +70,9 @@ export class Batch {
     return this.#load(tx, events, commandIds);
   }
 
-  /** Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them. */
+  /**
+   * Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them.
+   */
   async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
     // The earlier outcome of an Idempotency-Key is looked up once the event is there.
     const likely = events.filter(
@@ -116,8 +118,8 @@ export class Batch {
   }
 
   /**
-   * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after them. Other work runs
-   * in between while the many changes of an import are applied.
+   * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after
+   * them. Other work runs in between while the many changes of an import are applied.
    */
   async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
     const slices = new TimeSlices();
@@ -186,7 +188,10 @@ export class Batch {
     return [...changes, storeOutcomes(partition, [...this.#fresh.values()], duplicates)];
   }
 
-  /** What the next batch need not load, or cannot read from Postgres yet. Null: that is too much to remember. Call it once, after the last decision. */
+  /**
+   * What the next batch need not load, or cannot read from Postgres yet. Null: that is too much to remember. Call it
+   * once, after the last decision.
+   */
   memory(): BatchMemory | null {
     const { models, memory } = this.#options;
     const remembered: Record<string, unknown> = {};

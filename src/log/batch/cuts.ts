@@ -3,8 +3,8 @@ import type { Entry } from './entry.ts';
 import type { ModelSet } from '../model-set.ts';
 
 /**
- * Cuts records before each event that reads stored rows (`readsStored`), so that everything before it is stored first, in the same
- * transaction. Consecutive events of that kind share a stretch: they do not affect each other.
+ * Cuts records before each event that reads stored rows (`readsStored`), so that everything before it is stored first,
+ * in the same transaction. Consecutive events of that kind share a stretch: they do not affect each other.
  */
 export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const stretches: Entry[][] = [];
@@ -18,7 +18,10 @@ export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[
   return stretches;
 }
 
-/** Cuts records before each event whose look-ups depend on the decision of an earlier one, or may be large (`loadsMuch`). */
+/**
+ * Cuts records before each event whose look-ups depend on the decision of an earlier one, or may be large
+ * (`loadsMuch`).
+ */
 export function runsOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const runs: Entry[][] = [[]];
   let made = new Set<string>();

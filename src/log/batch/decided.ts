@@ -5,6 +5,9 @@ import type { CommandId } from '../event-log.ts';
 export interface Decided {
   /** The outcome of each command that was decided. */
   readonly outcomes: ReadonlyMap<CommandId, Outcome>;
-  /** The commands whose events are held, because their teams are in quarantine: they have their outcomes when those are released. */
+  /**
+   * The commands whose events are held, because their teams are in quarantine: they have their outcomes when those are
+   * released.
+   */
   readonly held: ReadonlySet<CommandId>;
 }

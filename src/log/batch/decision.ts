@@ -16,7 +16,10 @@ export interface LogPlace {
   readonly time: number;
 }
 
-/** One change of the read model. It carries the whole new value, or by how much a count changes. `kind` is unique over all models. */
+/**
+ * One change of the read model. It carries the whole new value, or by how much a count changes. `kind` is unique over
+ * all models.
+ */
 export interface AnyChange {
   readonly kind: string;
 }
@@ -26,7 +29,10 @@ export interface Decision<Change extends AnyChange = AnyChange> {
   readonly changes: readonly Change[];
 }
 
-/** Decides one type of event on the states of the models that it reads. Throws only on bugs: every request has an outcome. */
+/**
+ * Decides one type of event on the states of the models that it reads. Throws only on bugs: every request has an
+ * outcome.
+ */
 export type Decide<States, E extends EventData, Change extends AnyChange> = (
   states: States,
   event: Event<E>,

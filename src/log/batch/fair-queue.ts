@@ -15,8 +15,9 @@ interface Owned<Item> {
 }
 
 /**
- * Start-time fair queueing (Goyal, Vin and Cheng, 1996): items of one owner keep their order; among owners, the one comes next whose share
- * so far is the least. An owner that comes anew begins where the others are, so that it neither waits for them nor overtakes for long.
+ * Start-time fair queueing (Goyal, Vin and Cheng, 1996): items of one owner keep their order; among owners, the one
+ * comes next whose share so far is the least. An owner that comes anew begins where the others are, so that it neither
+ * waits for them nor overtakes for long.
  */
 export class FairQueue<Item> {
   readonly #ownerOf: (item: Item) => string;

@@ -1,6 +1,7 @@
 /**
- * Surrogate keys: short numbers for segments, extents and the like, unique within the read model. A process takes a thousand at a time
- * from a sequence, so that a decision can hand them out without a query. Replay does not compare them.
+ * Surrogate keys: short numbers for segments, extents and the like, unique within the read model. A process takes a
+ * thousand at a time from a sequence, so that a decision can hand them out without a query. Replay does not compare
+ * them.
  */
 import type { Statement, Tx } from '../../storage/database/pipelined-client.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
@@ -19,15 +20,18 @@ const nextKeys: Statement<{ first: bigint }> = {
 const attemptsMax = 20;
 
 /**
- * Whether a write failed because a key is taken. If Postgres loses commits, the sequence gives keys again that processes still hand
- * out; what they remember may be wrong, too. So it is if a change of a row is inserted as its first one and the row has one
- * (`projections/tables/changed-rows.ts`).
+ * Whether a write failed because a key is taken. If Postgres loses commits, the sequence gives keys again that
+ * processes still hand out; what they remember may be wrong, too. So it is if a change of a row is inserted as its
+ * first one and the row has one (`projections/tables/changed-rows.ts`).
  */
 export function isKeyTaken(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505' && !isDuplicateOutcome(error);
 }
 
-/** Runs a write that stores nothing if it fails. If a key is taken, runs it again after `forget`, which must drop the keys that are reserved. */
+/**
+ * Runs a write that stores nothing if it fails. If a key is taken, runs it again after `forget`, which must drop the
+ * keys that are reserved.
+ */
 export async function withFreeKeys<T>(forget: () => void, write: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -87,7 +91,10 @@ export class KeyReservation {
     this.#keys = this.#keys.concat(given);
   }
 
-  /** The keys rise, so that what is stored in their order is added at the end of an index. Throws when every reserved key is taken. */
+  /**
+   * The keys rise, so that what is stored in their order is added at the end of an index. Throws when every reserved
+   * key is taken.
+   */
   take(): bigint {
     const key = this.#keys[this.#taken];
     if (key === undefined) throw new Error('a local key was taken that nobody had reserved');

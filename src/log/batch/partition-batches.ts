@@ -1,7 +1,7 @@
 /**
- * The batches of one partition: gathered, bounded, decided speculatively, decided again where speculation failed, and stored one
- * after the other. While one is in flight, the next is gathered and decided as if the first had landed. Both logs use this, each with
- * its own way to store a batch.
+ * The batches of one partition: gathered, bounded, decided speculatively, decided again where speculation failed, and
+ * stored one after the other. While one is in flight, the next is gathered and decided as if the first had landed. Both
+ * logs use this, each with its own way to store a batch.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { Database } from '../../storage/database/database.ts';
@@ -12,7 +12,10 @@ import { BatchPipeline } from './batch-pipeline.ts';
 import type { Projector } from '../projector.ts';
 import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 
-/** The highest total cost (src/language/events/cost.ts) of a batch while clients wait for its outcomes: about 500 simple events, which take 50 ms. */
+/**
+ * The highest total cost (src/language/events/cost.ts) of a batch while clients wait for its outcomes: about 500 simple
+ * events, which take 50 ms.
+ */
 const waitedForCostMax = 4_000_000;
 
 /** A batch in the making. */
@@ -35,7 +38,10 @@ export interface PartitionBatchesOptions<Item> {
   readonly epoch: bigint;
   /** What the event of an item costs (src/language/events/cost.ts). */
   readonly costOf: (item: Item) => number;
-  /** The highest total cost of a batch. An event that costs more is put into a batch alone. By default it is low, because clients wait for the outcomes. */
+  /**
+   * The highest total cost of a batch. An event that costs more is put into a batch alone. By default it is low,
+   * because clients wait for the outcomes.
+   */
   readonly costMax?: number;
   /** The most events of a batch. By default only the cost limits a batch. */
   readonly eventsMax?: number;
@@ -109,7 +115,10 @@ export class PartitionBatches<Item> {
     batch.loadedAhead = this.#attempt(batch, (tx) => speculative.loadAhead(tx, events));
   }
 
-  /** Reads ahead what these later events will need. Does nothing while no batch has been decided ahead. Rejects as `Projector.lookAhead` does. */
+  /**
+   * Reads ahead what these later events will need. Does nothing while no batch has been decided ahead. Rejects as
+   * `Projector.lookAhead` does.
+   */
   async lookAhead(database: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const memory = this.#ahead?.memory ?? null;
     if (memory !== null) await this.#options.projector.lookAhead(database, memory, events);

@@ -1,6 +1,7 @@
 /**
- * A batch that is decided ahead, event by event as they arrive, for the offset that it will have if nobody else writes. It is valid
- * only if the progress is there when it is stored, behind the same record, because only moves of the progress change what decisions read.
+ * A batch that is decided ahead, event by event as they arrive, for the offset that it will have if nobody else writes.
+ * It is valid only if the progress is there when it is stored, behind the same record, because only moves of the
+ * progress change what decisions read.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { BoundStatement } from '../../storage/database/combine.ts';
@@ -73,8 +74,8 @@ export class SpeculativeBatch implements Decided {
   }
 
   /**
-   * Decides the records from `end` on. Throws if one of them reads stored rows (`readsStored`), needs a prior write, or raises the
-   * base. Discard the batch if this throws.
+   * Decides the records from `end` on. Throws if one of them reads stored rows (`readsStored`), needs a prior write, or
+   * raises the base. Discard the batch if this throws.
    */
   async add(reader: Tx, records: readonly LogRecord[]): Promise<void> {
     const { models, batch, versions, held } = this.#options;
@@ -92,7 +93,9 @@ export class SpeculativeBatch implements Decided {
     this.#entries.push(...entries);
   }
 
-  /** Its changes, the progress first. Run them as one statement, or in one transaction. Call it after the last `add`. */
+  /**
+   * Its changes, the progress first. Run them as one statement, or in one transaction. Call it after the last `add`.
+   */
   async statements(): Promise<readonly BoundStatement[]> {
     const { batch, partition, epoch, layout, after } = this.#options;
     const assumed = { layout, hashBefore: after.lastHash };
@@ -102,7 +105,10 @@ export class SpeculativeBatch implements Decided {
     ];
   }
 
-  /** Where the partition will be, and what the next batch need not load. Null: the next batch must wait until this one is stored. Call it once, after the last `add`. */
+  /**
+   * Where the partition will be, and what the next batch need not load. Null: the next batch must wait until this one
+   * is stored. Call it once, after the last `add`.
+   */
   ahead(): ProgressAhead | null {
     const memory = this.#options.batch.memory();
     return memory && { next: this.end, lastHash: this.#hash(), memory };

@@ -4,7 +4,8 @@ import { ProgressMoved } from '../projector.ts';
 import type { SpeculativeBatch } from './speculative-batch.ts';
 
 /**
- * Stores a batch of records that are in the log already, with one statement. Throws ProgressMoved if it is not valid any more, and then stores nothing.
+ * Stores a batch of records that are in the log already, with one statement. Throws ProgressMoved if it is not valid
+ * any more, and then stores nothing.
  * @param notify what else the statement does, which must return a row; null: nothing
  */
 export async function storeSpeculative(

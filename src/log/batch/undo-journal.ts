@@ -1,7 +1,7 @@
 /**
- * Savepoints for the states of a batch. A decision that consists of several applies the changes of each before the next is decided; if one of them
- * refuses, all of them are taken back (docs/decisions/0072). The containers of states note how to undo their changes while a savepoint is set, and
- * cost nothing more than a look at the journal while none is.
+ * Savepoints for the states of a batch. A decision that consists of several applies the changes of each before the next
+ * is decided; if one of them refuses, all of them are taken back (docs/decisions/0072). The containers of states note
+ * how to undo their changes while a savepoint is set, and cost nothing more than a look at the journal while none is.
  */
 export class UndoJournal {
   #undos: (() => void)[] | null = null;

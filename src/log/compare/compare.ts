@@ -17,9 +17,9 @@ export interface ComparedReadModels {
 export type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
 
 /**
- * Compares everything that clients read or decisions use, piece by piece: where snapshots become old, another pair of them goes on. It skips what
- * may differ between equivalent read models: local keys, segments without an extent, rows of deleted tables, the stored form of bodies,
- * and expired outcomes.
+ * Compares everything that clients read or decisions use, piece by piece: where snapshots become old, another pair of
+ * them goes on. It skips what may differ between equivalent read models: local keys, segments without an extent, rows
+ * of deleted tables, the stored form of bodies, and expired outcomes.
  */
 export async function compareReadModels(models: Models, atSameProgress: AtSameProgress): Promise<ComparedReadModels> {
   const differences = new Differences();

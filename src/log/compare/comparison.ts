@@ -11,7 +11,10 @@ export interface ComparedPiece {
   readonly next: Position | null;
 }
 
-/** Compares a part of two read models that takes more than a query: what comes after a position (null: all of it), until a snapshot is old. */
+/**
+ * Compares a part of two read models that takes more than a query: what comes after a position (null: all of it), until
+ * a snapshot is old.
+ */
 export type Comparison = (
   expected: Snapshot,
   found: Snapshot,

@@ -29,8 +29,8 @@ function unitOf({ what }: Section): string {
 }
 
 /**
- * The sum of the rows of each partition (row-hashes.ts), the same as if they were read at once. Before blocks are read it asks `mayRead`; if that says
- * no, resolves to null, and the cache has what is done.
+ * The sum of the rows of each partition (row-hashes.ts), the same as if they were read at once. Before blocks are read
+ * it asks `mayRead`; if that says no, resolves to null, and the cache has what is done.
  */
 export async function sumBlocks(
   section: BlockedSection,

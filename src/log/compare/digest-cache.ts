@@ -1,4 +1,6 @@
-/** Digests of parts of a read model, kept in its schema. They are no part of the read model: nothing is lost with them. */
+/**
+ * Digests of parts of a read model, kept in its schema. They are no part of the read model: nothing is lost with them.
+ */
 import pg from 'pg';
 import { postgresTypes } from '../../storage/database/pipelined-client.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Digests of a read model: equal ones mean what an equal comparison means (compare.ts), for read models of one partition at one offset. So two
- * instances, or a backup and what was restored from it, are compared without having both at hand.
+ * Digests of a read model: equal ones mean what an equal comparison means (compare.ts), for read models of one
+ * partition at one offset. So two instances, or a backup and what was restored from it, are compared without having
+ * both at hand.
  */
 import { createHash } from 'node:crypto';
 import { engineSections } from '../log.sections.ts';
@@ -44,8 +45,9 @@ export interface DigestOptions {
 }
 
 /**
- * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed since, so the
- * digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when that aborts.
+ * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed
+ * since, so the digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when
+ * that aborts.
  */
 export async function digestReadModel(
   models: Models,
@@ -87,14 +89,17 @@ export async function digestReadModel(
 }
 
 /**
- * Digests what a snapshot shows, however long it takes; quickly, if `digestReadModel` was called shortly before. The snapshot's schema must
- * have a digest cache (DigestCache.open).
+ * Digests what a snapshot shows, however long it takes; quickly, if `digestReadModel` was called shortly before. The
+ * snapshot's schema must have a digest cache (DigestCache.open).
  */
 export async function digestSnapshot(models: Models, snapshot: Snapshot): Promise<ReadModelDigest> {
   return digestWithoutKeeping(models, snapshot, null);
 }
 
-/** Digests one partition of what a snapshot shows, as `digestSnapshot` does, without reading the others. In hexadecimal digits. */
+/**
+ * Digests one partition of what a snapshot shows, as `digestSnapshot` does, without reading the others. In hexadecimal
+ * digits.
+ */
 export async function digestPartition(models: Models, snapshot: Snapshot, partition: number): Promise<string> {
   return digestOf(await digestWithoutKeeping(models, snapshot, partition), partition);
 }

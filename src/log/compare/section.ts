@@ -11,11 +11,17 @@ const rowsAtOnce = 200;
 export interface Section extends Labels {
   /** What its rows are, in the plural. */
   readonly what: string;
-  /** The column that says whose a row is: of a partition, of a team, or of a unit that has a digest of its own (digested-units.ts). */
+  /**
+   * The column that says whose a row is: of a partition, of a team, or of a unit that has a digest of its own
+   * (digested-units.ts).
+   */
   readonly owner: string;
   /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by their collation "C". */
   readonly query: string;
-  /** Where a partition has many rows, of which most stay as they are: each block of them has a digest of its own, and only those that have changed are read again. */
+  /**
+   * Where a partition has many rows, of which most stay as they are: each block of them has a digest of its own, and
+   * only those that have changed are read again.
+   */
   readonly blocks?: SectionBlocks;
 }
 

@@ -17,8 +17,8 @@ export class Snapshot {
   #cursors = 0;
 
   /**
-   * The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. `msMax`: for how long it should be
-   * used at most, in milliseconds.
+   * The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. `msMax`: for
+   * how long it should be used at most, in milliseconds.
    */
   constructor(client: pg.Client, msMax = Infinity) {
     this.#client = client;

@@ -1,6 +1,6 @@
 /**
- * Admission control of the log in Kafka: refuses events before they are sent, while it is certain that nothing happened. What keeps
- * events out is also what operators are told.
+ * Admission control of the log in Kafka: refuses events before they are sent, while it is certain that nothing
+ * happened. What keeps events out is also what operators are told.
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
@@ -18,7 +18,10 @@ import type { PartitionOwner } from './partition-owner.ts';
 import type { ProgressWatch } from './progress-watch.ts';
 
 export interface AdmissionLimits {
-  /** How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either, appends are refused. */
+  /**
+   * How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either,
+   * appends are refused.
+   */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
@@ -63,7 +66,10 @@ export class AdmissionControl {
     this.#caughtUp.promise.catch(() => undefined);
   }
 
-  /** Queues an event. Throws NotAppended when it cannot be accepted now: before the send, while it is certain that nothing happened. */
+  /**
+   * Queues an event. Throws NotAppended when it cannot be accepted now: before the send, while it is certain that
+   * nothing happened.
+   */
   admit(partition: number, event: EncodedEvent): QueuedEvent {
     const { limits, closing, ends, watch } = this.#options;
     const no = (reason: RefusalReason, message: string): never => {
@@ -162,7 +168,9 @@ export class AdmissionControl {
     return this.#lost;
   }
 
-  /** The log has everything, so nothing needs to be resumed: but what this process remembers of the read model is wrong. */
+  /**
+   * The log has everything, so nothing needs to be resumed: but what this process remembers of the read model is wrong.
+   */
   lose(reason: string): void {
     this.#lost ??= reason;
   }

@@ -1,4 +1,7 @@
-/** The start of a log in Kafka: gives a new log its ID, or proves that the log is the one that the read model was built from. */
+/**
+ * The start of a log in Kafka: gives a new log its ID, or proves that the log is the one that the read model was built
+ * from.
+ */
 import { randomUUID } from 'node:crypto';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import type { Database } from '../../storage/database/database.ts';
@@ -11,8 +14,8 @@ import type { KafkaConnection } from './kafka-connection.ts';
 import type { KafkaReader } from './kafka-reader.ts';
 
 /**
- * Writes an event with the log's ID to each empty partition. Skips a partition that is empty although the read model was built from
- * it: that is another log, or one that lost its events.
+ * Writes an event with the log's ID to each empty partition. Skips a partition that is empty although the read model
+ * was built from it: that is another log, or one that lost its events.
  */
 export async function beginLog(database: Database, connection: KafkaConnection, reader: KafkaReader): Promise<void> {
   const partitions = allPartitions(reader.partitions);

@@ -16,7 +16,10 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Connects to a topic that exists. Begins the log unless it has begun. Rejects when Kafka or Postgres cannot be reached. */
+/**
+ * Connects to a topic that exists. Begins the log unless it has begun. Rejects when Kafka or Postgres cannot be
+ * reached.
+ */
 export async function openConnections(
   connect: () => Promise<KafkaConnection>,
   database: Database,
@@ -42,8 +45,9 @@ export async function openConnections(
 }
 
 /**
- * Has a second broker confirm who leads, if one can be asked: a leader that was deposed, and does not know it yet, tells where the log ended then. A read
- * model that has lost commits would be taken for caught up there, and served without what was acknowledged since.
+ * Has a second broker confirm who leads, if one can be asked: a leader that was deposed, and does not know it yet,
+ * tells where the log ended then. A read model that has lost commits would be taken for caught up there, and served
+ * without what was acknowledged since.
  */
 async function confirmLeaders(connection: KafkaConnection, partitions: number): Promise<void> {
   // Where no second broker confirms it, or none can be asked, the process starts with what is known.

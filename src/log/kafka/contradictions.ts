@@ -1,6 +1,7 @@
 /**
- * The partitions whose log contradicts the read model: another log, or one that lost records. They take no events. Where records are
- * lost, that is stored for all processes, and holds until an operator has resumed the log or rebuilt the read model.
+ * The partitions whose log contradicts the read model: another log, or one that lost records. They take no events.
+ * Where records are lost, that is stored for all processes, and holds until an operator has resumed the log or rebuilt
+ * the read model.
  */
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
@@ -70,8 +71,8 @@ export class Contradictions {
   }
 
   /**
-   * Connects to the brokers that lead the partitions, and reads the epochs. What raises one of them from then on, as long as there is no new doubt
-   * about the partition, serves this process as a fence. Rejects when Postgres is away.
+   * Connects to the brokers that lead the partitions, and reads the epochs. What raises one of them from then on, as
+   * long as there is no new doubt about the partition, serves this process as a fence. Rejects when Postgres is away.
    */
   async watchEpochs(): Promise<void> {
     const { partitions, connection } = this.#options;
@@ -81,10 +82,10 @@ export class Contradictions {
   }
 
   /**
-   * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was projected of it, before
-   * anything is appended. Else new events would take the offsets, and versions, of lost ones. The owner of the partition is fenced off
-   * first: it may be about to store records that it read before they were lost. A fence or a takeover by any process will do, if it came
-   * after the last doubt. Rejects with NotAppended.
+   * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was
+   * projected of it, before anything is appended. Else new events would take the offsets, and versions, of lost ones.
+   * The owner of the partition is fenced off first: it may be about to store records that it read before they were
+   * lost. A fence or a takeover by any process will do, if it came after the last doubt. Rejects with NotAppended.
    */
   async prove(partition: number): Promise<void> {
     const { reader, connection, database } = this.#options;
@@ -119,8 +120,8 @@ export class Contradictions {
   }
 
   /**
-   * The progress was read, from `began` on, and says which partitions are stored as contradicted. Returns those that an operator has
-   * resumed since.
+   * The progress was read, from `began` on, and says which partitions are stored as contradicted. Returns those that an
+   * operator has resumed since.
    */
   refresh(isStored: (partition: number) => boolean, began: number): readonly number[] {
     const resumed = [...this.#stored].flatMap(([partition, since]) =>
@@ -142,8 +143,8 @@ export class Contradictions {
   }
 
   /**
-   * An epoch of the partition that was read when there were these doubts about it already, over a connection whose break is a new doubt. Rejects
-   * while the broker that leads it cannot be reached: then the owner is left alone.
+   * An epoch of the partition that was read when there were these doubts about it already, over a connection whose
+   * break is a new doubt. Rejects while the broker that leads it cannot be reached: then the owner is left alone.
    */
   async #epochSince(partition: number, doubts: number): Promise<bigint> {
     const isNew = (seen: SeenEpoch | undefined): seen is SeenEpoch => seen !== undefined && seen.doubts >= doubts;

@@ -1,6 +1,6 @@
 /**
- * Which partitions this process projects. A Kafka consumer group assigns partitions to live processes, and serves no other purpose:
- * records are fetched elsewhere, and progress of the projection is in Postgres.
+ * Which partitions this process projects. A Kafka consumer group assigns partitions to live processes, and serves no
+ * other purpose: records are fetched elsewhere, and progress of the projection is in Postgres.
  */
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
@@ -11,7 +11,10 @@ export const sessionTimeout = 8000;
 const heartbeatInterval = 1000;
 /** How long members have to rejoin in a rebalance, in milliseconds. */
 const rebalanceTimeout = 6000;
-/** How often kafkajs polls, in milliseconds. There is never anything to fetch; each poll sends a heartbeat if one is due. */
+/**
+ * How often kafkajs polls, in milliseconds. There is never anything to fetch; each poll sends a heartbeat if one is
+ * due.
+ */
 const idleInterval = 500;
 
 /** Delay before rejoining after the membership broke, in milliseconds. */

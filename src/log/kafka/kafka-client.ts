@@ -62,8 +62,8 @@ export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logge
 }
 
 /**
- * Retries an operation at startup that brokers refuse for a moment: while leaders of a new topic, or the group coordinator, are
- * being elected. Only for operations that may be done twice.
+ * Retries an operation at startup that brokers refuse for a moment: while leaders of a new topic, or the group
+ * coordinator, are being elected. Only for operations that may be done twice.
  */
 export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
   return pRetry(work, {

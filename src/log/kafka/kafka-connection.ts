@@ -1,9 +1,9 @@
 /**
  * A process's connection to the topic of the log: sends to a partition, and reads from an offset.
  *
- * It uses kafkajs's cluster, below its producer and consumer. The producer throws the same error for a send that never left and for
- * one that was lost in transit, and an event has no outcome before that is known. The consumer cannot be assigned partitions and
- * offsets, and silently resets when an offset is out of range.
+ * It uses kafkajs's cluster, below its producer and consumer. The producer throws the same error for a send that never
+ * left and for one that was lost in transit, and an event has no outcome before that is known. The consumer cannot be
+ * assigned partitions and offsets, and silently resets when an offset is out of range.
  */
 import type { Kafka } from 'kafkajs';
 import { unwrapCopy } from '../../language/events/record-copy.ts';
@@ -52,9 +52,10 @@ export class OffsetOutOfRange extends Error {
 const ackTimeout = 5000;
 
 /**
- * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same way. After any
- * other error the records may be in the log. A leader that is deposed while it waits for replicas answers NOT_LEADER_FOR_PARTITION
- * (also UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE) although the next leader may have the records.
+ * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same
+ * way. After any other error the records may be in the log. A leader that is deposed while it waits for replicas
+ * answers NOT_LEADER_FOR_PARTITION (also UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE) although the next leader
+ * may have the records.
  */
 const refusals = new Set([
   'MESSAGE_TOO_LARGE',
@@ -125,9 +126,9 @@ export class KafkaConnection {
   }
 
   /**
-   * How often a request for the partition failed, a connection broke, or another broker led it than before. After each time, the partition may
-   * have lost records that were read or acknowledged: a broker restarted without its last writes, or one became the leader that did not
-   * have them.
+   * How often a request for the partition failed, a connection broke, or another broker led it than before. After each
+   * time, the partition may have lost records that were read or acknowledged: a broker restarted without its last
+   * writes, or one became the leader that did not have them.
    */
   doubtsAbout(partition: number): number {
     this.#noticeBreaks();
@@ -139,21 +140,27 @@ export class KafkaConnection {
     return this.#commonDoubts + (this.#ownDoubts.get(partition) ?? 0);
   }
 
-  /** The same; null unless this process is connected to the broker that leads the partition, so that each later break is a new doubt. */
+  /**
+   * The same; null unless this process is connected to the broker that leads the partition, so that each later break is
+   * a new doubt.
+   */
   doubtsWhileConnected(partition: number): number | null {
     const doubts = this.doubtsAbout(partition);
     const leader = this.#leaderOf(partition);
     return leader !== undefined && this.#connected.has(leader) ? doubts : null;
   }
 
-  /** Connects to the broker that leads a partition, unless it is connected. Rejects with NotAppended when it cannot be reached now. */
+  /**
+   * Connects to the broker that leads a partition, unless it is connected. Rejects with NotAppended when it cannot be
+   * reached now.
+   */
   async reachLeader(partition: number): Promise<void> {
     await this.#leader(partition);
   }
 
   /**
-   * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended when they certainly are
-   * not, and never will be, in the log; after any other error they may be.
+   * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended when they
+   * certainly are not, and never will be, in the log; after any other error they may be.
    */
   async send(partition: number, values: readonly Uint8Array[]): Promise<SentPlace> {
     const broker = await this.#leader(partition);
@@ -180,8 +187,9 @@ export class KafkaConnection {
   }
 
   /**
-   * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`). Requests in flight
-   * to brokers that no other one names fail. Resolves to the leader. Rejects when no broker can be reached, or they differ.
+   * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`).
+   * Requests in flight to brokers that no other one names fail. Resolves to the leader. Rejects when no broker can be
+   * reached, or they differ.
    */
   findLeaderAnew(partition: number): Promise<string> {
     return this.#leaderSearch.find(partition);
@@ -195,8 +203,8 @@ export class KafkaConnection {
   }
 
   /**
-   * Fetches a broker's partitions from these offsets on. Resolves at once if there are records, else after `waitMs`. Rejects with
-   * OffsetOutOfRange.
+   * Fetches a broker's partitions from these offsets on. Resolves at once if there are records, else after `waitMs`.
+   * Rejects with OffsetOutOfRange.
    */
   async fetch(
     leader: string,
@@ -273,7 +281,9 @@ export class KafkaConnection {
     await this.#cluster.disconnect();
   }
 
-  /** Rejects with NotAppended when no leader can be reached now, and when it may lack records that the caller has read. */
+  /**
+   * Rejects with NotAppended when no leader can be reached now, and when it may lack records that the caller has read.
+   */
   async #leader(partition: number): Promise<KafkajsBroker> {
     const doubts = this.doubtsAbout(partition);
     let broker: KafkajsBroker;
@@ -317,12 +327,13 @@ export class KafkaConnection {
   }
 
   /**
-   * A request for these partitions failed. Refreshes the metadata before the next try: another broker may lead now. A broker that hangs is
-   * forgotten with its connections, or it would be asked for the metadata as well.
+   * A request for these partitions failed. Refreshes the metadata before the next try: another broker may lead now. A
+   * broker that hangs is forgotten with its connections, or it would be asked for the metadata as well.
    */
   async #forgetLeader(partitions: readonly number[], error: unknown): Promise<void> {
     const { broker, type } = error as { broker?: string; type?: string };
-    // An error that a broker answered belongs to the request. Any other may be that of a connection, which serves all partitions.
+    // An error that a broker answered belongs to the request. Any other may be that of a connection, which serves all
+    // partitions.
     if (type === undefined) this.#commonDoubts += 1;
     else for (const partition of partitions) this.#doubt(partition);
     this.#noticeBreaks();

@@ -1,6 +1,6 @@
 /**
- * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its events; the process
- * that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
+ * The log in Kafka. Any number of processes append to it. The process that owns a partition reads and decides its
+ * events; the process that appended an event waits for the outcome (ARCHITECTURE.md, "Where it runs").
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EncodedEvent } from '../../language/events/event.ts';
@@ -52,7 +52,10 @@ export interface KafkaLogOptions extends AdmissionLimits {
   readonly mayBeBehind?: () => boolean;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
-  /** Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all a little. */
+  /**
+   * Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all
+   * a little.
+   */
   readonly listens: boolean;
   readonly logger: Logger;
   /** Notified of appends, refusals, failures and takeovers. */
@@ -186,8 +189,8 @@ export class KafkaLog implements EventLog {
   }
 
   /**
-   * Opens the log in a topic that exists, and starts to project if `brokers` have a membership. Creates the log unless it exists. Rejects
-   * when Kafka or Postgres cannot be reached.
+   * Opens the log in a topic that exists, and starts to project if `brokers` have a membership. Creates the log unless
+   * it exists. Rejects when Kafka or Postgres cannot be reached.
    */
   static async over(brokers: Brokers, options: KafkaLogOptions, signal: AbortSignal): Promise<KafkaLog> {
     const connections = await openConnections(() => brokers.connect(), options.database, options.partitions);
@@ -317,7 +320,10 @@ export class KafkaLog implements EventLog {
     return this.#admission.status();
   }
 
-  /** Its sends to the brokers, and what it projects itself. For outcomes of another process nobody waits longer than `unknownWait`. */
+  /**
+   * Its sends to the brokers, and what it projects itself. For outcomes of another process nobody waits longer than
+   * `unknownWait`.
+   */
   standstills(): readonly Standstill[] {
     return allPartitions(this.partitions).flatMap((partition) => {
       if (this.#admission.explains(partition)) return [];
@@ -425,7 +431,10 @@ export class KafkaLog implements EventLog {
     this.#owner.offerSent(records);
   }
 
-  /** Settles this process's own requests for records that it has just projected, and notifies other processes of the rest. */
+  /**
+   * Settles this process's own requests for records that it has just projected, and notifies other processes of the
+   * rest.
+   */
   #tell(partition: number, records: readonly LogRecord[], decided: Decided | null, isNotified: boolean): void {
     const notification = notificationOf(partition, records, decided);
     const { from, next } = notification;

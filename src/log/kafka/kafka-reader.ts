@@ -12,7 +12,10 @@ const bytesAtOnce = 4 * 1024 * 1024;
 const oneRecordBytes = 1;
 const fetchWait = 500;
 
-/** Limits of one send of copies. Brokers accept batches of up to a megabyte by default; each record has a frame of some bytes. */
+/**
+ * Limits of one send of copies. Brokers accept batches of up to a megabyte by default; each record has a frame of some
+ * bytes.
+ */
 const sendBytesMax = 900_000;
 const sendRecordsMax = 10_000;
 const frameBytes = 20;

@@ -1,6 +1,6 @@
 /**
- * Everything used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka: an incompatible
- * kafkajs fails the start with one line that says what is missing, instead of breaking later.
+ * Everything used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka: an
+ * incompatible kafkajs fails the start with one line that says what is missing, instead of breaking later.
  */
 import { createRequire } from 'node:module';
 import type { Broker, BrokerMetadata, Cluster, Kafka } from 'kafkajs';
@@ -33,7 +33,10 @@ export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;
 /** The cluster methods that are checked, and therefore may be used. */
 export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker' | 'metadata'>> & {
   findBroker(node: { nodeId: string }): Promise<KafkajsBroker>;
-  /** Null if no broker gives an answer without an error for any of these topics; `topics: []` asks for all that there are. */
+  /**
+   * Null if no broker gives an answer without an error for any of these topics; `topics: []` asks for all that there
+   * are.
+   */
   metadata(of: { readonly topics: readonly string[] }): Promise<BrokerMetadata | null>;
 };
 
@@ -79,10 +82,10 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, then patches four bugs of 2.2.4: each connection polls for pending requests every millisecond, even
- * while there are none; two concurrent requests that need a connection open a socket each, one of which is never closed; a broker that is
- * removed keeps its sockets; and removing the last one makes requests under way fail with a TypeError, which nobody tries again. Call it
- * once. Throws UnsupportedKafkajs before anything is patched.
+ * Checks the installed kafkajs, then patches four bugs of 2.2.4: each connection polls for pending requests every
+ * millisecond, even while there are none; two concurrent requests that need a connection open a socket each, one of
+ * which is never closed; a broker that is removed keeps its sockets; and removing the last one makes requests under way
+ * fail with a TypeError, which nobody tries again. Call it once. Throws UnsupportedKafkajs before anything is patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version =
@@ -104,8 +107,8 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
 }
 
 /**
- * Disconnects brokers that are removed, which otherwise happens only if they end the connection. Where no broker is left, the last one stays
- * the first to be asked.
+ * Disconnects brokers that are removed, which otherwise happens only if they end the connection. Where no broker is
+ * left, the last one stays the first to be asked.
  */
 function disconnectRemoved(prototype: BrokerPool): void {
   const { removeBroker } = prototype;
@@ -132,7 +135,10 @@ function connectOnce(prototype: Connection): void {
   };
 }
 
-/** The cluster of a client. kafkajs makes clusters only for its own clients, and passes that of a consumer to its partition assigners. */
+/**
+ * The cluster of a client. kafkajs makes clusters only for its own clients, and passes that of a consumer to its
+ * partition assigners.
+ */
 export function clusterOf(kafka: Kafka): KafkajsCluster {
   let found: Cluster | undefined;
   kafka.consumer({

@@ -23,8 +23,8 @@ interface Round {
 }
 
 /**
- * A search breaks the connections to the leaders that no other broker confirms. So there is one at a time, for all partitions that were
- * asked for before it began.
+ * A search breaks the connections to the leaders that no other broker confirms. So there is one at a time, for all
+ * partitions that were asked for before it began.
  */
 export class LeaderSearch {
   readonly #options: LeaderSearchOptions;
@@ -37,7 +37,10 @@ export class LeaderSearch {
     this.#options = options;
   }
 
-  /** Resolves to the leader once a second broker, if there is one, names the same one. Rejects when no broker can be reached, or they differ. */
+  /**
+   * Resolves to the leader once a second broker, if there is one, names the same one. Rejects when no broker can be
+   * reached, or they differ.
+   */
   async find(partition: number): Promise<string> {
     this.#next ??= this.#plan();
     const { partitions, found } = this.#next;
@@ -88,8 +91,8 @@ export class LeaderSearch {
   }
 
   /**
-   * Those of the partitions of which another broker says, too, that this one leads them; or this one, if there is no other. Only the answers
-   * count: what the client knows of leaders changes with the answers to all its tasks.
+   * Those of the partitions of which another broker says, too, that this one leads them; or this one, if there is no
+   * other. Only the answers count: what the client knows of leaders changes with the answers to all its tasks.
    */
   async #askOthers(
     brokers: BrokerMetadata['brokers'],

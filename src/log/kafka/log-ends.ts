@@ -1,6 +1,7 @@
 /**
- * Tracks where the partitions end, and how far their projection, by any process, is behind: whether it has caught up with the log
- * as of startup, its lag now, and which partitions nobody projects. Polling the ends also tells whether Kafka can be reached.
+ * Tracks where the partitions end, and how far their projection, by any process, is behind: whether it has caught up
+ * with the log as of startup, its lag now, and which partitions nobody projects. Polling the ends also tells whether
+ * Kafka can be reached.
  */
 import type { Logger } from 'pino';
 import { allPartitions } from '../partition.ts';
@@ -18,12 +19,17 @@ export interface LogEndsOptions {
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
-  /** Called once when a partition ends before the place up to which it was projected, and did when it was asked before. */
+  /**
+   * Called once when a partition ends before the place up to which it was projected, and did when it was asked before.
+   */
   readonly onShort: (partition: number, end: bigint, next: bigint) => void;
   readonly logger: Logger;
 }
 
-/** Where the projection of a partition was at the last check, and since when it stands still despite a backlog (null: it does not). */
+/**
+ * Where the projection of a partition was at the last check, and since when it stands still despite a backlog (null: it
+ * does not).
+ */
 interface Standing {
   readonly next: bigint;
   readonly since: number | null;
@@ -34,9 +40,15 @@ export class LogEnds {
   readonly #partitions: readonly number[];
   readonly #ends: bigint[];
   readonly #standing: Standing[];
-  /** The partitions that seemed too short when they were last asked: a leader that was deposed answers so until it knows. */
+  /**
+   * The partitions that seemed too short when they were last asked: a leader that was deposed answers so until it
+   * knows.
+   */
   readonly #short = new Set<number>();
-  /** Those of them that another broker's leader confirmed to be too short. Who leads them is not asked again, which breaks connections. */
+  /**
+   * Those of them that another broker's leader confirmed to be too short. Who leads them is not asked again, which
+   * breaks connections.
+   */
   readonly #confirmed = new Set<number>();
   #away: Error | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -96,7 +108,10 @@ export class LogEnds {
     return this.#partitions.filter((partition) => (this.#standing[partition]!.since ?? Infinity) < before);
   }
 
-  /** For how long a partition has had a backlog and made no progress, in milliseconds; 0: it makes some, or has no backlog. */
+  /**
+   * For how long a partition has had a backlog and made no progress, in milliseconds; 0: it makes some, or has no
+   * backlog.
+   */
   standsFor(partition: number): number {
     const { since } = this.#standing[partition]!;
     return since === null ? 0 : performance.now() - since;

@@ -1,7 +1,7 @@
 /**
- * The requests of this process that wait for the outcomes of their commands. The outcome comes from the projection: of this process, or
- * of another one through Postgres. A request waits for its command, never just for an offset: when the projection is past that, the
- * command may have come too late, or be in the log twice.
+ * The requests of this process that wait for the outcomes of their commands. The outcome comes from the projection: of
+ * this process, or of another one through Postgres. A request waits for its command, never just for an offset: when the
+ * projection is past that, the command may have come too late, or be in the log twice.
  */
 import { AppendUnknown, tooLate } from '../event-log.ts';
 import type { CommandId } from '../event-log.ts';
@@ -111,15 +111,18 @@ export class OutcomeWaiters {
   }
 
   /**
-   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request that still waits for one of
-   * these records came too late to take effect.
+   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request that still
+   * waits for one of these records came too late to take effect.
    */
   advance(partition: number, from: bigint, next: bigint): void {
     this.moved(partition, next);
     this.#refuseLate(partition, this.#waiting[partition]!.keys(), (offset) => offset >= from && offset < next);
   }
 
-  /** The progress is at `next`, and every outcome that these commands had by then has been delivered. `held`: the teams held there. */
+  /**
+   * The progress is at `next`, and every outcome that these commands had by then has been delivered. `held`: the teams
+   * held there.
+   */
   advanceFor(partition: number, commands: readonly CommandId[], next: bigint, held: HeldTeams): void {
     this.moved(partition, next);
     for (const command of held.since.size === 0 ? [] : commands) {

@@ -1,6 +1,6 @@
 /**
- * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the next. Records
- * never overtake each other, and the batch size follows the load.
+ * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the
+ * next. Records never overtake each other, and the batch size follows the load.
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
@@ -34,9 +34,14 @@ interface Send {
 export interface PartitionAppenderOptions {
   readonly partition: number;
   readonly connection: Pick<KafkaConnection, 'send'>;
-  /** How long an unanswered send is retried, in milliseconds. A duplicate is harmless: it gets the first copy's outcome. */
+  /**
+   * How long an unanswered send is retried, in milliseconds. A duplicate is harmless: it gets the first copy's outcome.
+   */
   readonly unknownWait: number;
-  /** Called before each attempt to send. Rejects, with NotAppended, while it is not certain that the log has all that was read of it. */
+  /**
+   * Called before each attempt to send. Rejects, with NotAppended, while it is not certain that the log has all that
+   * was read of it.
+   */
   readonly prove: () => Promise<void>;
   /** Called with events that are being sent for the first time. */
   readonly onSending: (events: readonly EncodedEvent[]) => void;

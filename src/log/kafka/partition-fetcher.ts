@@ -1,13 +1,16 @@
 /**
- * Fetches the partitions of a process, with one long poll per broker that leads any of them. The owner decides what is fetched, and
- * handles the records.
+ * Fetches the partitions of a process, with one long poll per broker that leads any of them. The owner decides what is
+ * fetched, and handles the records.
  */
 import type { Logger } from 'pino';
 import { pause } from '../../storage/pause.ts';
 import type { LogRecord } from '../event-log.ts';
 import { OffsetOutOfRange, type KafkaConnection } from './kafka-connection.ts';
 
-/** How long a broker waits for a first record, in milliseconds; shorter while some of its partitions are not being fetched. */
+/**
+ * How long a broker waits for a first record, in milliseconds; shorter while some of its partitions are not being
+ * fetched.
+ */
 const fetchWait = 500;
 const shortFetchWait = 50;
 const fetchBytesMax = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The partitions that this process projects. The consumer group assigns them. Each is taken over from its former owner, fetched from
- * its progress on, and projected until it is assigned to another process, is lost to one, or halts.
+ * The partitions that this process projects. The consumer group assigns them. Each is taken over from its former owner,
+ * fetched from its progress on, and projected until it is assigned to another process, is lost to one, or halts.
  */
 import type { EncodedEvent } from '../../language/events/event.ts';
 import pRetry from 'p-retry';
@@ -31,8 +31,8 @@ import { RetakeDelays } from './retake-delays.ts';
 const failureWait = 200;
 
 /**
- * After this process appended to a partition, it does not fetch it for this long: its own records are known, and a record of another
- * process shows as a gap before the next one. In milliseconds.
+ * After this process appended to a partition, it does not fetch it for this long: its own records are known, and a
+ * record of another process shows as a gap before the next one. In milliseconds.
  */
 const ownRecordsFor = 20;
 /** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
@@ -57,7 +57,10 @@ export interface PartitionOwnerOptions {
   readonly onTakenOver: (partition: number) => void;
 }
 
-/** For doubts: the connection that fetches has proved nothing yet. What the reader proved may have come from another broker. */
+/**
+ * For doubts: the connection that fetches has proved nothing yet. What the reader proved may have come from another
+ * broker.
+ */
 const unproven = -1;
 
 /** A partition that is projected here. */
@@ -66,10 +69,16 @@ interface Owned {
   readonly epoch: bigint;
   /** The end of the log when it was taken over; null once the projection has been there. */
   catchUpTo: bigint | null;
-  /** The doubts about the partition when the log was last proved to have all that was projected, and those at the last fetch. */
+  /**
+   * The doubts about the partition when the log was last proved to have all that was projected, and those at the last
+   * fetch.
+   */
   provenAt: number;
   askedAt: number;
-  /** When this process last appended to it, and until when it is fetched because others append too, by `performance.now`. */
+  /**
+   * When this process last appended to it, and until when it is fetched because others append too, by
+   * `performance.now`.
+   */
   sentAt: number;
   sharedUntil: number;
 }
@@ -221,7 +230,8 @@ export class PartitionOwner {
       },
       onLost: (isFenced) => {
         this.#owned.delete(partition);
-        // The group is assigning it to that process, or that process took it without being in the group, or is proving the log.
+        // The group is assigning it to that process, or that process took it without being in the group, or is proving
+        // the log.
         const delay = isFenced ? 0 : this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
         logger[level](
@@ -266,9 +276,9 @@ export class PartitionOwner {
   }
 
   /**
-   * Notes why a partition has halted, for other processes, until somebody takes it over with the right settings or code. Lost records are
-   * noted by whoever is told of the halt. Resolves to false if the epoch was raised meanwhile: if the partition is still assigned to this process,
-   * it has to be taken over, and halts anew.
+   * Notes why a partition has halted, for other processes, until somebody takes it over with the right settings or
+   * code. Lost records are noted by whoever is told of the halt. Resolves to false if the epoch was raised meanwhile:
+   * if the partition is still assigned to this process, it has to be taken over, and halts anew.
    */
   async #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<boolean> {
     if (error instanceof RecordsLost) return true;
@@ -326,7 +336,10 @@ export class PartitionOwner {
     } else if (first!.offset === projection.tail - 1n) projection.halt(changedLog(partition, projection.tail));
   }
 
-  /** The offset to fetch is not in the log, now and after a while: the log was replaced, or has lost a part. Never rejects. */
+  /**
+   * The offset to fetch is not in the log, now and after a while: the log was replaced, or has lost a part. Never
+   * rejects.
+   */
   async #judgeRange(partition: number): Promise<void> {
     const projection = this.#owned.get(partition)?.projection;
     if (!projection) return;

@@ -1,7 +1,7 @@
 /**
- * Projects one partition, in the process that owns it. Records come in log order, from the brokers or from this process's own sends,
- * and are projected in batches. The progress in Postgres decides whether they still have to be projected (ARCHITECTURE.md,
- * "Invariants").
+ * Projects one partition, in the process that owns it. Records come in log order, from the brokers or from this
+ * process's own sends, and are projected in batches. The progress in Postgres decides whether they still have to be
+ * projected (ARCHITECTURE.md, "Invariants").
  */
 import type { EncodedEvent } from '../../language/events/event.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,11 +46,14 @@ export interface ProjectionEvents {
     store: (notify: BoundStatement | null) => Promise<void>,
   ) => Promise<boolean>;
   /**
-   * Records were projected. `decided` is null if an earlier attempt committed but its answer was lost. `isNotified`: whether other
-   * processes were notified of them.
+   * Records were projected. `decided` is null if an earlier attempt committed but its answer was lost. `isNotified`:
+   * whether other processes were notified of them.
    */
   readonly onProjected: (records: readonly LogRecord[], decided: Decided | null, isNotified: boolean) => void;
-  /** Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: it only proves the log, and nobody owns the partition now. */
+  /**
+   * Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: it only
+   * proves the log, and nobody owns the partition now.
+   */
   readonly onLost: (isFenced: boolean) => void;
   /** The record at this offset cannot be projected, or is not there. */
   readonly onHalted: (offset: bigint, error: Error) => void;
@@ -125,7 +128,8 @@ export class PartitionProjection {
   }
 
   /**
-   * Takes the next records, and skips those that were offered before. Returns false, and takes nothing, if there is a gap before them.
+   * Takes the next records, and skips those that were offered before. Returns false, and takes nothing, if there is a
+   * gap before them.
    */
   offer(records: readonly LogRecord[]): boolean {
     const fresh = records.filter(({ offset }) => offset >= this.#tail);
@@ -164,7 +168,10 @@ export class PartitionProjection {
     await this.#batches.idle();
   }
 
-  /** Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided ahead. */
+  /**
+   * Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided
+   * ahead.
+   */
   async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { withNotification, onProjected, listener } = this.#options;
     const began = Date.now();

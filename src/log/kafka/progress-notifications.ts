@@ -1,6 +1,6 @@
 /**
- * What a projector tells other processes once a batch is stored: how far a partition is projected, and the outcomes, where they fit into a
- * notification of Postgres. A process that hears them need not look them up.
+ * What a projector tells other processes once a batch is stored: how far a partition is projected, and the outcomes,
+ * where they fit into a notification of Postgres. A process that hears them need not look them up.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
@@ -106,9 +106,9 @@ export class ProgressNotifier {
   }
 
   /**
-   * Stores a batch. `store` is passed the statement that notifies of it, if it should run that too: Postgres commits transactions that
-   * notify one after the other, so none does while this process stores other batches. Resolves to whether the notification was sent.
-   * Rejects as `store` does.
+   * Stores a batch. `store` is passed the statement that notifies of it, if it should run that too: Postgres commits
+   * transactions that notify one after the other, so none does while this process stores other batches. Resolves to
+   * whether the notification was sent. Rejects as `store` does.
    */
   async withNotification(
     notification: ProgressNotification,

@@ -1,7 +1,7 @@
 /**
- * Reads from Postgres how far the partitions are projected, by any process, and the outcomes that requests of this process wait for.
- * The process that projects a partition notifies the others. A poll backs that up, because a notification can be lost with a
- * connection.
+ * Reads from Postgres how far the partitions are projected, by any process, and the outcomes that requests of this
+ * process wait for. The process that projects a partition notifies the others. A poll backs that up, because a
+ * notification can be lost with a connection.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
@@ -56,7 +56,8 @@ export class ProgressWatch {
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
-    // Another format needs another name: processes of two versions may run side by side, and poll where they do not hear each other.
+    // Another format needs another name: processes of two versions may run side by side, and poll where they do not
+    // hear each other.
     this.#channel = `${options.database.schema}_outcomes`;
     this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
     this.#progress = Array.from({ length: options.partitions }, () => ({

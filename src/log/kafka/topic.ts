@@ -19,7 +19,10 @@ const messageBytesMin = 1_000_000;
 
 type TopicSettings = Pick<KafkaSettings, 'topic' | 'replicas'>;
 
-/** Creates the topic unless it exists. Rejects with UnsafeTopic when it could lose events, or the brokers are fewer than its replicas. */
+/**
+ * Creates the topic unless it exists. Rejects with UnsafeTopic when it could lose events, or the brokers are fewer than
+ * its replicas.
+ */
 export async function ensureTopic(admin: Admin, settings: TopicSettings, partitions: number): Promise<void> {
   const { topic } = settings;
   const { brokers } = await admin.describeCluster();

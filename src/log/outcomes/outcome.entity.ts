@@ -15,7 +15,9 @@ export const OutcomeEntity = defineEntity({
     /** A refusal or a result, as JSON; null for an applied command with an empty result. */
     detail: p.text().nullable(),
     requestDigest: p.text().nullable(),
-    /** The time of the outcome that this one replaced; null if there was none. Read for jobs only, never by a decision. */
+    /**
+     * The time of the outcome that this one replaced; null if there was none. Read for jobs only, never by a decision.
+     */
     replacedTime: p.bigint('number').nullable(),
   },
 });

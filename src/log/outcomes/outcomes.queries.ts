@@ -12,8 +12,8 @@ export interface Try {
 }
 
 /**
- * Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it; or nobody can tell
- * whether this attempt counted as a repetition, because an earlier outcome was about to expire.
+ * Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it; or
+ * nobody can tell whether this attempt counted as a repetition, because an earlier outcome was about to expire.
  */
 export type TryOutcome = Outcome | 'forgotten' | null;
 
@@ -22,7 +22,10 @@ export interface CommandTry extends Try {
   readonly commandId: string;
 }
 
-/** By how much the log time of an attempt is uncertain, in milliseconds: a process whose clock differs by more takes no writes. */
+/**
+ * By how much the log time of an attempt is uncertain, in milliseconds: a process whose clock differs by more takes no
+ * writes.
+ */
 const uncertainty = 60_000;
 
 function outcomeOfTry(recorded: KnownOutcome, { at, notAfter }: Try): TryOutcome {
@@ -40,7 +43,9 @@ export class OutcomeQueries {
     this.#database = database;
   }
 
-  /** How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there. */
+  /**
+   * How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there.
+   */
   async find(
     partition: number,
     commandId: string,

@@ -11,8 +11,9 @@ import type { KnownOutcome, RecordedOutcome } from './recorded-outcome.ts';
 type OutcomeRow = Omit<RowOf<typeof OutcomeEntity>, 'replacedTime'>;
 
 /**
- * The outcome of each wanted command, one look-up in the index of the key after the other. For `command_id = any (...)` Postgres reads all outcomes of the
- * partition while its statistics are those of an almost empty table, as they are while a read model is filled.
+ * The outcome of each wanted command, one look-up in the index of the key after the other. For `command_id = any (...)`
+ * Postgres reads all outcomes of the partition while its statistics are those of an almost empty table, as they are
+ * while a read model is filled.
  */
 const outcomesOfWanted = `unnest($2::uuid[]) as wanted(id)
     join lateral (select * from outcomes where partition = $1 and command_id = wanted.id limit 1) outcomes on true`;
@@ -56,7 +57,10 @@ const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
     where progress.partition = $1`,
 };
 
-/** How far a partition is projected, the teams held there, and the outcomes of these commands up to there, in one snapshot. */
+/**
+ * How far a partition is projected, the teams held there, and the outcomes of these commands up to there, in one
+ * snapshot.
+ */
 export async function findProgressAndOutcomes(
   tx: Tx,
   partition: number,
@@ -84,8 +88,8 @@ export function isDuplicateOutcome(error: unknown): boolean {
 }
 
 /**
- * A command's ID may exist already only if its outcome has expired: then the new outcome replaces it (`replace`), or the statement fails
- * (`fail`: nobody looked earlier outcomes up).
+ * A command's ID may exist already only if its outcome has expired: then the new outcome replaces it (`replace`), or
+ * the statement fails (`fail`: nobody looked earlier outcomes up).
  */
 export function storeOutcomes(
   partition: number,
@@ -104,7 +108,10 @@ export function outcomeRow(
   return { partition, commandId, logOffset, time, etag, detail: encodeDetail(outcome), requestDigest };
 }
 
-/** Version, ordinal, first, count; the table in which rows have retained row IDs, or null; the number of extents, if several. */
+/**
+ * Version, ordinal, first, count; the table in which rows have retained row IDs, or null; the number of extents, if
+ * several.
+ */
 type StoredRange = readonly [
   version: string,
   ordinal: number,

@@ -18,10 +18,16 @@ export interface KnownOutcome extends RecordedOutcome {
 /** How long a command's ID is remembered, in milliseconds of log time (docs/spec/decisions.md 1): seven days. */
 export const outcomeLife = 7 * 24 * 3_600_000;
 
-/** How long it is stored, in log time. A retry under an old key makes a new job for an old outcome, and is readable as long again. */
+/**
+ * How long it is stored, in log time. A retry under an old key makes a new job for an old outcome, and is readable as
+ * long again.
+ */
 export const outcomesKept = 2 * outcomeLife;
 
-/** Whether an outcome still applies to a command whose record has this time; if it is too old, the command counts as new. */
+/**
+ * Whether an outcome still applies to a command whose record has this time; if it is too old, the command counts as
+ * new.
+ */
 export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number): boolean {
   return now - time < outcomeLife;
 }
@@ -35,8 +41,9 @@ export interface Attempt {
 }
 
 /**
- * Whether an outcome of the command is that of this attempt, too. It is if the record of the attempt was decided as a repetition, which
- * the time of that record says, and no clock. Where the record is not known, the outcome must count until the attempt is too late.
+ * Whether an outcome of the command is that of this attempt, too. It is if the record of the attempt was decided as a
+ * repetition, which the time of that record says, and no clock. Where the record is not known, the outcome must count
+ * until the attempt is too late.
  */
 export function answersAttempt(
   { offset, time }: Pick<RecordedOutcome, 'offset' | 'time'>,

@@ -1,7 +1,10 @@
 import type pg from 'pg';
 import { logSchema } from './log-tables.ts';
 
-/** Appends one record to the log in Postgres, in the transaction of the client. The process that projects it need not be this one. */
+/**
+ * Appends one record to the log in Postgres, in the transaction of the client. The process that projects it need not be
+ * this one.
+ */
 export async function appendRecord(
   client: Pick<pg.ClientBase, 'query'>,
   partition: number,

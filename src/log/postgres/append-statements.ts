@@ -4,8 +4,8 @@ import type { LogRecord } from '../event-log.ts';
 import { insertRecord, insertRecords, moveHead } from './statements.ts';
 
 /**
- * Advances the head past the records, if it points at the first of them, and inserts them. All get the time of the first. The first
- * statement returns no row if the head is elsewhere.
+ * Advances the head past the records, if it points at the first of them, and inserts them. All get the time of the
+ * first. The first statement returns no row if the head is elsewhere.
  */
 export function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
   const { offset, time } = records[0]!;

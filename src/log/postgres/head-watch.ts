@@ -1,6 +1,7 @@
 /**
- * Watches the heads of the log in Postgres, and the clock of the server. Another process may append with a read model of its own, of
- * another version: nobody else projects its events into this one. A head that falls shows that Postgres lost commits.
+ * Watches the heads of the log in Postgres, and the clock of the server. Another process may append with a read model
+ * of its own, of another version: nobody else projects its events into this one. A head that falls shows that Postgres
+ * lost commits.
  */
 import type { Logger } from 'pino';
 import type pg from 'pg';
@@ -37,7 +38,10 @@ export interface HeadWatchOptions {
   readonly onHeld: (partition: number, held: HeldTeams) => void;
   /** The read model is behind the head of this partition. */
   readonly onBehind: (partition: number) => Promise<void>;
-  /** The head of a partition has fallen. `versions`: for each partition, the version behind the last that this process knew of. */
+  /**
+   * The head of a partition has fallen. `versions`: for each partition, the version behind the last that this process
+   * knew of.
+   */
   readonly onFallen: (partition: number, versions: readonly bigint[]) => void;
 }
 

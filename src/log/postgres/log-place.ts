@@ -1,6 +1,6 @@
 /**
- * Where the log is, once it was moved (src/administration/move-log.ts), and what closes the log in Postgres: a trigger refuses every append, of
- * processes of any version, within the append's own transaction.
+ * Where the log is, once it was moved (src/administration/move-log.ts), and what closes the log in Postgres: a trigger
+ * refuses every append, of processes of any version, within the append's own transaction.
  */
 import type pg from 'pg';
 import { allowWrites, refuseWrites } from '../../storage/database/refusing-trigger.ts';
@@ -30,8 +30,8 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
 }
 
 /**
- * How often the log has moved. A process that missed a move, and the one back, is told by this that the log is not the one that it uses: another topic may hold
- * it, and its fencing tokens are void.
+ * How often the log has moved. A process that missed a move, and the one back, is told by this that the log is not the
+ * one that it uses: another topic may hold it, and its fencing tokens are void.
  */
 export async function readMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<string> {
   if ((await readLogPlace(connection)) === null) return '0';
@@ -47,7 +47,9 @@ export class LogMoved extends Error {
   override readonly name = 'LogMoved';
 }
 
-/** Remembers how often the log has moved. The check that it resolves to rejects with LogMoved once it has moved again. */
+/**
+ * Remembers how often the log has moved. The check that it resolves to rejects with LogMoved once it has moved again.
+ */
 export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<() => Promise<void>> {
   const known = await readMoves(connection);
   return async () => {
@@ -56,7 +58,10 @@ export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): P
   };
 }
 
-/** The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round. `log`: the right one. */
+/**
+ * The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round.
+ * `log`: the right one.
+ */
 export function describeLogPlace(log: LogKind): string {
   return log === 'kafka'
     ? 'the log is in Kafka: set KAFKA_BROKERS, and KAFKA_TOPIC if it is not the usual one, and start again'

@@ -1,4 +1,6 @@
-/** The tables of a log in Postgres. They are the log: they are kept, whatever happens to the read models beside them. */
+/**
+ * The tables of a log in Postgres. They are the log: they are kept, whatever happens to the read models beside them.
+ */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import { inTransaction } from '../../storage/database/transaction.ts';
@@ -23,7 +25,10 @@ const statements = [
   `alter table ${logSchema}.records alter column bytes set storage external`,
 ];
 
-/** The history of Postgres (src/storage/database/history.ts) that the log was last written in, in one row; none if nobody noted it. */
+/**
+ * The history of Postgres (src/storage/database/history.ts) that the log was last written in, in one row; none if
+ * nobody noted it.
+ */
 const createHistory = `create table if not exists ${logSchema}.history (
   singleton boolean primary key default true check (singleton),
   name text not null

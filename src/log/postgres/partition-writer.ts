@@ -1,10 +1,10 @@
 /**
- * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in one
- * transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and decided speculatively,
- * as if the first had landed; storing it checks that assumption.
+ * Group commit for one partition of the log in Postgres. A batch is appended, decided and stored by one statement or in
+ * one transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and
+ * decided speculatively, as if the first had landed; storing it checks that assumption.
  *
- * If the read model is behind the log, because others append too, the batch is stored together with what is missing before it, under the lock of the
- * head: nobody overtakes it, however much the others write.
+ * If the read model is behind the log, because others append too, the batch is stored together with what is missing
+ * before it, under the lock of the head: nobody overtakes it, however much the others write.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EncodedEvent } from '../../language/events/event.ts';
@@ -61,8 +61,8 @@ interface LockedOptions {
 }
 
 /**
- * The read model is behind the log by more than one transaction should hold, or by records that cannot be projected in it. `catchUp` brings it to the
- * end, without the lock of the head and without a connection that others wait for.
+ * The read model is behind the log by more than one transaction should hold, or by records that cannot be projected in
+ * it. `catchUp` brings it to the end, without the lock of the head and without a connection that others wait for.
  */
 class Behind extends Error {
   override readonly name = 'Behind';
@@ -83,7 +83,10 @@ class LogElsewhere extends Error {
 
 export interface PartitionWriterOptions {
   readonly partition: number;
-  /** The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one is stored there. */
+  /**
+   * The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one
+   * is stored there.
+   */
   readonly epoch: bigint;
   readonly database: Database;
   readonly projector: Projector;
@@ -225,8 +228,8 @@ export class PartitionWriter {
   }
 
   /**
-   * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the progress has
-   * moved.
+   * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the
+   * progress has moved.
    */
   async #writeSpeculative(
     tx: PipelinedClient,
@@ -250,9 +253,10 @@ export class PartitionWriter {
   }
 
   /**
-   * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a speculative batch
-   * failed. Projects what others have appended together with the batch. Null: that was too much, a part of it is projected, and the batch is not
-   * written yet. Throws Behind, and writes nothing, if `catchUp` has to come first.
+   * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a
+   * speculative batch failed. Projects what others have appended together with the batch. Null: that was too much, a
+   * part of it is projected, and the batch is not written yet. Throws Behind, and writes nothing, if `catchUp` has to
+   * come first.
    */
   async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided | null> {
     const { missed, inParts } = options;
@@ -270,7 +274,8 @@ export class PartitionWriter {
       if (missing.length > 0) this.#cautious = cautiousBatches;
       if (!isAll && !inParts) throw new Behind(partition);
       if (missed !== null && offset !== missed.records[0]!.offset) this.#cautious = cautiousBatches;
-      // The head is where it was expected, and the layout was not raised: Postgres lost commits, and others wrote instead.
+      // The head is where it was expected, and the layout was not raised: Postgres lost commits, and others wrote
+      // instead.
       else if (missed !== null && layout === missed.layout) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
       if (isAll) records = this.#place(batch, offset, this.#timeNow());
@@ -318,7 +323,10 @@ export class PartitionWriter {
     }));
   }
 
-  /** Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is awaited first. */
+  /**
+   * Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is
+   * awaited first.
+   */
   #append(tx: PipelinedClient, records: readonly LogRecord[]): Promise<unknown> {
     const { statement, values } = combine(appendStatements(this.#options.partition, records), 1);
     return tx.query(statement, values);
@@ -336,7 +344,10 @@ export class PartitionWriter {
     return { next, layout, projected };
   }
 
-  /** What others have appended and this read model lacks: all of it, or the first records, as many as one transaction should project. */
+  /**
+   * What others have appended and this read model lacks: all of it, or the first records, as many as one transaction
+   * should project.
+   */
   async #readMissing(tx: PipelinedClient, projected: bigint, next: bigint): Promise<readonly LogRecord[]> {
     return batchesOf(await readSome(tx, this.#options.partition, projected, next))[0]!;
   }

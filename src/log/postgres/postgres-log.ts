@@ -1,6 +1,6 @@
 /**
- * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own transaction
- * (src/log/README.md).
+ * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own
+ * transaction (src/log/README.md).
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
@@ -42,7 +42,10 @@ export interface PostgresLogOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly partitions: number;
-  /** How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are refused. */
+  /**
+   * How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are
+   * refused.
+   */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
@@ -118,8 +121,8 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog when it is not the one
-   * that the read model was built from.
+   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog when it
+   * is not the one that the read model was built from.
    */
   static async open(options: PostgresLogOptions, signal: AbortSignal): Promise<PostgresLog> {
     const log = new PostgresLog(
@@ -166,8 +169,8 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Postgres lost commits and tells of no new history, so only a process that ran before can know: it resumes the log for all, and
-   * then has to start anew.
+   * Postgres lost commits and tells of no new history, so only a process that ran before can know: it resumes the log
+   * for all, and then has to start anew.
    */
   #lose(partition: number, versions: readonly bigint[]): void {
     if (this.#lost !== null) return;
@@ -199,9 +202,9 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes the log. A log
-   * without a noted history is from a version that did not note it. To be called when the read model is at the end of the log, except
-   * for partitions that have halted.
+   * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes
+   * the log. A log without a noted history is from a version that did not note it. To be called when the read model is
+   * at the end of the log, except for partitions that have halted.
    */
   async #resumeInNewHistory(): Promise<void> {
     const {
@@ -313,8 +316,8 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine or, if it is of none,
-   * halts the partition. Rejects with NotAppended if it has halted.
+   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine
+   * or, if it is of none, halts the partition. Rejects with NotAppended if it has halted.
    */
   async catchUp(partition: number): Promise<void> {
     await this.#catchUps[partition]!.run();
@@ -384,7 +387,10 @@ export class PostgresLog implements EventLog {
     return this.#queue.enter(partition, event);
   }
 
-  /** The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one process does. */
+  /**
+   * The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one
+   * process does.
+   */
   async #startGeneration(): Promise<void> {
     await inTransaction(this.#options.database.pool, async (client) => {
       const { rows } = await client.query(

@@ -23,8 +23,8 @@ interface Connection {
 }
 
 /**
- * The records of a partition from one offset on and before another: all of them, or as many as one query should read. Rejects with WrongLog if the
- * first one is missing.
+ * The records of a partition from one offset on and before another: all of them, or as many as one query should read.
+ * Rejects with WrongLog if the first one is missing.
  */
 export async function readSome(
   connection: Connection,

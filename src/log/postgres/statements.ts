@@ -2,7 +2,10 @@
 import type { Statement } from '../../storage/database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
-/** Advances the head past the records, if it points at the first of them and is not newer than they are; else returns no row. */
+/**
+ * Advances the head past the records, if it points at the first of them and is not newer than they are; else returns no
+ * row.
+ */
 export const moveHead: Statement = {
   name: 'move_head',
   text: `update ${logSchema}.heads set next = $3, time = $4
@@ -31,7 +34,10 @@ export const insertCopies: Statement = {
     from unnest($4::int8[], $5::int4[], $6::int4[]) with ordinality as cuts(time, first, length, place)`,
 };
 
-/** At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading it. */
+/**
+ * At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading
+ * it.
+ */
 export const selectRecords: Statement<{ log_offset: bigint | string; time: bigint | string; bytes: Buffer }> = {
   name: 'select_records',
   text: `select log_offset, time, bytes from (

@@ -11,7 +11,10 @@ import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { answersAttempt } from '../outcomes/recorded-outcome.ts';
 import { lockHead } from './lock-head.ts';
 
-/** What became of a record whose commit was not answered. `held`: it is in the log, and its team is in quarantine. Null: it has no effect. */
+/**
+ * What became of a record whose commit was not answered. `held`: it is in the log, and its team is in quarantine. Null:
+ * it has no effect.
+ */
 export type Fate = Outcome | 'held' | null;
 
 /** A commit was sent and not answered: it may have taken place, or may yet. */
@@ -32,8 +35,9 @@ export class CommitUnknown extends Error {
 }
 
 /**
- * What became of each record of a batch, whose commands these are. Conclusive, because it first waits until the backend that served the
- * connection is gone and locks the head. Null while that backend still runs, and while a record is in the log and the read model is behind it.
+ * What became of each record of a batch, whose commands these are. Conclusive, because it first waits until the backend
+ * that served the connection is gone and locks the head. Null while that backend still runs, and while a record is in
+ * the log and the read model is behind it.
  */
 export async function findCommitted(
   tx: PipelinedClient,

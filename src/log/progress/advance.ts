@@ -9,7 +9,10 @@ export interface StoredMark {
   readonly base: bigint;
   /** The gaps of `Versions`, as JSON. */
   readonly gaps: string;
-  /** Raised when compaction moves rows or garbage collection drops segments. What was loaded under another layout must be loaded again. */
+  /**
+   * Raised when compaction moves rows or garbage collection drops segments. What was loaded under another layout must
+   * be loaded again.
+   */
   readonly layout: bigint;
   /** The teams whose events are held, as JSON. Raises the layout whenever it changes. */
   readonly held: string;
@@ -26,7 +29,10 @@ const advance: Statement<StoredMark> = {
 export interface Assumed {
   /** The layout under which rows were loaded. */
   readonly layout: bigint;
-  /** The hash of the record before the batch. If Postgres lost commits, the progress may be at this offset again, behind other records. */
+  /**
+   * The hash of the record before the batch. If Postgres lost commits, the progress may be at this offset again, behind
+   * other records.
+   */
   readonly hashBefore: Uint8Array;
 }
 
@@ -41,8 +47,8 @@ export interface Advance {
 }
 
 /**
- * Advances the progress past the records if it stands at the first of them, what was assumed holds, and the partition has not halted;
- * returns a row with the mark, or none.
+ * Advances the progress past the records if it stands at the first of them, what was assumed holds, and the partition
+ * has not halted; returns a row with the mark, or none.
  */
 export function advanceProgress({ partition, entries, lastHash, epoch, assumed }: Advance): BoundStatement<StoredMark> {
   const first = entries[0]!.record;

@@ -1,6 +1,7 @@
 /**
- * Closes a read model to the log in Kafka, when that moves to Postgres: nobody can take a partition over, so nothing that is appended there later has an
- * effect; and nobody can mark one as contradicted, because it is projected further than the log in Kafka goes. A trigger refuses it, to processes of any version.
+ * Closes a read model to the log in Kafka, when that moves to Postgres: nobody can take a partition over, so nothing
+ * that is appended there later has an effect; and nobody can mark one as contradicted, because it is projected further
+ * than the log in Kafka goes. A trigger refuses it, to processes of any version.
  */
 import type pg from 'pg';
 import { allowWrites, areWritesRefused, refuseWrites } from '../../storage/database/refusing-trigger.ts';

@@ -45,7 +45,10 @@ export async function readProgressNow(
   return { progress: rows.map(toProgress), serverTime: Number(rows[0]!.serverTime) };
 }
 
-/** For each partition of the read model in this schema, the next offset, the version behind the last event that was projected, and whether its log contradicts it. */
+/**
+ * For each partition of the read model in this schema, the next offset, the version behind the last event that was
+ * projected, and whether its log contradicts it.
+ */
 export async function selectVersions(
   client: pg.ClientBase,
   schema: string,
@@ -71,19 +74,26 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
 }
 
 /**
- * Raises an epoch at random, so that none is given out twice although Postgres may lose the commit of a takeover, with a timeline or with the
- * end of its disk. There is room for millions of takeovers. An odd epoch belongs to an owner; an even one to nobody, because a process proves the log.
+ * Raises an epoch at random, so that none is given out twice although Postgres may lose the commit of a takeover, with
+ * a timeline or with the end of its disk. There is room for millions of takeovers. An odd epoch belongs to an owner; an
+ * even one to nobody, because a process proves the log.
  */
 const nextEpoch = `epoch + 2 + floor(random() * ${2 ** 40})::int8`;
 const ownedEpoch = `((${nextEpoch}) | 1)`;
 const fencedEpoch = `((${nextEpoch}) & -2::int8)`;
 
-/** Whether this is the epoch of a partition that a process has fenced off (`fenceOff`), and that nobody has taken over since. */
+/**
+ * Whether this is the epoch of a partition that a process has fenced off (`fenceOff`), and that nobody has taken over
+ * since.
+ */
 export function isFenced(epoch: bigint): boolean {
   return epoch % 2n === 0n;
 }
 
-/** Takes a partition over: fences off its former owner, and lets it be projected again unless its log contradicts the read model. */
+/**
+ * Takes a partition over: fences off its former owner, and lets it be projected again unless its log contradicts the
+ * read model.
+ */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
     `update progress set halted = case when contradicted then halted end, epoch = ${ownedEpoch} where partition = $1 returning ${columns}`,
@@ -93,9 +103,10 @@ export async function takeOver(pool: pg.Pool, partition: number): Promise<Progre
 }
 
 /**
- * Sees to it that the epoch of a partition is above `seen`, which was read before: raises it unless somebody else has since. So whoever owned the
- * partition at that time can no longer store anything that it had read by then, and has to take it over anew. Epochs below `seen` come back if
- * Postgres loses commits, and count as no rise. Resolves to the progress.
+ * Sees to it that the epoch of a partition is above `seen`, which was read before: raises it unless somebody else has
+ * since. So whoever owned the partition at that time can no longer store anything that it had read by then, and has to
+ * take it over anew. Epochs below `seen` come back if Postgres loses commits, and count as no rise. Resolves to the
+ * progress.
  */
 export async function fenceOff(pool: pg.Pool, partition: number, seen: bigint): Promise<Progress> {
   const {
@@ -111,8 +122,8 @@ export async function fenceOff(pool: pg.Pool, partition: number, seen: bigint): 
 }
 
 /**
- * Notes that the log of a partition contradicts the read model, and how. From then on nobody can store anything for the partition. An
- * earlier contradiction stays.
+ * Notes that the log of a partition contradicts the read model, and how. From then on nobody can store anything for the
+ * partition. An earlier contradiction stays.
  */
 export async function noteContradicted(pool: pg.Pool, partition: number, reason: string): Promise<void> {
   const values = [partition, reason];
@@ -140,7 +151,10 @@ export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint
   return rowCount === 1;
 }
 
-/** Notes why the event at `offset` could not be projected, with the log in Postgres. Unlike a halt, that keeps no other process from projecting it. */
+/**
+ * Notes why the event at `offset` could not be projected, with the log in Postgres. Unlike a halt, that keeps no other
+ * process from projecting it.
+ */
 export async function noteFailure(pool: pg.Pool, partition: number, offset: bigint, reason: string): Promise<void> {
   await pool.query('update progress set failed_at = next, failure = $3 where partition = $1 and next = $2', [
     partition,

@@ -2,7 +2,10 @@
 import { namedBy } from '../../language/events/event-names.ts';
 import type { Event } from '../../language/events/event.ts';
 
-/** Versions that stand for nothing: those of events that were lost, and those that were left out when the log was resumed. */
+/**
+ * Versions that stand for nothing: those of events that were lost, and those that were left out when the log was
+ * resumed.
+ */
 export interface Gap {
   readonly from: bigint;
   /** Exclusive. */

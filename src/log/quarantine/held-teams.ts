@@ -1,6 +1,7 @@
 /**
- * The teams of a partition whose events are held, because one of them cannot be projected (ARCHITECTURE.md, "quarantine"). They stand in the
- * row of the partition's progress: whoever advances that has the teams that are held at that very offset.
+ * The teams of a partition whose events are held, because one of them cannot be projected (ARCHITECTURE.md,
+ * "quarantine"). They stand in the row of the partition's progress: whoever advances that has the teams that are held
+ * at that very offset.
  */
 import { type EventData } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';

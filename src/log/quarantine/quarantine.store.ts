@@ -38,7 +38,9 @@ const begin: Statement<{ next: bigint }> = {
     select $1, $6::uuid, $2, $7, $3, $2, $3, base, gaps from moved returning next`,
 };
 
-/** Holds the events of a team from this record on, if the progress of its partition is there; returns a row if it was. */
+/**
+ * Holds the events of a team from this record on, if the progress of its partition is there; returns a row if it was.
+ */
 export function beginQuarantine(record: LogRecord, teamId: string, reason: string, epoch: bigint): BoundStatement {
   const { partition, offset, time } = record;
   return bind(begin, [partition, offset, time, hashOf(record), epoch, teamId, shortened(reason)]);
@@ -55,15 +57,18 @@ export function failQuarantine({ partition, teamId }: Quarantine, offset: bigint
 }
 
 /**
- * Locks the progress of a partition, as storing a batch does. `table`: the OID of the table that was locked, which is another one in each
- * read model; none takes the place of this one until the transaction ends.
+ * Locks the progress of a partition, as storing a batch does. `table`: the OID of the table that was locked, which is
+ * another one in each read model; none takes the place of this one until the transaction ends.
  */
 export const lockProgress: Statement<{ next: bigint; table: bigint }> = {
   name: 'lock_progress',
   text: 'select next, tableoid::int8 as table from progress where partition = $1 for update',
 };
 
-/** Where a quarantine is. No row: the team is in none. Only a statement that begins under the lock sees what others did before. */
+/**
+ * Where a quarantine is. No row: the team is in none. Only a statement that begins under the lock sees what others did
+ * before.
+ */
 export const selectQuarantine: Statement<{ next: bigint; time: bigint; base: bigint; gaps: string }> = {
   name: 'select_quarantine',
   text: 'select next, time, base, gaps from quarantines where partition = $1 and team_id = $2',

@@ -1,9 +1,11 @@
 /**
- * Releases a team from quarantine: decides the events that were held, at their own offsets, times and versions, beside whoever projects
- * the partition. The data of a team depends only on its own events, so deciding these later gives the same result.
+ * Releases a team from quarantine: decides the events that were held, at their own offsets, times and versions, beside
+ * whoever projects the partition. The data of a team depends only on its own events, so deciding these later gives the
+ * same result.
  *
- * Each step locks the progress of the partition, as storing a batch does. So steps of two releases, batches and compaction never mix, and
- * no step depends on who owns the partition. Nor does a step store what an earlier one remembers of a read model that was replaced since.
+ * Each step locks the progress of the partition, as storing a batch does. So steps of two releases, batches and
+ * compaction never mix, and no step depends on who owns the partition. Nor does a step store what an earlier one
+ * remembers of a read model that was replaced since.
  */
 import type { Database } from '../../storage/database/database.ts';
 import { isDatabaseAway } from '../../storage/database/database-away.ts';
@@ -57,8 +59,8 @@ export class ReleaseFailed extends Error {
 const readUnderLockMax = 500n;
 
 /**
- * Resolves once the team is in no quarantine. Rejects with ReleaseFailed if an event still cannot be projected, with the reason of
- * `signal`, and with errors that `isDatabaseAway` recognizes. The next release goes on from there.
+ * Resolves once the team is in no quarantine. Rejects with ReleaseFailed if an event still cannot be projected, with
+ * the reason of `signal`, and with errors that `isDatabaseAway` recognizes. The next release goes on from there.
  */
 export async function releaseTeam(teamId: string, options: ReleaseOptions): Promise<void> {
   const {
@@ -108,8 +110,9 @@ async function goOn(quarantine: Quarantine, to: bigint, running: Release): Promi
 }
 
 /**
- * Releases the remaining events and ends the quarantine in one transaction, during which the partition takes no new events. Returns false, and
- * does nothing, if there are too many events, or one fails: then the events before it have to be released first.
+ * Releases the remaining events and ends the quarantine in one transaction, during which the partition takes no new
+ * events. Returns false, and does nothing, if there are too many events, or one fails: then the events before it have
+ * to be released first.
  */
 async function finish(quarantine: Quarantine, running: Release): Promise<boolean> {
   const { database, projector, log } = running;
@@ -138,8 +141,8 @@ async function finish(quarantine: Quarantine, running: Release): Promise<boolean
 type Held = Pick<Quarantine, 'time' | 'versions'>;
 
 /**
- * Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`, and if the read model is not
- * the one that the projector remembers: then it has forgotten that.
+ * Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`, and if
+ * the read model is not the one that the projector remembers: then it has forgotten that.
  */
 async function lock(
   tx: Tx,
@@ -162,7 +165,10 @@ async function lock(
   return { projected, held: { time: Number(found.time), versions: readVersions(found) } };
 }
 
-/** Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is sent. */
+/**
+ * Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is
+ * sent.
+ */
 async function release(
   tx: Tx,
   quarantine: Quarantine,

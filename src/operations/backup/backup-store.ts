@@ -8,9 +8,14 @@ export interface KeptObject {
   readonly storedAt: number;
 }
 
-/** Names have the form `packs/ab/abcd...`. A name is written whole or not at all, and what was written survives a power failure. */
+/**
+ * Names have the form `packs/ab/abcd...`. A name is written whole or not at all, and what was written survives a power
+ * failure.
+ */
 export interface BackupStore {
-  /** Stores an object of `size` bytes, at most 5 GiB as S3 takes in one piece, in the place of one that has this name. */
+  /**
+   * Stores an object of `size` bytes, at most 5 GiB as S3 takes in one piece, in the place of one that has this name.
+   */
   put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>, size: number): Promise<void>;
   /** Null if there is none. The caller reads the stream to its end or destroys it. */
   read(name: string): Promise<Readable | null>;
@@ -24,8 +29,8 @@ export interface BackupStore {
 }
 
 /**
- * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. `of` null: nobody knows how many
- * there are.
+ * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. `of`
+ * null: nobody knows how many there are.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
 export type ProgressKind =

@@ -72,7 +72,10 @@ export class IndexesAside {
     });
   }
 
-  /** Works on items, which it takes out of the list, several at a time. Rejects with the first error, once nothing is under way. */
+  /**
+   * Works on items, which it takes out of the list, several at a time. Rejects with the first error, once nothing is
+   * under way.
+   */
   async inParallel<T>(waiting: T[], work: (client: pg.PoolClient, item: T) => Promise<void>): Promise<void> {
     const failed = new AbortController();
     await Promise.all(

@@ -1,4 +1,7 @@
-/** Copies tables out of snapshots of Postgres, over several connections. A snapshot is of one partition, and is closed when that is copied. */
+/**
+ * Copies tables out of snapshots of Postgres, over several connections. A snapshot is of one partition, and is closed
+ * when that is copied.
+ */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { Snapshot } from '../../log/compare/snapshot.ts';
@@ -8,13 +11,17 @@ import type { PackWriter } from './packs.ts';
 import { keysOfPartition, rowsOfPartition, type KeyRange } from './rows-of-partition.ts';
 import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
 
-/** A snapshot keeps Postgres from removing dead rows: more connections close it sooner, and leave less for the service. */
+/**
+ * A snapshot keeps Postgres from removing dead rows: more connections close it sooner, and leave less for the service.
+ */
 const connections = 3;
 
 /** How many bytes of a table one stream is to have, about. */
 const streamBytes = 4 * 2 ** 20;
 
-/** A table keeps the width of the last set, so that its packs stay the same, until it is wrong by more than this factor. */
+/**
+ * A table keeps the width of the last set, so that its packs stay the same, until it is wrong by more than this factor.
+ */
 const widthTolerance = 8;
 
 /** So that no end of a range is too large for Postgres. */
@@ -70,7 +77,10 @@ export class CopyConnections {
     }
   }
 
-  /** Runs `use` on a snapshot of what is committed now, and closes it. If that fails, the connections cannot be used any more. */
+  /**
+   * Runs `use` on a snapshot of what is committed now, and closes it. If that fails, the connections cannot be used any
+   * more.
+   */
   async withSnapshot<T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
     const [first, ...others] = [...this.#clients, this.#reader] as [pg.Client, ...pg.Client[]];
     for (const client of [first, ...others]) await client.query('begin isolation level repeatable read read only');
@@ -120,7 +130,10 @@ export class CopySnapshot {
     return copies;
   }
 
-  /** Copies the rows of a partition. Tables without any are left out. Rejects with the first error, once nothing is under way. */
+  /**
+   * Copies the rows of a partition. Tables without any are left out. Rejects with the first error, once nothing is
+   * under way.
+   */
   async copyPartition(
     tables: readonly CopiedTable[],
     { partition, share, before, packs, signal, onPiece }: PartitionOptions,

@@ -5,8 +5,8 @@ import { BackupError } from './backup-store.ts';
 const headerBytes = 19;
 
 /**
- * Counts the rows of a stream, which comes in parts that are cut anywhere. Rejects with BackupError if it does not end where its rows do. Keeps no row in
- * memory.
+ * Counts the rows of a stream, which comes in parts that are cut anywhere. Rejects with BackupError if it does not end
+ * where its rows do. Keeps no row in memory.
  */
 export async function countRows(parts: AsyncIterable<Buffer>): Promise<number> {
   let rows = 0;

@@ -9,7 +9,10 @@ import { BackupError, type BackupStore, type KeptObject } from './backup-store.t
 /** The folder of objects that are being written. */
 const unfinished = 'unfinished';
 
-/** What nothing was written to for so long, in milliseconds, is of a backup that was interrupted. Another one may be under way. */
+/**
+ * What nothing was written to for so long, in milliseconds, is of a backup that was interrupted. Another one may be
+ * under way.
+ */
 const abandonedAfter = 3_600_000;
 
 export class FolderStore implements BackupStore {
@@ -21,8 +24,8 @@ export class FolderStore implements BackupStore {
   }
 
   /**
-   * Makes the folder if `make` is set, and removes what interrupted backups did not finish. Rejects with BackupError if it is not there, and with errors of
-   * the system.
+   * Makes the folder if `make` is set, and removes what interrupted backups did not finish. Rejects with BackupError if
+   * it is not there, and with errors of the system.
    */
   static async open(folder: string, { make }: { readonly make: boolean }): Promise<FolderStore> {
     if (make) await makeFolder(join(folder, unfinished));

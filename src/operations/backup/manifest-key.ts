@@ -1,6 +1,6 @@
 /**
- * Signs manifests with the passphrase of the backups, so that a restore takes nothing that somebody else has put there: HMAC-SHA256 with a key that scrypt
- * derives from the passphrase (docs/decisions/0061).
+ * Signs manifests with the passphrase of the backups, so that a restore takes nothing that somebody else has put there:
+ * HMAC-SHA256 with a key that scrypt derives from the passphrase (docs/decisions/0061).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * A set: what one backup is made of. Its manifest names all that belongs to it, also what was stored with earlier sets, and is written
- * last: without it there is no set.
+ * A set: what one backup is made of. Its manifest names all that belongs to it, also what was stored with earlier sets,
+ * and is written last: without it there is no set.
  */
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -29,9 +29,15 @@ const partition = z.object({
   lastHash: z.string().nullable(),
   /** Of the rows of the read model (src/log/compare/digest.ts). */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The rows of the read model that are of this partition. `width`: how many values of the key's first column a stream covers; null: there is one stream. */
+  /**
+   * The rows of the read model that are of this partition. `width`: how many values of the key's first column a stream
+   * covers; null: there is one stream.
+   */
   tables: z.array(z.object({ name: identifier, width: z.number().nullable(), streams })),
-  /** The records from 0 to `next`: where each pack begins, and its bytes before they are compressed. Null if the set does not hold them. */
+  /**
+   * The records from 0 to `next`: where each pack begins, and its bytes before they are compressed. Null if the set
+   * does not hold them.
+   */
   records: z.array(z.object({ first: offset, pack, bytes: z.number() })).nullable(),
 });
 
@@ -101,7 +107,9 @@ function idOf(takenAt: number, content: string): string {
   return `${new Date(takenAt).toISOString().replace(/[-:.]/g, '')}-${hash}`;
 }
 
-/** Writes the manifest, which completes the set. `key`: signs it; null: it is not signed. Resolves to the ID of the set. */
+/**
+ * Writes the manifest, which completes the set. `key`: signs it; null: it is not signed. Resolves to the ID of the set.
+ */
 export async function writeManifest(store: BackupStore, written: Manifest, key: ManifestKey | null): Promise<string> {
   const signature = key === null ? null : await key.sign(JSON.stringify(written));
   const content = Buffer.from(JSON.stringify(signature === null ? written : { ...written, signature }));
@@ -121,7 +129,8 @@ export async function listSets(store: BackupStore): Promise<string[]> {
 }
 
 /**
- * Reads a set, without a look at its signature (`checkSignature`). Rejects with BackupError if there is none of this ID, or its manifest is damaged.
+ * Reads a set, without a look at its signature (`checkSignature`). Rejects with BackupError if there is none of this
+ * ID, or its manifest is damaged.
  */
 export async function readSet(store: BackupStore, id: string): Promise<BackupSet> {
   const stream = await store.read(`${folder}${id}.json`);
@@ -172,8 +181,8 @@ export async function readNewestSet(store: BackupStore): Promise<BackupSet | nul
 }
 
 /**
- * The newest set that can be used for the next backup; null if there is none. `key`: by which it must be signed; null: no signature is checked.
- * `onUnusable` is told of newer ones.
+ * The newest set that can be used for the next backup; null if there is none. `key`: by which it must be signed; null:
+ * no signature is checked. `onUnusable` is told of newer ones.
  */
 export async function readNewestUsableSet(
   store: BackupStore,
@@ -211,7 +220,10 @@ export function* readModelCopies({
 export interface SetCounts {
   /** Events that its read model is made of. Their records are in the set, unless it was taken without (`--no-log`). */
   readonly events: number;
-  /** Stored rows of tables and stashes, also those that nobody can read any more and that garbage collection has not yet removed. Not the patches of rows. */
+  /**
+   * Stored rows of tables and stashes, also those that nobody can read any more and that garbage collection has not yet
+   * removed. Not the patches of rows.
+   */
   readonly rows: number;
   /** Different packs that it names, whichever backup stored them. */
   readonly packs: number;

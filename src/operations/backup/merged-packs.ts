@@ -1,6 +1,6 @@
 /**
- * Decides which packs of records a backup keeps and which it merges (docs/decisions/0060). Records only come at the end, so the newest packs are merged
- * with the new records. Pure.
+ * Decides which packs of records a backup keeps and which it merges (docs/decisions/0060). Records only come at the
+ * end, so the newest packs are merged with the new records. Pure.
  */
 
 /** A pack of at least this many bytes, uncompressed, is never written again. */
@@ -10,11 +10,13 @@ export const fullPackBytes = 4 * 2 ** 20;
 const growth = 2;
 
 /**
- * How many of the packs are kept, from the oldest on. The records of the others are written again, together with the new ones.
+ * How many of the packs are kept, from the oldest on. The records of the others are written again, together with the
+ * new ones.
  *
- * A pack that is merged has less than twice the bytes that it is merged with. So its records go into one that is at least half as large again, and each
- * record is written at most log(fullPackBytes / size of a backup) / log(1.5) times. Among the packs that are kept, each that is not full has at least twice
- * the bytes of all packs behind it together, so there are few: at most log2(fullPackBytes).
+ * A pack that is merged has less than twice the bytes that it is merged with. So its records go into one that is at
+ * least half as large again, and each record is written at most log(fullPackBytes / size of a backup) / log(1.5) times.
+ * Among the packs that are kept, each that is not full has at least twice the bytes of all packs behind it together, so
+ * there are few: at most log2(fullPackBytes).
  *
  * @param packBytes the sizes of the packs, oldest first
  * @param newBytes the size of the new records; none of the packs is merged if there are none

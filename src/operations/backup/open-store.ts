@@ -5,8 +5,9 @@ import { BackupError, type BackupStore } from './backup-store.ts';
 import { FolderStore } from './folder-store.ts';
 
 /**
- * `place`: a folder, or `s3://bucket/prefix`, with `?endpoint=...&region=...&pathStyle=true` where that is not the S3 of the uploaded
- * files. `make`: whether a missing folder is made. Rejects with BackupError if there is none, and with StoreAway.
+ * `place`: a folder, or `s3://bucket/prefix`, with `?endpoint=...&region=...&pathStyle=true` where that is not the S3
+ * of the uploaded files. `make`: whether a missing folder is made. Rejects with BackupError if there is none, and with
+ * StoreAway.
  */
 export async function openBackupStore(
   place: string,

@@ -1,6 +1,6 @@
 /**
- * Packs: pieces of up to 8 MiB, compressed, that are named by the SHA-256 of their content. What has not changed since an earlier set is
- * the same pack, and is not stored again.
+ * Packs: pieces of up to 8 MiB, compressed, that are named by the SHA-256 of their content. What has not changed since
+ * an earlier set is the same pack, and is not stored again.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -53,8 +53,9 @@ export type RecordPacks = NonNullable<PartitionCopy['records']>;
 export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
 
 /**
- * Writes the records of a partition up to `next`. Packs of the set before are kept if the log still has their records: it may have lost its last ones
- * since. Small ones are merged with the new records, which are read from the log again. Calls `onWritten` with the offset behind what was written so far.
+ * Writes the records of a partition up to `next`. Packs of the set before are kept if the log still has their records:
+ * it may have lost its last ones since. Small ones are merged with the new records, which are read from the log again.
+ * Calls `onWritten` with the offset behind what was written so far.
  */
 export async function writeRecords(
   log: Pick<LogReader, 'read'>,
@@ -95,7 +96,10 @@ function bytesOf(record: LogRecord): number {
   return headBytes + record.bytes.length;
 }
 
-/** The bytes of these records. Stops where they are enough for a full pack: then all packs that are not full are merged with them. */
+/**
+ * The bytes of these records. Stops where they are enough for a full pack: then all packs that are not full are merged
+ * with them.
+ */
 async function bytesUpToFull(
   log: Pick<LogReader, 'read'>,
   partition: number,
@@ -124,8 +128,9 @@ async function isContinued(
 }
 
 /**
- * The records of a partition, in order, in batches: from 0, or from the pack that has the record at `from`. Rejects with BackupError if they
- * are not the records up to `next`, of which the last has the hash that the read model remembers.
+ * The records of a partition, in order, in batches: from 0, or from the pack that has the record at `from`. Rejects
+ * with BackupError if they are not the records up to `next`, of which the last has the hash that the read model
+ * remembers.
  */
 export async function* readRecords(
   store: BackupStore,

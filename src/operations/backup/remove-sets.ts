@@ -15,9 +15,9 @@ export interface Removed {
 }
 
 /**
- * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before that, a backup that
- * was interrupted may go on with it. Interrupted at any place, it can be run again. Rejects with BackupError, and then removes nothing, if a backup is
- * under way, or a kept set cannot be read.
+ * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before
+ * that, a backup that was interrupted may go on with it. Interrupted at any place, it can be run again. Rejects with
+ * BackupError, and then removes nothing, if a backup is under way, or a kept set cannot be read.
  */
 export async function removeSets(
   store: BackupStore,

@@ -19,7 +19,10 @@ export interface LogRestore {
   readonly onProgress: OnProgress;
 }
 
-/** Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are damaged. */
+/**
+ * Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are
+ * damaged.
+ */
 export async function restoreLog(
   { partitions }: Manifest,
   { store, signal, onProgress }: LogRestore,
@@ -72,9 +75,10 @@ export function endsOf({ partitions }: Manifest): RestoredEnd[] {
 }
 
 /**
- * Brings a log in Kafka to hold the records of the set: what a partition lacks of them is copied to its end, and goes on where an earlier run
- * was interrupted. What Kafka has beyond the set stays. Resolves to where each partition ends then. Rejects with BackupError if the set does not hold
- * records that Kafka lacks, or they are damaged, and with WrongLog if Kafka holds others.
+ * Brings a log in Kafka to hold the records of the set: what a partition lacks of them is copied to its end, and goes
+ * on where an earlier run was interrupted. What Kafka has beyond the set stays. Resolves to where each partition ends
+ * then. Rejects with BackupError if the set does not hold records that Kafka lacks, or they are damaged, and with
+ * WrongLog if Kafka holds others.
  */
 export async function completeLog(
   { partitions }: Manifest,

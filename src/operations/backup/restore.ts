@@ -1,6 +1,6 @@
 /**
- * Restores a set into an empty database. All is built beside the places where the service looks for it, and one transaction puts it
- * there: a restore that was interrupted is begun anew.
+ * Restores a set into an empty database. All is built beside the places where the service looks for it, and one
+ * transaction puts it there: a restore that was interrupted is begun anew.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -34,7 +34,10 @@ export interface RestoreOptions {
   readonly store: BackupStore;
   /** Of Postgres. */
   readonly url: string;
-  /** The log in Kafka; what it lacks of the set is copied to it. Null: the log is in Postgres, and is restored from the set. */
+  /**
+   * The log in Kafka; what it lacks of the set is copied to it. Null: the log is in Postgres, and is restored from the
+   * set.
+   */
   readonly kafka: RecordLog | null;
   /** Where the uploaded files of the set go; null if it has none. */
   readonly files: LocalFileStore | null;
@@ -52,8 +55,9 @@ const staged = '_restored';
 
 /**
  * Restores the uploaded files, the read model, the log, the notes and the keys. Resolves to whether the read model was
- * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with BackupError, among others if the set is not
- * signed with the key, with ReadModelInUse, with WrongLog, and with the reason of `signal`.
+ * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with
+ * BackupError, among others if the set is not signed with the key, with ReadModelInUse, with WrongLog, and with the
+ * reason of `signal`.
  */
 export async function restore(set: BackupSet, options: RestoreOptions): Promise<boolean> {
   const { manifest } = set;
@@ -120,12 +124,14 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   if (keys !== null) await restoreKeys(owner, keys);
   if (hasReadModel) {
     await putInPlace(owner, readModelSchema);
-    // A partition may have been halted when the backup was taken. The log is that of the read model now; an event that cannot be projected halts it again.
+    // A partition may have been halted when the backup was taken. The log is that of the read model now; an event that
+    // cannot be projected halts it again.
     await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false`);
   }
   if (kafka === null) await putInPlace(owner, logSchema);
-  // What was appended after the backup may be lost, and its versions must not be given out again; in Kafka also where a partition has records beyond the
-  // set, because it may have lost others behind them. There this is before the commit: a restore that was interrupted between the two resumes once more.
+  // What was appended after the backup may be lost, and its versions must not be given out again; in Kafka also where a
+  // partition has records beyond the set, because it may have lost others behind them. There this is before the commit:
+  // a restore that was interrupted between the two resumes once more.
   await goOnBehind(manifest, ends, (partition, bytes) =>
     kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes),
   );

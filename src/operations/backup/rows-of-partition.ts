@@ -1,7 +1,7 @@
 /**
- * SQL: which rows of a table of the read model are of a partition. A row that is of none belongs to something that garbage collection is about to remove,
- * such as an idle segment or a chunk that was sent again: no event needs it, so it is left out of a backup. The search path must be the schema of the
- * read model.
+ * SQL: which rows of a table of the read model are of a partition. A row that is of none belongs to something that
+ * garbage collection is about to remove, such as an idle segment or a chunk that was sent again: no event needs it, so
+ * it is left out of a backup. The search path must be the schema of the read model.
  */
 import type { CopiedTable } from './stored-tables.ts';
 
@@ -36,7 +36,10 @@ const segmentsOf = (
   union select segment from body_blocks where team_id in (${teamsOf(partition)}) and ${within('segment', range)}
   union select segment from chunk_blocks where stash in (${stashesOf(partition)}) and segment is not null and ${within('segment', range)}`;
 
-/** The rows of a partition, as a query without order. `range`: of the first column of the table's key; null: all of them. */
+/**
+ * The rows of a partition, as a query without order. `range`: of the first column of the table's key; null: all of
+ * them.
+ */
 export function rowsOfPartition(
   { name, columns, key }: Pick<CopiedTable, 'name' | 'columns' | 'key'>,
   partition: number,
@@ -53,7 +56,10 @@ export function rowsOfPartition(
   return `with owned as materialized (${keys(partition, range)}) select ${list} from owned join "${name}" rows on rows."${first}" = owned.key`;
 }
 
-/** The values of the first column of the table's key, of the rows of a partition, as the column `key`; possibly some without rows, or repeated. */
+/**
+ * The values of the first column of the table's key, of the rows of a partition, as the column `key`; possibly some
+ * without rows, or repeated.
+ */
 export function keysOfPartition(table: Pick<CopiedTable, 'name' | 'columns' | 'key'>, partition: number): string {
   const first = table.key[0]!;
   if (!owners.some(([column]) => table.columns.includes(column)))

@@ -39,7 +39,9 @@ export class S3BackupStore implements BackupStore {
     this.#prefix = prefix;
   }
 
-  /** Lists the bucket once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does not answer. */
+  /**
+   * Lists the bucket once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does not answer.
+   */
   static async open(options: S3BackupOptions): Promise<S3BackupStore> {
     const store = new S3BackupStore(options);
     try {

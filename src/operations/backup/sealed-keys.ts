@@ -1,4 +1,7 @@
-/** Encrypts the signing keys of a deployment: with AES-256-GCM, by a key that scrypt derives from a passphrase (RFC 7914). */
+/**
+ * Encrypts the signing keys of a deployment: with AES-256-GCM, by a key that scrypt derives from a passphrase (RFC
+ * 7914).
+ */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';

@@ -1,6 +1,7 @@
 /**
- * Backups and removals keep out of each other's way: a removal must not delete what a backup that is under way has found in the store, and is
- * about to name. Each holds a lease: an object `running/KIND-ID`, which it stores anew every minute.
+ * Backups and removals keep out of each other's way: a removal must not delete what a backup that is under way has
+ * found in the store, and is about to name. Each holds a lease: an object `running/KIND-ID`, which it stores anew every
+ * minute.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../../storage/pause.ts';

@@ -39,7 +39,10 @@ export function namesOfNotes(): readonly string[] {
   return notes;
 }
 
-/** Tables of notes that are in a set. Query engines are noted anew by their processes; the signing keys are kept apart (keys.ts). */
+/**
+ * Tables of notes that are in a set. Query engines are noted anew by their processes; the signing keys are kept apart
+ * (keys.ts).
+ */
 const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNotes, languageNotes];
 
 /** The tables of notes, as Postgres has them. */

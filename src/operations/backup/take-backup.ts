@@ -26,7 +26,10 @@ export interface BackupOptions {
   readonly url: string;
   readonly database: Database;
   readonly log: LogReader;
-  /** Whether the set holds the records of the log, or only where it ends: then it can be restored only where that log is. */
+  /**
+   * Whether the set holds the records of the log, or only where it ends: then it can be restored only where that log
+   * is.
+   */
   readonly withRecords: boolean;
   /** Signs the manifest, and encrypts the signing keys of the service. Null: the set is not signed, and has no keys. */
   readonly passphrase: Buffer | null;
@@ -40,7 +43,10 @@ export interface BackupOptions {
   readonly behind: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
-  /** Told of newer sets than the one that this backup goes on from: they cannot be read, or are not signed with the passphrase. */
+  /**
+   * Told of newer sets than the one that this backup goes on from: they cannot be read, or are not signed with the
+   * passphrase.
+   */
   readonly onUnusable: (problem: BackupError) => void;
 }
 
@@ -53,8 +59,9 @@ export interface TakenBackup {
 }
 
 /**
- * Takes a backup. What it has stored when it is interrupted is used by the next one, unless that is a full one. Rejects with BackupError, among others if the read model is behind
- * the log, with the reason of `signal`, and with errors of Postgres, the log and the store.
+ * Takes a backup. What it has stored when it is interrupted is used by the next one, unless that is a full one. Rejects
+ * with BackupError, among others if the read model is behind the log, with the reason of `signal`, and with errors of
+ * Postgres, the log and the store.
  */
 export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
   const { store, database, log, passphrase, behind, signal } = options;
@@ -69,7 +76,8 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
   const key = passphrase === null ? null : new ManifestKey(passphrase);
   const before = full ? undefined : (await readNewestUsableSet(store, key, onUnusable))?.manifest;
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
-  // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed since.
+  // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed
+  // since.
   await digestReadModel(models, {
     url,
     schema: database.schema,
@@ -114,11 +122,12 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
 type CopiedPartition = Omit<PartitionCopy, 'records'>;
 
 /**
- * Copies the read model, each partition out of a snapshot of its own: so none is open for as long as all rows are read, and each partition is copied at an
- * offset that the snapshot shows. A restore goes on from the offset of each.
+ * Copies the read model, each partition out of a snapshot of its own: so none is open for as long as all rows are read,
+ * and each partition is copied at an offset that the snapshot shows. A restore goes on from the offset of each.
  *
- * Notes and keys are copied before. A revocation of a token is noted until the log has it, so a set has it in one of the two. Names of files are copied
- * after, so all files are named that the copied uploads have, unless they were removed meanwhile.
+ * Notes and keys are copied before. A revocation of a token is noted until the log has it, so a set has it in one of
+ * the two. Names of files are copied after, so all files are named that the copied uploads have, unless they were
+ * removed meanwhile.
  */
 async function copyReadModel(
   connections: CopyConnections,

@@ -1,4 +1,7 @@
-/** A backup is of a read model that has all that was acknowledged: one that is still being filled would be restored as it is. */
+/**
+ * A backup is of a read model that has all that was acknowledged: one that is still being filled would be restored as
+ * it is.
+ */
 import type { Database } from '../../storage/database/database.ts';
 import type { LogReader } from '../../log/event-log.ts';
 import { pause } from '../../storage/pause.ts';
@@ -8,8 +11,8 @@ import { BackupError } from './backup-store.ts';
 const patience = 30_000;
 
 /**
- * Resolves when the read model has all events that the log has now. Rejects with BackupError if it has not within half a minute, and with the reason
- * of `signal`.
+ * Resolves when the read model has all events that the log has now. Rejects with BackupError if it has not within half
+ * a minute, and with the reason of `signal`.
  */
 export async function untilCaughtUp(
   log: LogReader,

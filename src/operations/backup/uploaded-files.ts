@@ -1,4 +1,7 @@
-/** The bytes of uploaded files: an object each, which ends with the SHA-256 of what is before. Files never change, so each is stored once. */
+/**
+ * The bytes of uploaded files: an object each, which ends with the SHA-256 of what is before. Files never change, so
+ * each is stored once.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { FileStore } from '../../storage/files/file-store.ts';
@@ -46,14 +49,18 @@ export function fileObject(name: string): string {
   return `files/${hex.slice(0, 2)}/${hex}`;
 }
 
-/** SQL: the order of `listFiles`, by the bytes that a name stands for. So the files of a folder of the store come one after another. */
+/**
+ * SQL: the order of `listFiles`, by the bytes that a name stands for. So the files of a folder of the store come one
+ * after another.
+ */
 export function inFileOrder(column: string): string {
   return `decode(rpad(translate(${column}, '-_', '+/'), (length(${column}) + 3) / 4 * 4, '='), 'base64')`;
 }
 
 /**
- * Knows which files the store has. It lists each folder of the store once, when the first file of that folder is asked for, and remembers one folder: if
- * files come in the order of their bytes, there are at most 256 listings, however many files there are.
+ * Knows which files the store has. It lists each folder of the store once, when the first file of that folder is asked
+ * for, and remembers one folder: if files come in the order of their bytes, there are at most 256 listings, however
+ * many files there are.
  */
 class PresentFiles {
   readonly #store: BackupStore;
@@ -87,7 +94,10 @@ export interface FilesBackup {
   readonly onDone: (files: number) => void;
 }
 
-/** Stores the files, in the order of `inFileOrder`, except those that are there and are used, and their list. A file that was removed after the snapshot is left out. */
+/**
+ * Stores the files, in the order of `inFileOrder`, except those that are there and are used, and their list. A file
+ * that was removed after the snapshot is left out.
+ */
 export async function backupFiles(
   named: AsyncIterable<NamedFile>,
   { files, store, packs, reuses, signal, onDone }: FilesBackup,
@@ -163,7 +173,10 @@ export async function* listFiles(store: BackupStore, names: readonly string[]): 
   }
 }
 
-/** Brings the files of a set to where the service has them. Those that are there already stay. `onDone` is called with how many files are behind it. */
+/**
+ * Brings the files of a set to where the service has them. Those that are there already stay. `onDone` is called with
+ * how many files are behind it.
+ */
 export async function restoreFiles(
   store: BackupStore,
   set: Manifest,

@@ -1,4 +1,7 @@
-/** Verifies that a set can be restored, as far as that can be said without restoring it: all that it names is there, and is what was stored. */
+/**
+ * Verifies that a set can be restored, as far as that can be said without restoring it: all that it names is there, and
+ * is what was stored.
+ */
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { countRows } from './count-rows.ts';
 import { readKeys } from './keys.ts';
@@ -17,7 +20,10 @@ export interface Verified extends SetCounts {
 /** How many problems are told. */
 const problemsMax = 100;
 
-/** Reads all of a set. `passphrase`: null leaves the signature unchecked, and the keys encrypted. Rejects with the reason of `signal`. */
+/**
+ * Reads all of a set. `passphrase`: null leaves the signature unchecked, and the keys encrypted. Rejects with the
+ * reason of `signal`.
+ */
 export async function verifyBackup(
   set: BackupSet,
   store: BackupStore,

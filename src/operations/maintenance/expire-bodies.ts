@@ -1,4 +1,7 @@
-/** Appends the expiry of bodies that were never closed to the log, so that they count no more. Any process may, at any time. */
+/**
+ * Appends the expiry of bodies that were never closed to the log, so that they count no more. Any process may, at any
+ * time.
+ */
 import { expireBody } from '../../../commands/receive-block.ts';
 import { bodyLife } from '../../../projections/segments/arrived-rows.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
@@ -9,7 +12,10 @@ import type { EventLog } from '../../log/event-log.ts';
 /** Per partition: one that accepts no events does not block the others. */
 const bodiesAtOnce = 100;
 
-/** As for stashes: an event that comes too early has no effect, and this process's log clock may be ahead. In milliseconds. */
+/**
+ * As for stashes: an event that comes too early has no effect, and this process's log clock may be ahead. In
+ * milliseconds.
+ */
 const settleDelay = 60_000;
 
 /** Rejects as `EventLog.append` does, once all have been tried. */

@@ -9,8 +9,8 @@ import type { EventLog } from '../../log/event-log.ts';
 const stashesAtOnce = 20;
 
 /**
- * How long after its deadline a stash is reported as expired, in milliseconds: an event that comes too early has no effect, and
- * this process's log clock may be ahead.
+ * How long after its deadline a stash is reported as expired, in milliseconds: an event that comes too early has no
+ * effect, and this process's log clock may be ahead.
  */
 const settleDelay = 60_000;
 

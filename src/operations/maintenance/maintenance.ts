@@ -1,7 +1,8 @@
 /**
- * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes, bodies and uploads that are over, of
- * files that rows reference, and of revoked tokens; removes files that were given up, and read models of earlier versions. It works in small steps and mostly rests, so
- * that requests do not notice. Only one process at a time does it.
+ * Background maintenance: compacts the read model and collects its garbage; tells the log of stashes, bodies and
+ * uploads that are over, of files that rows reference, and of revoked tokens; removes files that were given up, and
+ * read models of earlier versions. It works in small steps and mostly rests, so that requests do not notice. Only one
+ * process at a time does it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -23,7 +24,10 @@ import { removeSuperseded } from './remove-superseded.ts';
 import { tellRevocations } from '../../administration/tell-revocations.ts';
 import type { UploadMaintenance } from './upload-maintenance.ts';
 
-/** Interval of the search for old notes of jobs, for orphaned files and for read models of earlier versions, in milliseconds. The first one is as long after the start. */
+/**
+ * Interval of the search for old notes of jobs, for orphaned files and for read models of earlier versions, in
+ * milliseconds. The first one is as long after the start.
+ */
 const rareInterval = 3_600_000;
 
 /** How long a round goes on while a kind of work finds something to do, in milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * Removes read models of earlier versions once no process uses them. Each is renamed first: whoever opens it by its name from then on finds none, and
- * fills it anew. Then it goes table by table.
+ * Removes read models of earlier versions once no process uses them. Each is renamed first: whoever opens it by its
+ * name from then on finds none, and fills it anew. Then it goes table by table.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -19,7 +19,8 @@ const findSuperseded = `select nspname as name from pg_namespace
 const lockTimeout = "set local lock_timeout = '5s'";
 
 /**
- * A step: one table at most. `current`: the schema of the read model in use. Resolves to whether it did something. Rejects if somebody reads the table.
+ * A step: one table at most. `current`: the schema of the read model in use. Resolves to whether it did something.
+ * Rejects if somebody reads the table.
  */
 export async function removeSuperseded(pool: pg.Pool, current: string): Promise<boolean> {
   const { rows } = await pool.query<{ name: string }>(findSuperseded, [current]);

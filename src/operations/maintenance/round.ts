@@ -4,7 +4,9 @@ import { pause } from '../../storage/pause.ts';
 /** The pause after each step, as a multiple of its duration: each kind of work uses at most a fifth of a connection. */
 const restFactor = 4;
 
-/** How many steps run at once: they share the connections of the process. Steps wait in the order in which they came. */
+/**
+ * How many steps run at once: they share the connections of the process. Steps wait in the order in which they came.
+ */
 const stepsAtOnce = 4;
 
 /** A kind of maintenance. */
@@ -13,7 +15,10 @@ export interface Kind {
   readonly name: string;
   /** Does a little; resolves to how much it did, or whether it did: then there may be more. */
   readonly step: () => Promise<number | boolean>;
-  /** Whether the step is repeated within a round. One that scans everything is not: a pass over a million files would hold the round up. */
+  /**
+   * Whether the step is repeated within a round. One that scans everything is not: a pass over a million files would
+   * hold the round up.
+   */
   readonly repeats: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Maintains uploads: tells the log when the time of one is over, and when rows begin or cease to reference its file; removes the
- * bytes of uploads that were given up, and orphans. Any process may, at any time.
+ * Maintains uploads: tells the log when the time of one is over, and when rows begin or cease to reference its file;
+ * removes the bytes of uploads that were given up, and orphans. Any process may, at any time.
  */
 import type { Logger } from 'pino';
 import { checkUpload } from '../../../commands/complete-upload.ts';
@@ -23,11 +23,13 @@ export interface UploadMaintenanceOptions {
   readonly uploads: UploadQueries;
   readonly files: FileStore;
   readonly logger: Pick<Logger, 'warn'>;
-  /** How long after its deadline an upload is reported as over, in milliseconds: this process's log clock may be ahead. */
+  /**
+   * How long after its deadline an upload is reported as over, in milliseconds: this process's log clock may be ahead.
+   */
   readonly settleDelay?: number;
   /**
-   * The minimum age of orphans, in milliseconds by the store's clock: an event that references the bytes is in the log long before
-   * that, if there is one.
+   * The minimum age of orphans, in milliseconds by the store's clock: an event that references the bytes is in the log
+   * long before that, if there is one.
    */
   readonly orphanAge?: number;
 }
@@ -53,7 +55,10 @@ export class UploadMaintenance {
     return due.some(({ id }) => !left.has(id));
   }
 
-  /** Checks the claims on some files, and returns whether this pass has more to check. Rejects as `EventLog.append` does. */
+  /**
+   * Checks the claims on some files, and returns whether this pass has more to check. Rejects as `EventLog.append`
+   * does.
+   */
   async noteClaims(): Promise<boolean> {
     const { moved, last } = await this.#options.uploads.claimsMoved(this.#claimsSeen, claimsAtOnce);
     await this.#check(moved);
@@ -61,7 +66,10 @@ export class UploadMaintenance {
     return last !== null;
   }
 
-  /** Removes the bytes of uploads that an event has given up. Idempotent. Returns whether there may be more. Rejects with StoreAway. */
+  /**
+   * Removes the bytes of uploads that an event has given up. Idempotent. Returns whether there may be more. Rejects
+   * with StoreAway.
+   */
   async clear(): Promise<boolean> {
     const { uploads, files } = this.#options;
     const givenUp = await uploads.givenUp(filesAtOnce);
@@ -74,9 +82,9 @@ export class UploadMaintenance {
   }
 
   /**
-   * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues. Nothing is
-   * removed while the read model is behind the log, which may know more, or holds events, nor in the store of another log: each pass that finds one
-   * ends with a warning. Rejects with StoreAway.
+   * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues.
+   * Nothing is removed while the read model is behind the log, which may know more, or holds events, nor in the store
+   * of another log: each pass that finds one ends with a warning. Rejects with StoreAway.
    */
   async removeOrphans(): Promise<boolean> {
     const { files, orphanAge } = this.#options;
@@ -121,7 +129,10 @@ export class UploadMaintenance {
     }
   }
 
-  /** Whether the store belongs to this log, and not to another service that was configured to share it. A store never changes its owner. */
+  /**
+   * Whether the store belongs to this log, and not to another service that was configured to share it. A store never
+   * changes its owner.
+   */
   async #isOwnStore(): Promise<boolean> {
     const { uploads, files, logger } = this.#options;
     const [first] = await uploads.progress();

@@ -1,4 +1,7 @@
-/** Compares the read model with its rebuild by digests of partitions: it reads what has changed since the last time, on both sides. */
+/**
+ * Compares the read model with its rebuild by digests of partitions: it reads what has changed since the last time, on
+ * both sides.
+ */
 import type { Difference } from '../../log/compare/differences.ts';
 import {
   digestReadModel,
@@ -12,8 +15,8 @@ import type { Rebuild } from './rebuild.ts';
 
 export interface DigestComparison {
   /**
-   * The parts of partitions whose digests differ. Only rows that were written since the last comparison get a new digest. If an older row is damaged, its
-   * old digest stays, and this comparison does not find the damage.
+   * The parts of partitions whose digests differ. Only rows that were written since the last comparison get a new
+   * digest. If an older row is damaged, its old digest stays, and this comparison does not find the damage.
    */
   readonly differences: readonly Difference[];
   readonly partitions: number;

@@ -1,6 +1,7 @@
 /**
- * Fills a read model that serves nobody yet, in its place: one of a new version, or one that was not used for long. All partitions at once, garbage is
- * removed meanwhile, and what is done is kept if it is interrupted. Another version may serve from its own read model, and append.
+ * Fills a read model that serves nobody yet, in its place: one of a new version, or one that was not used for long. All
+ * partitions at once, garbage is removed meanwhile, and what is done is kept if it is interrupted. Another version may
+ * serve from its own read model, and append.
  */
 import pg from 'pg';
 import { readProgress } from '../../log/progress/progress.store.ts';
@@ -23,7 +24,9 @@ export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
   readonly database: Database;
 }
 
-/** Calls `onProgress` if so much is left to project that the read model is to be filled, and resolves to whether it is. */
+/**
+ * Calls `onProgress` if so much is left to project that the read model is to be filled, and resolves to whether it is.
+ */
 export async function isFarBehind({
   database,
   log,
@@ -38,8 +41,8 @@ export async function isFarBehind({
 }
 
 /**
- * Brings the read model close to the end of the log, or waits until another process has. Rejects with the reason of `signal` when that aborts, and when
- * Postgres or Kafka cannot be reached.
+ * Brings the read model close to the end of the log, or waits until another process has. Rejects with the reason of
+ * `signal` when that aborts, and when Postgres or Kafka cannot be reached.
  */
 export async function fill(options: FillOptions): Promise<void> {
   const { url, database } = options;
@@ -58,7 +61,8 @@ export async function fill(options: FillOptions): Promise<void> {
       try {
         return await fillAlone(options);
       } catch (error) {
-        // A command of an operator brings the read model to the end of its log too. In Kafka, it takes the partitions over, and does all of it.
+        // A command of an operator brings the read model to the end of its log too. In Kafka, it takes the partitions
+        // over, and does all of it.
         if (error instanceof ProgressMoved && (await epochsOf(database)) === epochs) continue;
         if (!toldLater.some((kind) => error instanceof kind)) throw error;
         return;

@@ -1,6 +1,7 @@
 /**
- * Projects a partition of an existing log as fast as possible. While one batch is stored, the next one is decided speculatively. For the batches after that,
- * other connections already write the rows that their events contain, and look up the rows that their events patch or delete.
+ * Projects a partition of an existing log as fast as possible. While one batch is stored, the next one is decided
+ * speculatively. For the batches after that, other connections already write the rows that their events contain, and
+ * look up the rows that their events patch or delete.
  */
 import { toEntry } from '../../log/batch/entry.ts';
 import { isKeyTaken } from '../../log/batch/local-keys.ts';
@@ -20,7 +21,10 @@ const writtenAtOnce = { records: 500, bytes: 1024 * 1024 };
 /** How many groups of records are prepared at once. */
 const partsAhead = 3;
 
-/** When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events that wait long. */
+/**
+ * When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events
+ * that wait long.
+ */
 const waitingMax = { records: 500, bytes: 2 * 1024 * 1024 };
 
 export interface PartitionRebuildOptions extends ProjectTarget {
@@ -39,7 +43,10 @@ export interface RebuildPlace {
   readonly time: number;
 }
 
-/** Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then nothing is under way any more. */
+/**
+ * Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then
+ * nothing is under way any more.
+ */
 export async function rebuildPartition(
   options: PartitionRebuildOptions,
   from: RebuildPlace,
@@ -116,14 +123,16 @@ async function storedAsDecided({ database }: PartitionRebuildOptions, speculativ
     return true;
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
-    // Garbage collection was in the way, or something is wrong with a record, which is found when it is projected alone.
+    // Garbage collection was in the way, or something is wrong with a record, which is found when it is projected
+    // alone.
     return false;
   }
 }
 
 /**
- * Gives the records the times that they had when they were first projected. A reader that does not begin at 0 may give one that is below that of the
- * records before, because the clocks of brokers differ and step; the log's time never falls.
+ * Gives the records the times that they had when they were first projected. A reader that does not begin at 0 may give
+ * one that is below that of the records before, because the clocks of brokers differ and step; the log's time never
+ * falls.
  */
 async function* inLogTime(
   read: AsyncIterable<readonly LogRecord[]>,
@@ -138,7 +147,10 @@ async function* inLogTime(
   }
 }
 
-/** Yields the records in log order. Before a record is yielded, the rows in it were written and the rows that it patches or deletes were looked up, unless that failed. */
+/**
+ * Yields the records in log order. Before a record is yielded, the rows in it were written and the rows that it patches
+ * or deletes were looked up, unless that failed.
+ */
 async function* prepared(
   options: PartitionRebuildOptions,
   batches: PartitionBatches<LogRecord>,
@@ -181,7 +193,10 @@ function decoded(record: LogRecord): LogRecord {
   }
 }
 
-/** Resolves to the records. Never rejects: if it fails, the batch of the records does the same work, and reports the error if it fails too. */
+/**
+ * Resolves to the records. Never rejects: if it fails, the batch of the records does the same work, and reports the
+ * error if it fails too.
+ */
 async function prepare(
   { projector, database }: PartitionRebuildOptions,
   batches: PartitionBatches<LogRecord>,

@@ -1,6 +1,6 @@
 /**
- * Builds a read model from the log, in its own Postgres schema: all partitions at once, each batch committed with its progress, so that it
- * can go on later from where it is.
+ * Builds a read model from the log, in its own Postgres schema: all partitions at once, each batch committed with its
+ * progress, so that it can go on later from where it is.
  */
 import { removeGarbage } from '../../log/garbage.ts';
 import { readProgress, type Progress } from '../../log/progress/progress.store.ts';
@@ -25,7 +25,9 @@ export const leftMax = 500;
 /** How often the end of a log that grows is approached. */
 const approachesMax = 20;
 
-/** Pauses between steps of garbage collection, when the last one found something and when it did not. In milliseconds. */
+/**
+ * Pauses between steps of garbage collection, when the last one found something and when it did not. In milliseconds.
+ */
 const garbagePauses = { found: 50, none: 1000 };
 
 export interface RebuildOptions {
@@ -33,7 +35,10 @@ export interface RebuildOptions {
   readonly log: LogReader;
   /** The Postgres schema to build in. */
   readonly schema: string;
-  /** Whether to go on with what an interrupted rebuild left in the schema, if it is of this log; else that is dropped first. */
+  /**
+   * Whether to go on with what an interrupted rebuild left in the schema, if it is of this log; else that is dropped
+   * first.
+   */
   readonly goesOn?: boolean;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
@@ -98,8 +103,9 @@ export class Rebuild {
   }
 
   /**
-   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, with ProgressMoved if somebody else
-   * projects too, and with the reason of `signal` when that aborts; then it must not be called again.
+   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, with
+   * ProgressMoved if somebody else projects too, and with the reason of `signal` when that aborts; then it must not be
+   * called again.
    * @param collectsGarbage whether to remove garbage meanwhile: what was overwritten long ago takes no room
    */
   async bringTo(ends: ReadonlyMap<number, bigint>, collectsGarbage = false): Promise<void> {
@@ -133,12 +139,18 @@ export class Rebuild {
     }
   }
 
-  /** Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that aborts. */
+  /**
+   * Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that
+   * aborts.
+   */
   async removeGarbage(): Promise<void> {
     while (await asLongWork(() => removeGarbage(models, this.#database))) this.#options.signal.throwIfAborted();
   }
 
-  /** How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`. It may be further already. */
+  /**
+   * How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`.
+   * It may be further already.
+   */
   endWithin(partition: number, next: bigint, end: bigint): bigint {
     const wanted = next < end ? next : end;
     const { next: present } = this.#placeOf(partition);
@@ -183,7 +195,10 @@ export class Rebuild {
     }
   }
 
-  /** Reads the progress of a partition from Postgres. If it is ahead and the epoch is still ours, goes on from there, and resolves to true. */
+  /**
+   * Reads the progress of a partition from Postgres. If it is ahead and the epoch is still ours, goes on from there,
+   * and resolves to true.
+   */
   async #hasMoved(partition: number): Promise<boolean> {
     const { next, time, epoch } = (await readProgress(this.#database.pool))[partition]!;
     if (epoch !== this.#epochs[partition] || next <= this.#placeOf(partition).next) return false;

@@ -1,4 +1,7 @@
-/** How far `tablog replay` is, which builds a read model beside the one that serves: other processes read it in Postgres. */
+/**
+ * How far `tablog replay` is, which builds a read model beside the one that serves: other processes read it in
+ * Postgres.
+ */
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import type { Database } from '../../storage/database/database.ts';
 import { holdersOfOne } from '../../storage/database/held-locks.ts';
@@ -10,8 +13,9 @@ export function rebuildName(schema: string): string {
 }
 
 /**
- * How many events are projected, of those that the read model that serves has. Null while no replay runs, whatever an interrupted one left. Rejects when
- * Postgres cannot be reached, and in the moment in which the rebuilt read model takes over.
+ * How many events are projected, of those that the read model that serves has. Null while no replay runs, whatever an
+ * interrupted one left. Rejects when Postgres cannot be reached, and in the moment in which the rebuilt read model
+ * takes over.
  */
 export async function readReplay({ pool, schema }: Pick<Database, 'pool' | 'schema'>): Promise<FillState | null> {
   const rebuilt = `${rebuildName(schema)}.progress`;

@@ -24,9 +24,10 @@ export interface Replayed {
 }
 
 /**
- * Builds a read model beside the existing one, which serves meanwhile, then takes its place. Until then the existing one does not change,
- * so it can be aborted at any time, and the next replay goes on; the log only gets its ID in partitions that are empty. If the log has
- * lost events that the existing one has, resumes the log. Rejects with ReadModelInUse while another replay runs, and as `takeOver` does.
+ * Builds a read model beside the existing one, which serves meanwhile, then takes its place. Until then the existing
+ * one does not change, so it can be aborted at any time, and the next replay goes on; the log only gets its ID in
+ * partitions that are empty. If the log has lost events that the existing one has, resumes the log. Rejects with
+ * ReadModelInUse while another replay runs, and as `takeOver` does.
  */
 export async function replay({
   schema = readModelSchema,

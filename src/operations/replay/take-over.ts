@@ -1,6 +1,6 @@
 /**
- * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which nothing is stored, and
- * which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
+ * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which
+ * nothing is stored, and which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -14,20 +14,26 @@ import { resumeLog } from '../../log/resume.ts';
 import { pause } from '../../storage/pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
 
-/** How long to wait until an autovacuum has ended: Postgres cancels one that somebody waits for, but only after `deadlock_timeout`, 1 second by default. */
+/**
+ * How long to wait until an autovacuum has ended: Postgres cancels one that somebody waits for, but only after
+ * `deadlock_timeout`, 1 second by default.
+ */
 const vacuumMs = 5000;
 
 /** The `deadlock_timeout` of roles that may set it, as superusers may. In milliseconds. */
 const vacuumMsIfAllowed = 10;
 
 /**
- * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past the latter, Postgres
- * rolls back, and the service goes on.
+ * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past
+ * the latter, Postgres rolls back, and the service goes on.
  */
 const lockMs = 300;
 const lockedMs = 10_000;
 
-/** How often the lock is tried: a backup or a verification may hold the read model for long. In between, a pause in milliseconds. */
+/**
+ * How often the lock is tried: a backup or a verification may hold the read model for long. In between, a pause in
+ * milliseconds.
+ */
 const attemptsMax = 60;
 const attemptPause = 2000;
 
@@ -44,9 +50,10 @@ export interface TakeOverOptions {
 }
 
 /**
- * Brings the rebuilt read model to all that was acknowledged, and gives it the name of the old one. Until that is committed, nothing has
- * changed. If the log has lost events that the old one has, resumes the log, so that their versions are not given out again; resolves to
- * these partitions. Rejects as `Rebuild.bringTo` does, and with ReadModelInUse if a transaction holds the old one for minutes.
+ * Brings the rebuilt read model to all that was acknowledged, and gives it the name of the old one. Until that is
+ * committed, nothing has changed. If the log has lost events that the old one has, resumes the log, so that their
+ * versions are not given out again; resolves to these partitions. Rejects as `Rebuild.bringTo` does, and with
+ * ReadModelInUse if a transaction holds the old one for minutes.
  */
 export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
   const maintenance = await connect(options.url);
@@ -132,7 +139,8 @@ async function bringToAcknowledged(
 ): Promise<number[]> {
   const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (rowCount === 0) return [];
-  // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local keys are others.
+  // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local
+  // keys are others.
   const { rows: tables } = await client.query<{ name: string }>(
     'select tablename as name from pg_tables where schemaname = $1',
     [schema],
@@ -173,8 +181,8 @@ async function bringToAcknowledged(
 }
 
 /**
- * The ends of the log. Where it ends before what is projected, a leader that was deposed may have told so: such an end is asked for again after a while,
- * of the leader that a second broker confirms.
+ * The ends of the log. Where it ends before what is projected, a leader that was deposed may have told so: such an end
+ * is asked for again after a while, of the leader that a second broker confirms.
  */
 async function confirmedEnds(
   log: RecordLog,

@@ -12,8 +12,8 @@ export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'bat
   /** The Postgres schema of the read model. */
   readonly schema?: string;
   /**
-   * Whether to go on with the rebuilt read model of the last time, to compare digests, and to keep it: then only what has changed since is read.
-   * Without it, that is dropped.
+   * Whether to go on with the rebuilt read model of the last time, to compare digests, and to keep it: then only what
+   * has changed since is read. Without it, that is dropped.
    */
   readonly byDigest?: boolean;
   /** For how long a snapshot is used, in milliseconds. */
@@ -22,14 +22,17 @@ export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'bat
 
 export interface Verification extends ComparedReadModels {
   readonly events: number;
-  /** What was done if digests were compared. `newEvents`: how many events were projected, after those of the last time. */
+  /**
+   * What was done if digests were compared. `newEvents`: how many events were projected, after those of the last time.
+   */
   readonly byDigest?: Omit<DigestComparison, 'differences'> & { readonly newEvents: number };
 }
 
 /**
- * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each piece of the comparison the rebuilt
- * one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing dead rows, so none is open for long.
- * Rejects with NoReadModel, with ReadModelInUse when another verification runs, and as `Rebuild.bringTo` does.
+ * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each piece of the
+ * comparison the rebuilt one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing
+ * dead rows, so none is open for long. Rejects with NoReadModel, with ReadModelInUse when another verification runs,
+ * and as `Rebuild.bringTo` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
   const { url } = options;
@@ -68,7 +71,9 @@ async function verifyAnew(
   }
 }
 
-/** Keeps the rebuilt read model, also when it is interrupted, but not if there are differences: these may be its own. */
+/**
+ * Keeps the rebuilt read model, also when it is interrupted, but not if there are differences: these may be its own.
+ */
 async function verifyByDigest(
   owner: pg.Client,
   schema: string,
@@ -101,7 +106,10 @@ async function verifyByDigest(
   return verification;
 }
 
-/** Goes on with the rebuilt read model of the last time, unless it is further than the present one: then that was restored since. */
+/**
+ * Goes on with the rebuilt read model of the last time, unless it is further than the present one: then that was
+ * restored since.
+ */
 async function beginWithin(progress: ReadonlyMap<number, bigint>, options: RebuildOptions): Promise<Rebuild> {
   const rebuilding = await Rebuild.begin({ ...options, goesOn: true });
   if ([...progress].every(([partition, next]) => rebuilding.endWithin(partition, next, next) === next))

@@ -1,7 +1,7 @@
 /**
- * The keys of all Postgres advisory locks that this project takes. Processes of every version must agree on them: the meaning of
- * a key never changes, and a new lock gets a new key. "Transaction": held until the transaction ends; "session": until it is
- * released, or the connection ends.
+ * The keys of all Postgres advisory locks that this project takes. Processes of every version must agree on them: the
+ * meaning of a key never changes, and a new lock gets a new key. "Transaction": held until the transaction ends;
+ * "session": until it is released, or the connection ends.
  *
  * | Lock            | Guards                                          | Held for    | Taken                       |
  * |-----------------|-------------------------------------------------|-------------|-----------------------------|
@@ -37,7 +37,10 @@ export const advisoryLocks = {
   replaceReadModel: 7_460_231_011,
   moveLog: 7_460_231_038,
   agreeOnLanguage: 7_460_231_043,
-  /** The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict with one-key locks. */
+  /**
+   * The first of two 32-bit keys; the second is `hashtext` of the read model's schema. Two-key locks never conflict
+   * with one-key locks.
+   */
   maintenance: 1_017_780_060,
   fillReadModel: 1_017_780_062,
   usesReadModel: 1_017_780_063,

@@ -14,8 +14,8 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /**
- * Connects once. Rejects with ConfigError when Postgres refuses the connection or is too old; with the driver's error when it
- * cannot be reached (`isDatabaseAway`), which may be temporary.
+ * Connects once. Rejects with ConfigError when Postgres refuses the connection or is too old; with the driver's error
+ * when it cannot be reached (`isDatabaseAway`), which may be temporary.
  */
 export async function checkPostgres(url: string): Promise<void> {
   try {

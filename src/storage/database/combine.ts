@@ -1,6 +1,6 @@
 /**
- * Combines statements that change different tables into one: each becomes a CTE, which Postgres always runs to completion. The
- * overhead of a separate statement exceeds the work that most of them do.
+ * Combines statements that change different tables into one: each becomes a CTE, which Postgres always runs to
+ * completion. The overhead of a separate statement exceeds the work that most of them do.
  */
 import type { Statement } from './pipelined-client.ts';
 
@@ -26,8 +26,8 @@ const combinedMax = 300;
 const combined = new Map<string, CombinedStatement>();
 
 /**
- * One statement that does what all parts do, atomically. The parts see the same snapshot, so no two may touch the same rows. Each
- * of the first `guards` parts must return a row, or the whole statement fails: see isGuardFailure.
+ * One statement that does what all parts do, atomically. The parts see the same snapshot, so no two may touch the same
+ * rows. Each of the first `guards` parts must return a row, or the whole statement fails: see isGuardFailure.
  */
 export function combine(parts: readonly BoundStatement[], guards = 0): BoundStatement {
   if (parts.length === 1 && guards === 0) return parts[0]!;

@@ -1,6 +1,6 @@
 /**
- * The connections to one read model: a pool for scans, maintenance and administration, and pipelined connections for point reads and for
- * the projector. The read model is the Postgres schema on their search path.
+ * The connections to one read model: a pool for scans, maintenance and administration, and pipelined connections for
+ * point reads and for the projector. The read model is the Postgres schema on their search path.
  */
 import pg from 'pg';
 import { HistoryGuard } from './history.ts';
@@ -23,13 +23,16 @@ export interface DatabaseOptions {
   readonly synchronousCommit?: boolean;
   /** How long a statement may take, in milliseconds; 0: as long as it takes. */
   readonly queryTimeout?: number;
-  /** Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write cannot. */
+  /**
+   * Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write
+   * cannot.
+   */
   readonly readOnly?: boolean;
 }
 
 /**
- * Generic plans, and no JIT for statements this short: a gain of a fifth, measured. Every hot statement is a chain of index probes;
- * a new table has no statistics that would tell the planner so.
+ * Generic plans, and no JIT for statements this short: a gain of a fifth, measured. Every hot statement is a chain of
+ * index probes; a new table has no statistics that would tell the planner so.
  */
 const sessionSettings = [
   'plan_cache_mode=force_generic_plan',
@@ -40,7 +43,10 @@ const sessionSettings = [
   'enable_mergejoin=off',
 ];
 
-/** How long a statement may take, in milliseconds, unless something else is said. A slower statement is taken to have lost its server, and its connection is destroyed. */
+/**
+ * How long a statement may take, in milliseconds, unless something else is said. A slower statement is taken to have
+ * lost its server, and its connection is destroyed.
+ */
 const queryTimeout = 20_000;
 
 /** How many slow reads run at once. */
@@ -56,15 +62,16 @@ function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
     options: settings.map((setting) => `-c ${setting}`).join(' '),
     application_name: 'tablog',
     connectionTimeoutMillis: 5000,
-    // Ends connections to a machine that is gone, also those that wait for an answer: 10 s after it was last heard, and as many probes.
+    // Ends connections to a machine that is gone, also those that wait for an answer: 10 s after it was last heard, and
+    // as many probes.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
 }
 
 /**
- * The pool of a database. Lends no second connection to a task that holds one (one-connection.ts). `query` has a time limit, except for long work (long-work.ts);
- * connections that are lent have none.
+ * The pool of a database. Lends no second connection to a task that holds one (one-connection.ts). `query` has a time
+ * limit, except for long work (long-work.ts); connections that are lent have none.
  */
 class GuardedPool extends pg.Pool {
   constructor(config: pg.PoolConfig, limit: QueryLimit) {
@@ -85,7 +92,10 @@ class GuardedPool extends pg.Pool {
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
-/** How long the driver waits for the answer to a statement, in milliseconds; then the connection is of no use any more. 0: for ever. */
+/**
+ * How long the driver waits for the answer to a statement, in milliseconds; then the connection is of no use any more.
+ * 0: for ever.
+ */
 type QueryLimit = Required<Pick<pg.ClientConfig, 'query_timeout'>>;
 
 /** The statement with the limit, unless it has one of its own. */
@@ -97,8 +107,8 @@ export class Database {
   readonly schema: string;
   readonly pool: pg.Pool;
   /**
-   * Checks each connection, so that no process reads or writes on top of a history that it does not know. Those of the pool are not checked
-   * after a restart of the server, because a log that lost commits is resumed through it.
+   * Checks each connection, so that no process reads or writes on top of a history that it does not know. Those of the
+   * pool are not checked after a restart of the server, because a log that lost commits is resumed through it.
    */
   readonly history: HistoryGuard;
   /** Point reads. */
@@ -108,8 +118,8 @@ export class Database {
   /** Pages of rows, which may be slow: each gets a connection of its own. */
   readonly scans: PipelinedPool;
   /**
-   * Bulk writes of rows, ahead of the event that references them. They need not wait for the disk: the commit of that event flushes
-   * everything written before it.
+   * Bulk writes of rows, ahead of the event that references them. They need not wait for the disk: the commit of that
+   * event flushes everything written before it.
    */
   readonly fills: PipelinedPool;
   readonly #url: string;
@@ -177,8 +187,8 @@ export class Database {
   }
 
   /**
-   * Gives a task a connection of its own, for locks that it holds while it works with the pool. The connection is closed afterwards, and its
-   * locks end with it. Rejects when Postgres is away, and as `work` does.
+   * Gives a task a connection of its own, for locks that it holds while it works with the pool. The connection is
+   * closed afterwards, and its locks end with it. Rejects when Postgres is away, and as `work` does.
    */
   async withSession<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = new pg.Client(configOf(this.#url, [...sessionSettings, `search_path=${this.schema}`]));

@@ -3,8 +3,9 @@ import type { PipelinedPool } from './pipelined-pool.ts';
 import { isStatementTimeout } from './statement-timeout.ts';
 
 /**
- * Terminates the backend of a lost connection and waits, so that it cannot execute later what it was sent. $2, the seconds since
- * then, excludes a newer backend with the same process ID. No row: it is gone already; false: it is still alive.
+ * Terminates the backend of a lost connection and waits, so that it cannot execute later what it was sent. $2, the
+ * seconds since then, excludes a newer backend with the same process ID. No row: it is gone already; false: it is still
+ * alive.
  */
 export const endBackend: Statement<{ ended: boolean }> = {
   name: 'end_backend',
@@ -13,9 +14,9 @@ export const endBackend: Statement<{ ended: boolean }> = {
 };
 
 /**
- * Lends a connection. If a statement on it takes too long, and so is given up, its backend is ended: it would hold its locks against the next
- * attempt, and might yet commit. Rejects as `use` does; and, with an error that `isDatabaseAway` recognizes, when Postgres does not answer
- * any more, so that it was no fault of the statement.
+ * Lends a connection. If a statement on it takes too long, and so is given up, its backend is ended: it would hold its
+ * locks against the next attempt, and might yet commit. Rejects as `use` does; and, with an error that `isDatabaseAway`
+ * recognizes, when Postgres does not answer any more, so that it was no fault of the statement.
  */
 export async function withEndedBackend<T>(
   pool: PipelinedPool,

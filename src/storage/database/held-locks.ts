@@ -1,4 +1,7 @@
-/** Subqueries for the advisory locks that are held in this database now. `pid` is the backend of the connection that holds the lock. */
+/**
+ * Subqueries for the advisory locks that are held in this database now. `pid` is the backend of the connection that
+ * holds the lock.
+ */
 import type pg from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
 

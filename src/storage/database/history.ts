@@ -1,7 +1,8 @@
 /**
- * The history of a Postgres database: its cluster and timeline. A standby that is promoted and a recovery to a point in time begin a
- * new timeline, and may lack the last commits of the old one (https://www.postgresql.org/docs/current/continuous-archiving.html).
- * A restart after a crash does not: it loses no commit, unless the disk was put back to an earlier state.
+ * The history of a Postgres database: its cluster and timeline. A standby that is promoted and a recovery to a point in
+ * time begin a new timeline, and may lack the last commits of the old one
+ * (https://www.postgresql.org/docs/current/continuous-archiving.html). A restart after a crash does not: it loses no
+ * commit, unless the disk was put back to an earlier state.
  */
 import type { Statement } from './pipelined-client.ts';
 
@@ -25,8 +26,8 @@ const selectPresent: Statement<Present> = {
 };
 
 /**
- * Postgres goes on from another history: commits that this process has seen may be gone, and with them what it remembers is wrong.
- * The process has to start anew.
+ * Postgres goes on from another history: commits that this process has seen may be gone, and with them what it
+ * remembers is wrong. The process has to start anew.
  */
 export class HistoryChanged extends Error {
   override readonly name = 'HistoryChanged';
@@ -54,7 +55,9 @@ export class HistoryGuard {
     await this.#check(connection);
   }
 
-  /** The same, and, on the first connections after a restart of the server, rejects as the check of `onRestarted` does. */
+  /**
+   * The same, and, on the first connections after a restart of the server, rejects as the check of `onRestarted` does.
+   */
   async checkAfterRestart(connection: Connection): Promise<void> {
     const { started } = await this.#check(connection);
     if (this.#started !== started) await this.#checkRestarted(connection);
@@ -67,8 +70,8 @@ export class HistoryGuard {
   }
 
   /**
-   * The server may have been started from an old copy of its disk, which is the same history without its end. `check` compares what it has
-   * with what this process knows, and rejects with HistoryChanged.
+   * The server may have been started from an old copy of its disk, which is the same history without its end. `check`
+   * compares what it has with what this process knows, and rejects with HistoryChanged.
    */
   onRestarted(check: (connection: Connection) => Promise<void>): void {
     this.#checkRestarted = check;

@@ -20,7 +20,10 @@ export class Listener {
     this.#hear = hear;
   }
 
-  /** `hear` gets the payload of each notification; some are lost when the connection breaks. Rejects when Postgres is away. */
+  /**
+   * `hear` gets the payload of each notification; some are lost when the connection breaks. Rejects when Postgres is
+   * away.
+   */
   static async open(config: pg.ClientConfig, channel: string, hear: (payload: string) => void): Promise<Listener> {
     const listener = new Listener(config, channel, hear);
     await listener.#listen();

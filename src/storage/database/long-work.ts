@@ -1,4 +1,7 @@
-/** Work whose statements on the pool may take longer than those of a request: maintenance, rebuilding, removal of schemas. */
+/**
+ * Work whose statements on the pool may take longer than those of a request: maintenance, rebuilding, removal of
+ * schemas.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 const works = new AsyncLocalStorage<true>();

@@ -1,9 +1,9 @@
 /**
- * The rule that keeps pools alive: nobody waits for a connection of a pool while holding one of the same pool. As many holders as the pool has
- * connections, each of which needs a second one, wait for ever.
+ * The rule that keeps pools alive: nobody waits for a connection of a pool while holding one of the same pool. As many
+ * holders as the pool has connections, each of which needs a second one, wait for ever.
  *
- * A task that breaks the rule works until the pool is busy, so tests would not see it. Where `TABLOG_CHECK_CONNECTIONS` is set, as in all tests, the
- * second connection is refused even if the pool has one.
+ * A task that breaks the rule works until the pool is busy, so tests would not see it. Where `TABLOG_CHECK_CONNECTIONS`
+ * is set, as in all tests, the second connection is refused even if the pool has one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';

@@ -1,6 +1,6 @@
 /**
- * A pipelined Postgres connection: statements are sent without waiting for earlier answers. Those issued together leave in one
- * packet, so a batch of statements costs one round trip.
+ * A pipelined Postgres connection: statements are sent without waiting for earlier answers. Those issued together leave
+ * in one packet, so a batch of statements costs one round trip.
  *
  * A slow statement holds up all behind it: scans and COPY never share a connection with other requests.
  */
@@ -35,8 +35,8 @@ export const postgresTypes = {
 export type Tx = Pick<PipelinedClient, 'query'>;
 
 /**
- * When statements are flushed: at the end of the event loop turn, together with those of other requests (`turn`), or as soon as the
- * code that issues them waits (`wait`).
+ * When statements are flushed: at the end of the event loop turn, together with those of other requests (`turn`), or as
+ * soon as the code that issues them waits (`wait`).
  */
 export type Flush = 'turn' | 'wait';
 
@@ -87,8 +87,8 @@ export class PipelinedClient {
   }
 
   /**
-   * Sends a statement. Its rejection never counts as unhandled: in a pipeline the first failure also fails the statements behind
-   * it, and callers await only the first.
+   * Sends a statement. Its rejection never counts as unhandled: in a pipeline the first failure also fails the
+   * statements behind it, and callers await only the first.
    */
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<StatementResult<Row>> {
     this.#cork();

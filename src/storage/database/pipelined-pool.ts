@@ -16,7 +16,10 @@ export class PipelinedPool {
     this.#max = max;
   }
 
-  /** Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left open on it. */
+  /**
+   * Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left
+   * open on it.
+   */
   async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
     refuseSecond(this);
     while (this.#lent >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));

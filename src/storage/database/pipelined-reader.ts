@@ -1,6 +1,6 @@
 /**
- * Point reads over a few pipelined connections, opened on demand and reopened when they break. The next connection is used only
- * when earlier ones are busy: the more statements share a packet, the cheaper each is.
+ * Point reads over a few pipelined connections, opened on demand and reopened when they break. The next connection is
+ * used only when earlier ones are busy: the more statements share a packet, the cheaper each is.
  */
 import type { PipelinedClient, Statement, StatementResult } from './pipelined-client.ts';
 

@@ -1,14 +1,15 @@
 /**
- * A trigger that refuses writes of a kind to a table, to processes of any version. Neither to set it nor to take it back waits for
- * transactions that only read the table, as to drop it would: a backup or a verification reads for minutes.
+ * A trigger that refuses writes of a kind to a table, to processes of any version. Neither to set it nor to take it
+ * back waits for transactions that only read the table, as to drop it would: a backup or a verification reads for
+ * minutes.
  */
 import type pg from 'pg';
 
 const name = 'log_is_closed';
 
 /**
- * Once the writes under way have ended, each write of this kind runs the function, which throws. `writes`: what stands in `create trigger` between
- * name and table, and `each`: behind the table.
+ * Once the writes under way have ended, each write of this kind runs the function, which throws. `writes`: what stands
+ * in `create trigger` between name and table, and `each`: behind the table.
  */
 export async function refuseWrites(
   client: pg.ClientBase,

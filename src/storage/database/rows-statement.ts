@@ -1,14 +1,14 @@
 /**
- * Statements over rows of parameters: one SQL text for any number of rows. A single row is passed as scalar parameters, which
- * Postgres runs in two thirds of the time that it takes with one-element arrays.
+ * Statements over rows of parameters: one SQL text for any number of rows. A single row is passed as scalar parameters,
+ * which Postgres runs in two thirds of the time that it takes with one-element arrays.
  */
 import { bind, type BoundStatement } from './combine.ts';
 import { atOnce, type Steps } from '../../language/time-slices.ts';
 import type { Statement, Tx } from './pipelined-client.ts';
 
 /**
- * The type of a parameter. `lines`: text without line breaks; many rows are sent as lines of one text, because an array would
- * escape every quote of JSON. Null is sent as an empty line.
+ * The type of a parameter. `lines`: text without line breaks; many rows are sent as lines of one text, because an array
+ * would escape every quote of JSON. Null is sent as an empty line.
  */
 export type ParameterType = 'int2' | 'int4' | 'int8' | 'bool' | 'uuid' | 'text' | 'bytea' | 'lines';
 
@@ -32,7 +32,9 @@ export class RowsStatement<T extends object, Row extends object = object> {
   readonly #one: Statement<Row>;
   readonly #many: Statement<Row>;
 
-  /** @param text builds the SQL around the rows: `from ${rows('given')}`, whose columns are named after the parameters */
+  /**
+   * @param text builds the SQL around the rows: `from ${rows('given')}`, whose columns are named after the parameters
+   */
   constructor(name: string, parameters: Parameters<T>, text: (rows: (alias: string) => string) => string) {
     const all = Object.entries(parameters) as [keyof T & string, ParameterType][];
     // Each `lines` parameter has its own table function, behind the unnest of all arrays.

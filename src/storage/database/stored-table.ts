@@ -1,6 +1,6 @@
 /**
- * SQL generated from MikroORM entities: an entity declares the columns of a table once, and column lists and write statements
- * derive from it. Rows have the names and types of the entity's properties.
+ * SQL generated from MikroORM entities: an entity declares the columns of a table once, and column lists and write
+ * statements derive from it. Rows have the names and types of the entity's properties.
  */
 import {
   BigIntType,

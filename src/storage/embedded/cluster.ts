@@ -54,8 +54,8 @@ export async function openCluster(folder: string, log: (line: string) => void): 
 }
 
 /**
- * A user may own a folder but lack access to the folders above it (a clone in root's home). Postgres then uses its working
- * directory: Linux has a path that leads there directly.
+ * A user may own a folder but lack access to the folders above it (a clone in root's home). Postgres then uses its
+ * working directory: Linux has a path that leads there directly.
  */
 async function dataArgument(path: string, user: ServerUser | undefined): Promise<string> {
   if (await canReach(user, path)) return join(path, 'data');
@@ -66,7 +66,10 @@ async function dataArgument(path: string, user: ServerUser | undefined): Promise
   );
 }
 
-/** Creates the cluster under a temporary name and renames it, so that `path` is always complete. Of two processes, one wins. */
+/**
+ * Creates the cluster under a temporary name and renames it, so that `path` is always complete. Of two processes, one
+ * wins.
+ */
 async function createCluster(
   root: string,
   path: string,

@@ -26,7 +26,10 @@ export interface EmbeddedPostgresOptions {
   readonly log: (line: string) => void;
   /** Settings of Postgres, which override `serverSettings`. A running server keeps its own. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long to wait until it accepts connections (milliseconds). While it recovers after a crash, it counts from each report of progress. */
+  /**
+   * How long to wait until it accepts connections (milliseconds). While it recovers after a crash, it counts from each
+   * report of progress.
+   */
   readonly startTimeoutMs?: number;
 }
 
@@ -37,8 +40,8 @@ export interface EmbeddedPostgres {
   /** Whether another process started it, and may still use it. */
   readonly adopted: boolean;
   /**
-   * Stops the server and resolves when it is gone; with `ifUnused`, only if no other process is connected. Resolves to whether it
-   * stopped. Call it once, after closing one's own connections.
+   * Stops the server and resolves when it is gone; with `ifUnused`, only if no other process is connected. Resolves to
+   * whether it stopped. Call it once, after closing one's own connections.
    */
   stop(options?: { readonly ifUnused?: boolean }): Promise<boolean>;
   /** Calls the listener once if the server ends without `stop` having been called. */
@@ -46,8 +49,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server of a folder, or joins the running one: left by a killed process, or in use by another. Rejects with a message
- * that says what to do.
+ * Starts the server of a folder, or joins the running one: left by a killed process, or in use by another. Rejects with
+ * a message that says what to do.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const timeoutMs = options.startTimeoutMs ?? 120_000;

@@ -23,8 +23,8 @@ export class Lease {
   }
 
   /**
-   * Connects to the server of `url`, takes the shared lock, and creates the database named in `url` if it is missing. Resolves to
-   * undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
+   * Connects to the server of `url`, takes the shared lock, and creates the database named in `url` if it is missing.
+   * Resolves to undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
    */
   static async take(url: string, data: string): Promise<Lease | undefined> {
     // Connected to a database that always exists, so that the other one can be dropped and restored meanwhile.
@@ -55,8 +55,8 @@ export class Lease {
   }
 
   /**
-   * Whether no other process is connected. If so, requests for a lease wait until this one ends or the server has stopped. If not,
-   * this lease can no longer be used. Rejects if the connection breaks; then it is lost.
+   * Whether no other process is connected. If so, requests for a lease wait until this one ends or the server has
+   * stopped. If not, this lease can no longer be used. Rejects if the connection breaks; then it is lost.
    */
   async excludeOthers(): Promise<boolean> {
     await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);

@@ -21,9 +21,9 @@ export interface Programs {
 export const environment: NodeJS.ProcessEnv = { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' };
 
 /**
- * Finds programs that `user` can run. If the user cannot read the package, or it lacks symbolic links and is not writable, they are
- * copied to `folder` (or to a system cache, if the user cannot reach that). Rejects when there is no package for this platform, or
- * its programs do not run here.
+ * Finds programs that `user` can run. If the user cannot read the package, or it lacks symbolic links and is not
+ * writable, they are copied to `folder` (or to a system cache, if the user cannot reach that). Rejects when there is no
+ * package for this platform, or its programs do not run here.
  */
 export async function findPrograms(folder: string, user: ServerUser | undefined): Promise<Programs> {
   const native = findPackage();
@@ -71,8 +71,8 @@ async function problemOfRunning(native: string, user: ServerUser | undefined): P
 }
 
 /**
- * npm packages cannot contain symbolic links: an install script creates them, which many users disable. Failures here show when the
- * programs run.
+ * npm packages cannot contain symbolic links: an install script creates them, which many users disable. Failures here
+ * show when the programs run.
  */
 async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');

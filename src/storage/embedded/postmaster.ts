@@ -40,8 +40,8 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 }
 
 /**
- * Starts a postmaster on a port of 127.0.0.1, in its own process group, so that Ctrl-C does not end it before its users. Its output
- * goes to a file, so that it can outlive this process. Rejects when the program does not start.
+ * Starts a postmaster on a port of 127.0.0.1, in its own process group, so that Ctrl-C does not end it before its
+ * users. Its output goes to a file, so that it can outlive this process. Rejects when the program does not start.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -73,8 +73,9 @@ export async function launchPostmaster(
 }
 
 /**
- * Stops a postmaster and resolves when it is gone: clients are disconnected, and memory is written to disk. After `patienceMs` it
- * is told to quit immediately; then the next start recovers from the write-ahead log. Rejects if even that has no effect.
+ * Stops a postmaster and resolves when it is gone: clients are disconnected, and memory is written to disk. After
+ * `patienceMs` it is told to quit immediately; then the next start recovers from the write-ahead log. Rejects if even
+ * that has no effect.
  */
 export async function endPostmaster(pid: number, patienceMs: number): Promise<void> {
   for (const [name, limitMs] of [

@@ -58,7 +58,10 @@ async function lengthOf(path: string): Promise<number> {
   );
 }
 
-/** Whether Postgres reports with this line that it goes on flushing files, or replaying its WAL: every ten seconds by default (`log_startup_progress_interval`). */
+/**
+ * Whether Postgres reports with this line that it goes on flushing files, or replaying its WAL: every ten seconds by
+ * default (`log_startup_progress_interval`).
+ */
 export function isStartupProgress(line: string): boolean {
   return /LOG: .*, elapsed time: /.test(line);
 }

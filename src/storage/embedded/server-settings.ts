@@ -1,4 +1,7 @@
-/** The settings of an embedded Postgres: a server that shares its machine. Those for durability (fsync, synchronous_commit) keep their defaults. */
+/**
+ * The settings of an embedded Postgres: a server that shares its machine. Those for durability (fsync,
+ * synchronous_commit) keep their defaults.
+ */
 import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 
@@ -24,8 +27,8 @@ export interface Machine {
 }
 
 /**
- * By its machine: `shared_buffers` take a 32nd of the memory, 64 MB at least and 512 MB at most, and the WAL a 16th of the disk, 256 MB at
- * least and 1 GB at most.
+ * By its machine: `shared_buffers` take a 32nd of the memory, 64 MB at least and 512 MB at most, and the WAL a 16th of
+ * the disk, 256 MB at least and 1 GB at most.
  */
 export function serverSettings({ memory, disk }: Machine): Readonly<Record<string, string>> {
   const buffers = between(64, memory / 32 / MiB, 512);
@@ -41,12 +44,14 @@ export function serverSettings({ memory, disk }: Machine): Readonly<Record<strin
     max_parallel_maintenance_workers: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // After each checkpoint, the first change of a page writes the whole page to the WAL, so there are to be few checkpoints.
+    // After each checkpoint, the first change of a page writes the whole page to the WAL, so there are to be few
+    // checkpoints.
     max_wal_size: `${wal}MB`,
     // New WAL files would be filled with zeros first, which delays every commit.
     wal_init_zero: 'off',
     min_wal_size: '256MB',
-    // With the 2 MB that it has by default beside the smallest `shared_buffers`, writers of rows wait while older WAL goes to the disk.
+    // With the 2 MB that it has by default beside the smallest `shared_buffers`, writers of rows wait while older WAL
+    // goes to the disk.
     wal_buffers: '16MB',
     log_checkpoints: 'off',
   };

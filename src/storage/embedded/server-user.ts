@@ -14,8 +14,8 @@ export interface ServerUser {
 }
 
 /**
- * The user to run Postgres as: undefined for the user of this process; for root the owner of `cluster` (which need not exist), else
- * `postgres` or `nobody`. Rejects when there is no such user.
+ * The user to run Postgres as: undefined for the user of this process; for root the owner of `cluster` (which need not
+ * exist), else `postgres` or `nobody`. Rejects when there is no such user.
  */
 export async function chooseServerUser(cluster: string): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

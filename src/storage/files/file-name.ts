@@ -1,6 +1,6 @@
 /**
- * The names of files, and references to files in rows. A file's URL is `…/files/<name>/<file name>`; a row that contains it
- * references the file (spec sections 3 and 4.9).
+ * The names of files, and references to files in rows. A file's URL is `…/files/<name>/<file name>`; a row that
+ * contains it references the file (spec sections 3 and 4.9).
  */
 /** Bytes of a name. */
 export const nameBytes = 16;
@@ -8,8 +8,8 @@ const nameLength = Math.ceil((nameBytes * 4) / 3);
 const wholeName = new RegExp(`^[\\w-]{${nameLength}}$`);
 
 /**
- * Whether the text is a name in the form of `newFileName` (new-file-name.ts), in its canonical spelling. Only such texts become
- * part of a path.
+ * Whether the text is a name in the form of `newFileName` (new-file-name.ts), in its canonical spelling. Only such
+ * texts become part of a path.
  */
 export function isFileName(text: string): boolean {
   return wholeName.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
@@ -30,8 +30,8 @@ export interface FileReference {
 const pathOfFile = new RegExp(`/files\\\\*/([\\w-]{${nameLength}})`, 'g');
 
 /**
- * A JSON escape of a character that may occur in such a path: `-`, `/`, digits, letters, `_` and the backslash. Matched once per
- * run of backslashes, however long: else a row of only backslashes would take minutes.
+ * A JSON escape of a character that may occur in such a path: `-`, `/`, digits, letters, `_` and the backslash. Matched
+ * once per run of backslashes, however long: else a row of only backslashes would take minutes.
  */
 const escapedCharacter = /(?<!\\)\\+u00(2[df]|3\d|[46][1-9a-f]|5[\dacf]|7[\da])/gi;
 const pathStart = '/files';
@@ -40,9 +40,9 @@ const escapeStart = '\\u00';
 const noNames: readonly string[] = [];
 
 /**
- * The names of the files whose URLs occur in the JSON text of a row, without duplicates: anywhere in a string, on any level,
- * escaped or not. JSON within a string counts too, because a cell of CSV may become a list. A false positive is harmless: a file is
- * kept for longer.
+ * The names of the files whose URLs occur in the JSON text of a row, without duplicates: anywhere in a string, on any
+ * level, escaped or not. JSON within a string counts too, because a cell of CSV may become a list. A false positive is
+ * harmless: a file is kept for longer.
  */
 export function fileNamesIn(row: string): readonly string[] {
   if (!mayNameFiles(row)) return noNames;

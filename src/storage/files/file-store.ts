@@ -1,7 +1,13 @@
-/** Stores the bytes of uploads: those that have arrived, and the files sealed from them. Knows neither teams nor the log. */
+/**
+ * Stores the bytes of uploads: those that have arrived, and the files sealed from them. Knows neither teams nor the
+ * log.
+ */
 import type { Readable } from 'node:stream';
 
-/** How many bytes a store reads of a file at once: fewer steps than the default of Node make a large file a quarter faster. */
+/**
+ * How many bytes a store reads of a file at once: fewer steps than the default of Node make a large file a quarter
+ * faster.
+ */
 export const readBytes = 256 * 1024;
 
 /** An upload whose bytes are yet to arrive. */
@@ -26,35 +32,40 @@ export type StoredObject =
   | { readonly kind: 'temporary'; readonly name: string };
 
 /**
- * Receives the bytes of uploads, and keeps files. Every method rejects with StoreAway while the store cannot be reached or is full.
+ * Receives the bytes of uploads, and keeps files. Every method rejects with StoreAway while the store cannot be reached
+ * or is full.
  *
- * Bytes arrive at the URL of `locate`, and can be sent repeatedly. `seal` makes an immutable file of them. A file that no event
- * references, because the event was refused or never appended, is an orphan: found by `list`, and removed.
+ * Bytes arrive at the URL of `locate`, and can be sent repeatedly. `seal` makes an immutable file of them. A file that
+ * no event references, because the event was refused or never appended, is an orphan: found by `list`, and removed.
  */
 export interface FileStore {
-  /** The absolute URL for the client's PUT of the bytes. `origin`: the address at which the client reached this service. */
+  /**
+   * The absolute URL for the client's PUT of the bytes. `origin`: the address at which the client reached this service.
+   */
   locate(upload: ExpectedUpload, origin: string): Promise<string>;
   /**
-   * Makes the arrived bytes of an upload the file of this name (`newFileName`); bytes that arrive later do not change it. Null if
-   * no bytes have arrived completely. Can be repeated with other names. Returns the size in bytes; if that exceeds `sizeMax` the
-   * file may be missing: such an upload must be refused, and removing its file is no error.
+   * Makes the arrived bytes of an upload the file of this name (`newFileName`); bytes that arrive later do not change
+   * it. Null if no bytes have arrived completely. Can be repeated with other names. Returns the size in bytes; if that
+   * exceeds `sizeMax` the file may be missing: such an upload must be refused, and removing its file is no error.
    */
   seal(
     upload: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>,
     name: string,
   ): Promise<{ readonly size: number } | null>;
   /**
-   * The bytes of a sealed file, or of the range from `start` to `end`, both inclusive and within the file. Null if there is no such
-   * file. The caller must read the stream to its end or destroy it.
+   * The bytes of a sealed file, or of the range from `start` to `end`, both inclusive and within the file. Null if
+   * there is no such file. The caller must read the stream to its end or destroy it.
    */
   read(name: string, range?: { readonly start: number; readonly end: number }): Promise<Readable | null>;
   /** Removing a missing object is no error. */
   remove(object: StoredObject): Promise<void>;
-  /** All objects stored before `before`, in milliseconds since 1970 by the store's clock; streamed in bounded memory. */
+  /**
+   * All objects stored before `before`, in milliseconds since 1970 by the store's clock; streamed in bounded memory.
+   */
   list(before: number): AsyncIterable<StoredObject>;
   /**
-   * Records the owner of the store (a UUID) if it has none, and returns whether it is this one: nobody here knows which files of
-   * another owner are needed.
+   * Records the owner of the store (a UUID) if it has none, and returns whether it is this one: nobody here knows which
+   * files of another owner are needed.
    */
   belongsTo(owner: string): Promise<boolean>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Files in a folder: `temporary` for writes in progress, `arrived` for the complete bytes of uploads, `files` for sealed files.
- * What has been acknowledged survives a power failure. Several processes may share one folder.
+ * Files in a folder: `temporary` for writes in progress, `arrived` for the complete bytes of uploads, `files` for
+ * sealed files. What has been acknowledged survives a power failure. Several processes may share one folder.
  */
 import { constants } from 'node:fs';
 import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
@@ -62,8 +62,8 @@ export class LocalFileStore implements FileStore {
   }
 
   /**
-   * Receives the bytes of an upload, which replace those that arrived before. Rejects with UploadTooLarge as soon as they exceed
-   * `sizeMax`, with StoreAway, and with errors of `chunks`; then nothing has changed.
+   * Receives the bytes of an upload, which replace those that arrived before. Rejects with UploadTooLarge as soon as
+   * they exceed `sizeMax`, with StoreAway, and with errors of `chunks`; then nothing has changed.
    */
   async receive(uploadId: string, chunks: AsyncIterable<Uint8Array>, sizeMax: number): Promise<void> {
     const arrived = this.#pathOf({ kind: 'arrived', uploadId });
@@ -91,8 +91,8 @@ export class LocalFileStore implements FileStore {
     const file = this.#pathOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
     if (arrived === null) return null;
-    // A hard link costs nothing. Bytes that arrive later are another file under the name of `arrived`, and `receive` has enforced
-    // `sizeMax`.
+    // A hard link costs nothing. Bytes that arrive later are another file under the name of `arrived`, and `receive`
+    // has enforced `sizeMax`.
     const linked = await this.#unlessMissing(async () => {
       await link(arrived, file);
       return true;

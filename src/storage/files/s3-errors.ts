@@ -16,8 +16,8 @@ export function s3CodeOf(error: unknown): string | null {
 }
 
 /**
- * Errors that may pass without a change of settings: expired credentials are renewed by their provider, a wrong clock is corrected,
- * and a client that was too slow is faster the next time.
+ * Errors that may pass without a change of settings: expired credentials are renewed by their provider, a wrong clock
+ * is corrected, and a client that was too slow is faster the next time.
  */
 const passingCodes: ReadonlySet<string> = new Set([
   'ExpiredToken',
@@ -30,8 +30,8 @@ const passingCodes: ReadonlySet<string> = new Set([
 const noCode = 'Unknown';
 
 /**
- * Whether S3 is unavailable: it does not answer, is busy or out of space, returns an error that may pass, or credentials are not
- * available yet.
+ * Whether S3 is unavailable: it does not answer, is busy or out of space, returns an error that may pass, or
+ * credentials are not available yet.
  */
 export function isS3Away(error: unknown): boolean {
   const status = s3StatusOf(error);

@@ -1,6 +1,7 @@
 /**
- * Files in an S3 bucket: `arrived/<upload>` has the bytes of an upload, sent by the client to a presigned URL, and `files/<name>`
- * sealed files. A presigned URL binds key, Content-Type and expiry, but not the size: that is checked by `seal`.
+ * Files in an S3 bucket: `arrived/<upload>` has the bytes of an upload, sent by the client to a presigned URL, and
+ * `files/<name>` sealed files. A presigned URL binds key, Content-Type and expiry, but not the size: that is checked by
+ * `seal`.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -49,8 +50,8 @@ export class S3FileStore implements FileStore {
   }
 
   /**
-   * Lists the bucket once. Rejects with ConfigError when S3 refuses that, and with StoreAway when it does not answer, which may be
-   * temporary.
+   * Lists the bucket once. Rejects with ConfigError when S3 refuses that, and with StoreAway when it does not answer,
+   * which may be temporary.
    */
   static async open(options: S3FileStoreOptions): Promise<S3FileStore> {
     const store = new S3FileStore(options);

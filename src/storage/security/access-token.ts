@@ -1,6 +1,6 @@
 /**
- * Access tokens: `tablog_`, 256 random bits in base64url, and a CRC-32 of both in 8 hexadecimal digits, so that a mistyped token is
- * recognized without a look-up, and scanners find leaked ones.
+ * Access tokens: `tablog_`, 256 random bits in base64url, and a CRC-32 of both in 8 hexadecimal digits, so that a
+ * mistyped token is recognized without a look-up, and scanners find leaked ones.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
- * A job ID contains all that is needed to look up the job: the key of its outcome, and the deadline after which none can
- * follow (ARCHITECTURE.md, "Words"). It is signed, so that nobody can forge one, or query another team's job.
+ * A job ID contains all that is needed to look up the job: the key of its outcome, and the deadline after which none
+ * can follow (ARCHITECTURE.md, "Words"). It is signed, so that nobody can forge one, or query another team's job.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretKeys } from './secret-keys.ts';
@@ -17,7 +17,10 @@ export interface Job {
   readonly requestTag: bigint;
 }
 
-/** Format, key, partition; team and command, 16 bytes each; 6 bytes of time, 4 of rows, 8 of the tag. The signature follows. */
+/**
+ * Format, key, partition; team and command, 16 bytes each; 6 bytes of time, 4 of rows, 8 of the tag. The signature
+ * follows.
+ */
 const jobBytes = 3 + 16 + 16 + 6 + 4 + 8;
 const signatureBytes = 16;
 const format = 2;

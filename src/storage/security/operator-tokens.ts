@@ -1,6 +1,7 @@
 /**
- * The access tokens of operators, which are good for the routes under `/admin` and for nothing else. They are beside the log and the read
- * model: no decision reads them, and an operator needs them most while the log takes no events (docs/decisions/0034).
+ * The access tokens of operators, which are good for the routes under `/admin` and for nothing else. They are beside
+ * the log and the read model: no decision reads them, and an operator needs them most while the log takes no events
+ * (docs/decisions/0034).
  */
 import type pg from 'pg';
 import { operatorTokens, useNotes } from './token-notes.ts';
@@ -38,7 +39,10 @@ export async function addOperatorToken(
   ]);
 }
 
-/** The tokens behind this ID, in the order of their IDs and so of their creation: a UUID of version 7 begins with the time. */
+/**
+ * The tokens behind this ID, in the order of their IDs and so of their creation: a UUID of version 7 begins with the
+ * time.
+ */
 export async function listOperatorTokens(
   pool: pg.Pool,
   after: string | null = null,

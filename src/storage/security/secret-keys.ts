@@ -1,12 +1,12 @@
 /**
- * The signing secrets of this deployment, shared by all its processes. They are kept beside the read models and survive their
- * replacement; signatures of a lost secret are invalid.
+ * The signing secrets of this deployment, shared by all its processes. They are kept beside the read models and survive
+ * their replacement; signatures of a lost secret are invalid.
  *
- * A new key can replace the signing one (`rotateSecretKey`); signatures of older keys stay valid. Processes reread the keys every
- * few seconds, and a new one begins to sign after a minute: by then each process knows it.
+ * A new key can replace the signing one (`rotateSecretKey`); signatures of older keys stay valid. Processes reread the
+ * keys every few seconds, and a new one begins to sign after a minute: by then each process knows it.
  *
- * A leaked key can be removed (`removeSecretKey`). A process that has not reread the keys for half a minute trusts none of them, so
- * signatures of a removed key are accepted for at most that long.
+ * A leaked key can be removed (`removeSecretKey`). A process that has not reread the keys for half a minute trusts none
+ * of them, so signatures of a removed key are accepted for at most that long.
  */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
@@ -34,7 +34,9 @@ export interface SecretKeySummary {
   readonly state: 'past' | 'current' | 'next';
 }
 
-/** Interval of rereading the keys, how long a reading is trusted, and the delay before a new key signs, in milliseconds. */
+/**
+ * Interval of rereading the keys, how long a reading is trusted, and the delay before a new key signs, in milliseconds.
+ */
 const rereadInterval = 10_000;
 const trustedFor = 30_000;
 const signsAfter = 60_000;
@@ -109,7 +111,8 @@ export class StoredSecretKeys implements SecretKeys {
     try {
       this.#known = { keys: await readKeys(this.#pool), askedAt };
     } catch {
-      // The known keys stay trusted for a while, and the next reading is soon. Requests that need Postgres report that it is away.
+      // The known keys stay trusted for a while, and the next reading is soon. Requests that need Postgres report that
+      // it is away.
     }
   }
 }
@@ -126,9 +129,9 @@ export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promis
 }
 
 /**
- * Removes a key, which invalidates all its signatures: `removed`. Impossible for the signing key (`current`), for a missing one
- * (`unknown`), and while processes that have not reread the keys may still sign with it (`tooEarly`): before the current key has
- * signed for `settleTime` milliseconds.
+ * Removes a key, which invalidates all its signatures: `removed`. Impossible for the signing key (`current`), for a
+ * missing one (`unknown`), and while processes that have not reread the keys may still sign with it (`tooEarly`):
+ * before the current key has signed for `settleTime` milliseconds.
  */
 export async function removeSecretKey(
   pool: pg.Pool,
@@ -169,8 +172,8 @@ async function changeKeys<T>(
 ): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.changeKeys]);
-    // Postgres may have cached, from before the lock, that the schema is missing. Opening a table invalidates that cache; an
-    // advisory lock does not.
+    // Postgres may have cached, from before the lock, that the schema is missing. Opening a table invalidates that
+    // cache; an advisory lock does not.
     await client.query('select from pg_namespace limit 1');
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
@@ -207,7 +210,10 @@ async function insertKey(client: pg.PoolClient, id: number, delay: number): Prom
   );
 }
 
-/** The newest key that signs. There always is one: the first key signs at once, and the newest signing key is never removed. */
+/**
+ * The newest key that signs. There always is one: the first key signs at once, and the newest signing key is never
+ * removed.
+ */
 function currentOf(keys: readonly StoredKey[]): StoredKey {
   return keys.findLast((key) => key.signs)!;
 }

@@ -1,6 +1,7 @@
 /**
  * Notes about access tokens, outside of the log and the read model: which ones were revoked, before the log has it
- * (docs/decisions/0016), when they were last used, which no event records, and those of operators. A rebuild keeps them.
+ * (docs/decisions/0016), when they were last used, which no event records, and those of operators. A rebuild keeps
+ * them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
@@ -14,7 +15,10 @@ export const revocationNotes = `${schema}.revocations`;
 /** `token_id`, `used_at`: the last use, in milliseconds of log time. */
 export const useNotes = `${schema}.uses`;
 
-/** `id`, `hash`, `name`, `expires_at`, `revoked`, `ends_in` (its last characters): the tokens of operators (operator-tokens.ts). One that was revoked stays, so that lists show it. */
+/**
+ * `id`, `hash`, `name`, `expires_at`, `revoked`, `ends_in` (its last characters): the tokens of operators
+ * (operator-tokens.ts). One that was revoked stays, so that lists show it.
+ */
 export const operatorTokens = `${schema}.operators`;
 
 /** Creates the tables unless they exist. Safe to call concurrently from many processes. */
@@ -42,7 +46,9 @@ export async function noteRevocation(pool: pg.Pool, tokenId: string): Promise<vo
   await pool.query(`insert into ${revocationNotes} (token_id) values ($1) on conflict do nothing`, [tokenId]);
 }
 
-/** `uses`: the last use by token ID, in milliseconds of log time. A later time is never overwritten by an earlier one. */
+/**
+ * `uses`: the last use by token ID, in milliseconds of log time. A later time is never overwritten by an earlier one.
+ */
 export async function noteUses(pool: pg.Pool, uses: ReadonlyMap<string, number>): Promise<void> {
   await pool.query(
     `insert into ${useNotes} as known (token_id, used_at)

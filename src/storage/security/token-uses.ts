@@ -1,6 +1,6 @@
 /**
- * Records when tokens were last used, for administrators. Written in the background, a minute of uses at a time: no request waits
- * for it, and none fails with it.
+ * Records when tokens were last used, for administrators. Written in the background, a minute of uses at a time: no
+ * request waits for it, and none fails with it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';

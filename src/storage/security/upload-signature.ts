@@ -1,6 +1,6 @@
 /**
- * Signed URLs for the bytes of uploads, where files are stored in a folder of this service. The URL contains all that the request
- * needs, so that receiving the bytes takes neither a token nor a query.
+ * Signed URLs for the bytes of uploads, where files are stored in a folder of this service. The URL contains all that
+ * the request needs, so that receiving the bytes takes neither a token nor a query.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SecretKey, SecretKeys } from './secret-keys.ts';
@@ -22,8 +22,8 @@ export function signUploadUrl({ current }: SecretKeys, upload: ExpectedUpload, b
 }
 
 /**
- * The upload of a URL made by `signUploadUrl`, from its path and decoded query. Null if the signature is invalid, or if anything
- * was changed, removed or added. The caller must check the expiry (`expiresAt`).
+ * The upload of a URL made by `signUploadUrl`, from its path and decoded query. Null if the signature is invalid, or if
+ * anything was changed, removed or added. The caller must check the expiry (`expiresAt`).
  */
 export function verifyUploadUrl(
   keys: SecretKeys,

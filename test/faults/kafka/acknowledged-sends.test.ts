@@ -1,6 +1,6 @@
 /**
- * What a broker has acknowledged stands in the log, also when answers are lost: with the appender of this project, and not
- * with the idempotent producer of kafkajs, which is why that is not used (docs/decisions/0007).
+ * What a broker has acknowledged stands in the log, also when answers are lost: with the appender of this project, and
+ * not with the idempotent producer of kafkajs, which is why that is not used (docs/decisions/0007).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -30,7 +30,9 @@ afterEach(async () => {
 /** Sends one event, and resolves when it has been acknowledged. */
 type Send = (event: EncodedEvent) => Promise<unknown>;
 
-/** The events that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged. */
+/**
+ * The events that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged.
+ */
 async function findLost(
   connect: (brokers: readonly string[]) => Promise<Send>,
 ): Promise<{ acknowledged: number; lost: string[] }> {

@@ -1,6 +1,7 @@
 /**
- * The clock of the brokers is five minutes ahead, and right again after their next start. Meanwhile writes are refused, because the times
- * of the log decide what is too late; afterwards they go on at once, although the log has records from the future.
+ * The clock of the brokers is five minutes ahead, and right again after their next start. Meanwhile writes are refused,
+ * because the times of the log decide what is too late; afterwards they go on at once, although the log has records
+ * from the future.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';

@@ -1,4 +1,6 @@
-/** Brokers answer a send with an error although the records are in the log, as a leader may that is deposed meanwhile. */
+/**
+ * Brokers answer a send with an error although the records are in the log, as a leader may that is deposed meanwhile.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { isFull } from '../../scale.ts';
 import { outcomeOf, type Client } from '../../support/client.ts';

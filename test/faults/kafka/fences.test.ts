@@ -1,4 +1,7 @@
-/** Processes that prove the log before they append share their fences: the owner of a partition is not thrown out once for each of them. */
+/**
+ * Processes that prove the log before they append share their fences: the owner of a partition is not thrown out once
+ * for each of them.
+ */
 import { expect, test } from '@jest/globals';
 import { partitionCount } from '../../../src/log/partition.ts';
 import { freePort, sleepUntil } from '../../support/server.ts';
@@ -34,8 +37,8 @@ test('processes that started together fence a partition off once, and after brok
   };
   await writeMore();
   const first = await fences.count();
-  // Not one for each process. A process that is slow to answer may add some, and so does the command line, which appends too; a takeover by the
-  // projector serves as a fence.
+  // Not one for each process. A process that is slow to answer may add some, and so does the command line, which
+  // appends too; a takeover by the projector serves as a fence.
   expect(first).toBeLessThan(2 * partitionCount);
 
   line.cut(0);

@@ -151,7 +151,8 @@ describe('the topic is made anew under the service', () => {
     expect(await patch(team, 'fourth')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
 
-    // The whole log is given up. The empty one, to which no process wrote before it was noticed, gets an ID, by which it is known from then on.
+    // The whole log is given up. The empty one, to which no process wrote before it was noticed, gets an ID, by which
+    // it is known from then on.
     await deployment().kill(deployment().places);
     await makeLogAnew();
     expect(await runTablog(['replay'], deployment().environment)).toMatchObject({ code: 0 });

@@ -1,4 +1,7 @@
-/** An API process whose sends to Kafka hang for ever says so, and ends: by itself, and when it is told to. Another one goes on. */
+/**
+ * An API process whose sends to Kafka hang for ever says so, and ends: by itself, and when it is told to. Another one
+ * goes on.
+ */
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Many clients over two APIs and two projectors: whatever happens to a projector, it is as if each write had taken place alone. */
+/**
+ * Many clients over two APIs and two projectors: whatever happens to a projector, it is as if each write had taken
+ * place alone.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { survive } from '../survive.ts';

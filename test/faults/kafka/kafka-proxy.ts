@@ -1,7 +1,8 @@
 /**
- * A proxy before a broker that reads Kafka's framing, so that it can do harm to sends alone: keep their answers, delay them,
- * or hold them back. A message begins with its length, in four bytes; a request goes on with the number of what it asks for
- * (0: produce), two bytes of version and four that its answer begins with (https://kafka.apache.org/protocol).
+ * A proxy before a broker that reads Kafka's framing, so that it can do harm to sends alone: keep their answers, delay
+ * them, or hold them back. A message begins with its length, in four bytes; a request goes on with the number of what
+ * it asks for (0: produce), two bytes of version and four that its answer begins with
+ * (https://kafka.apache.org/protocol).
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -12,7 +13,10 @@ const produce = 0;
 export interface Harm {
   /** How long it is on its way, in milliseconds. */
   readonly delayMs?: number;
-  /** The broker's answer is lost, and the connection with it or not; or it becomes this error code although the broker wrote the records. */
+  /**
+   * The broker's answer is lost, and the connection with it or not; or it becomes this error code although the broker
+   * wrote the records.
+   */
   readonly answer?: 'swallowed' | 'cut' | number;
 }
 
@@ -110,8 +114,9 @@ export class KafkaProxy {
 }
 
 /**
- * The answer to a send to one partition, with another error code. Behind its length and number, an answer has how many topics follow,
- * the name of the first after its length, how many partitions follow, the number of the first, and its error code.
+ * The answer to a send to one partition, with another error code. Behind its length and number, an answer has how many
+ * topics follow, the name of the first after its length, how many partitions follow, the number of the first, and its
+ * error code.
  */
 function withError(message: Buffer, code: number): Buffer {
   const changed = Buffer.from(message);

@@ -2,7 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaDeployment } from './kafka-deployment.ts';
 
-/** Kills all of it and starts it again so many times, each after a random while (`random` gives 0 to 1). Resolves when it is ready after the last time. */
+/**
+ * Kills all of it and starts it again so many times, each after a random while (`random` gives 0 to 1). Resolves when
+ * it is ready after the last time.
+ */
 export async function killAllRepeatedly(
   deployment: KafkaDeployment,
   kills: number,

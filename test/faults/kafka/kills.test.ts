@@ -1,7 +1,7 @@
 /**
- * Processes of a deployment are killed under load, again and again: an API, a projector, both projectors, Postgres, the broker, or all of
- * them at once; with VICTIM, always that one. Acknowledged writes are there once, unanswered ones entirely or not at all, and refused ones
- * not at all.
+ * Processes of a deployment are killed under load, again and again: an API, a projector, both projectors, Postgres, the
+ * broker, or all of them at once; with VICTIM, always that one. Acknowledged writes are there once, unanswered ones
+ * entirely or not at all, and refused ones not at all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';

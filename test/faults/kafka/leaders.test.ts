@@ -1,6 +1,6 @@
 /**
- * Of three brokers, the one that leads the partition under load is killed, or paused until another one leads, again and again. Two
- * brokers always have what was acknowledged, so nothing may be lost, and writes go on without the third.
+ * Of three brokers, the one that leads the partition under load is killed, or paused until another one leads, again and
+ * again. Two brokers always have what was acknowledged, so nothing may be lost, and writes go on without the third.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -35,7 +35,9 @@ async function leaderOf(brokers: string, partition: number): Promise<ClusterBrok
   return cluster.brokers.find(({ id }) => id === leader);
 }
 
-/** Takes the leader of the busiest partition away until others lead and writes are taken again, and some time longer. */
+/**
+ * Takes the leader of the busiest partition away until others lead and writes are taken again, and some time longer.
+ */
 async function takeLeaderAway(
   clients: readonly Client[],
   {

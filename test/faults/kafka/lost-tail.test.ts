@@ -1,4 +1,7 @@
-/** Brokers come back without the last records that they acknowledged: their partitions halt, until an operator decides how to go on. */
+/**
+ * Brokers come back without the last records that they acknowledged: their partitions halt, until an operator decides
+ * how to go on.
+ */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Client } from '../../support/client.ts';
 import { outcomeOf } from '../../support/client.ts';

@@ -1,6 +1,7 @@
 /**
- * Bugs that this kind of service is prone to, planted into a process of it: it is started with `--import` of this file and
- * PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth nothing.
+ * Bugs that this kind of service is prone to, planted into a process of it: it is started with `--import` of this file
+ * and PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth
+ * nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { PipelinedClient, type Statement } from '../../../src/storage/database/pipelined-client.ts';

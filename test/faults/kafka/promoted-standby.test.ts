@@ -1,6 +1,6 @@
 /**
- * The primary of Postgres is killed under load, and a standby promoted that lacks its last commits. The log in Kafka has all that was
- * acknowledged, so nothing is lost, and nobody reads less than was acknowledged before.
+ * The primary of Postgres is killed under load, and a standby promoted that lacks its last commits. The log in Kafka
+ * has all that was acknowledged, so nothing is lost, and nobody reads less than was acknowledged before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';

@@ -85,7 +85,10 @@ async function sizesOfSegments(dataFolder: string): Promise<ReadonlyMap<string, 
   return new Map(await Promise.all(files.map(async (file) => [file, (await stat(file)).size] as const)));
 }
 
-/** One of three brokers is killed, and only that one comes back after a power failure; so the topic is allowed to go on with it. */
+/**
+ * One of three brokers is killed, and only that one comes back after a power failure; so the topic is allowed to go on
+ * with it.
+ */
 async function startWithUncleanElection(): Promise<LossyBrokers> {
   const cluster = await startBrokerCluster({ controllerApart: true });
   const [stale, ...inSync] = cluster.brokers;

@@ -77,7 +77,9 @@ export class SqlFuzz {
     if (this.asked % neighbourEvery === 0) await this.#options.askNeighbour();
   }
 
-  /** Whether the process said that it ends because it keeps too much memory. What it said last may still be on its way. */
+  /**
+   * Whether the process said that it ends because it keeps too much memory. What it said last may still be on its way.
+   */
   async #hasGivenBack(id: number): Promise<boolean> {
     const said = (): boolean =>
       this.#options

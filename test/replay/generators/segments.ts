@@ -1,6 +1,6 @@
 /**
- * Bodies whose blocks never arrived, that were opened and never closed, or are said to have expired. Complete bodies are sent along with
- * the requests that use them (`sendBody`).
+ * Bodies whose blocks never arrived, that were opened and never closed, or are said to have expired. Complete bodies
+ * are sent along with the requests that use them (`sendBody`).
  */
 import type { GeneratorOf } from './generator.ts';
 

@@ -31,7 +31,8 @@ export class TablesGenerator implements Generator {
 
   async begin(): Promise<void> {
     const { tables, sender } = this.#team;
-    // Whatever the seed, there are tables: some creations are refused or come too late, with some seeds all of the first four.
+    // Whatever the seed, there are tables: some creations are refused or come too late, with some seeds all of the
+    // first four.
     for (let attempt = 0; attempt < 20 && tables.count < 3; attempt += 1) {
       for (let table = 0; table < 4; table += 1) await this.#createTable();
       await sender.settle();

@@ -1,6 +1,6 @@
 /**
- * What a team does with uploads: files that rows name or not, too large files, files beyond the plan, unknown and repeated completions,
- * and checks and deletions of any upload at any time.
+ * What a team does with uploads: files that rows name or not, too large files, files beyond the plan, unknown and
+ * repeated completions, and checks and deletions of any upload at any time.
  */
 import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { packRows, pictureOf } from '../row-samples.ts';
@@ -23,7 +23,10 @@ export class UploadsGenerator implements Generator {
     return this.#isUsed ? [[333, () => this.#step()]] : [];
   }
 
-  /** `UploadChecked` forces its batch into a transaction; most bursts do without, so that others are decided speculatively. */
+  /**
+   * `UploadChecked` forces its batch into a transaction; most bursts do without, so that others are decided
+   * speculatively.
+   */
   endBurst(): void {
     this.#isUsed = this.#team.random.chance(0.25);
   }

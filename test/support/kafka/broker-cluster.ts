@@ -22,13 +22,15 @@ export interface BrokerCluster extends Broker {
 
 export interface ClusterOptions {
   /**
-   * Whether a fourth process is the only controller, so that a single broker that is left can become a leader. Otherwise each broker is
-   * a controller too, and two of the three have to run.
+   * Whether a fourth process is the only controller, so that a single broker that is left can become a leader.
+   * Otherwise each broker is a controller too, and two of the three have to run.
    */
   readonly controllerApart?: boolean;
 }
 
-/** A broker that is silent for so long is no longer a leader, nor in sync, in milliseconds: short, so that tests are. */
+/**
+ * A broker that is silent for so long is no longer a leader, nor in sync, in milliseconds: short, so that tests are.
+ */
 export const brokerSessionMs = 3000;
 
 const settings = {

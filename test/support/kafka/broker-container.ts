@@ -14,7 +14,10 @@ const dataFolder = '/tmp/tablog-data';
 
 export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
-/** Starts a broker whose port is published on 127.0.0.1. The port is chosen first, because a broker advertises its address. */
+/**
+ * Starts a broker whose port is published on 127.0.0.1. The port is chosen first, because a broker advertises its
+ * address.
+ */
 export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
   const port = ports.port ?? (await freePort());
   const address = `127.0.0.1:${ports.advertised ?? port}`;

@@ -39,7 +39,10 @@ export async function runTool(...args: readonly string[]): Promise<void> {
   await run('java', [...javaArgs(), ...args]);
 }
 
-/** The arguments with which Java finds Kafka. Its clock is ahead by `clockAheadMs` milliseconds; `fetchJars` and `compileClock` come first. */
+/**
+ * The arguments with which Java finds Kafka. Its clock is ahead by `clockAheadMs` milliseconds; `fetchJars` and
+ * `compileClock` come first.
+ */
 export function javaArgs(clockAheadMs = 0): readonly string[] {
   const log4j = `-Dlog4j2.configurationFile=${join(here, 'log4j2.properties')}`;
   // The first class of a name counts.

@@ -1,6 +1,6 @@
 /**
- * The shared Kafka of the tests: that of KAFKA_BROKERS; else a container, if there is a Docker engine; else a process from the Apache
- * jars, if there are Java and Maven.
+ * The shared Kafka of the tests: that of KAFKA_BROKERS; else a container, if there is a Docker engine; else a process
+ * from the Apache jars, if there are Java and Maven.
  */
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';

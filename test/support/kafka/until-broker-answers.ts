@@ -6,7 +6,10 @@ const withinMs = 180_000;
 /** The limit of one attempt: kafkajs may hang if its connection is closed while the broker starts. */
 const tryMs = 10_000;
 
-/** Waits until a broker answers requests, and all partitions of all topics have leaders. Rejects when it does not within three minutes. */
+/**
+ * Waits until a broker answers requests, and all partitions of all topics have leaders. Rejects when it does not within
+ * three minutes.
+ */
 export async function untilBrokerAnswers(address: string): Promise<void> {
   const kafka = new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } });
   await sleepUntil(

@@ -1,4 +1,6 @@
-/** Any place of a table is reached by pages, and each that was reached is remembered (console/src/grid/rows-reader.ts). */
+/**
+ * Any place of a table is reached by pages, and each that was reached is remembered (console/src/grid/rows-reader.ts).
+ */
 import { expect, test } from '@jest/globals';
 import type { Table } from '../../../clients/typescript/src/index.ts';
 import { RowsReader, type View } from '../../../console/src/grid/rows-reader.ts';

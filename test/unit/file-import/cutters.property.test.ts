@@ -44,8 +44,8 @@ interface Read {
 }
 
 /**
- * Rows as keys and texts of values: which cells are strings, the order of the keys and the blanks between tokens are each
- * body's own matter.
+ * Rows as keys and texts of values: which cells are strings, the order of the keys and the blanks between tokens are
+ * each body's own matter.
  */
 function textsOf(reads: readonly Read[]): unknown[] {
   const bodies = reads.flatMap((read) => (read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : []));

@@ -1,4 +1,7 @@
-/** Workbooks as other programs write them, and what is wrong with some. The fixtures are from openpyxl (test/fixtures/workbooks/make.py). */
+/**
+ * Workbooks as other programs write them, and what is wrong with some. The fixtures are from openpyxl
+ * (test/fixtures/workbooks/make.py).
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

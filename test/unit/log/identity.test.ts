@@ -23,8 +23,8 @@ const records = [encodeGenesis(logId), Buffer.from('a'), Buffer.from('b')].map((
 const remembered = { next: 3n, logId, lastHash: hashOf(records[2]!) };
 
 /**
- * A partition, of which brokers have so many records. `leaders`: whom this process takes for the leader at first, and at each request, in
- * turn; from then on it is the last one. `found`: whom a search finds.
+ * A partition, of which brokers have so many records. `leaders`: whom this process takes for the leader at first, and
+ * at each request, in turn; from then on it is the last one. `found`: whom a search finds.
  */
 class Led implements LedLog {
   readonly #has: Readonly<Record<string, number>>;

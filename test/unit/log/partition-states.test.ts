@@ -4,7 +4,8 @@ import type { RecordLog } from '../../../src/log/event-log.ts';
 import { readPartitionStates } from '../../../src/administration/partitions.ts';
 
 test('a partition is not behind because events come while its state is read', async () => {
-  // Events are appended and projected at once, as with the log in Postgres. The last one of partition 1 is not projected.
+  // Events are appended and projected at once, as with the log in Postgres. The last one of partition 1 is not
+  // projected.
   let events = 5;
   const rowOf = (next: number): object => ({
     next: String(next),

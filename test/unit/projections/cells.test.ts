@@ -1,4 +1,6 @@
-/** Rows of CSV: what becomes of them at version 100, in a table with the columns `a:number b:string` and in a new one. */
+/**
+ * Rows of CSV: what becomes of them at version 100, in a table with the columns `a:number b:string` and in a new one.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { given, when } from '../../support/decisions.ts';
 import { add, body, cellBlock, cells, create } from '../../support/requests.ts';

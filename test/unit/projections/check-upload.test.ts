@@ -12,7 +12,10 @@ const end = begin + 1000;
 /** For how long a file is kept that no row names. */
 const life = 500;
 
-/** What happens at a time: a completion, a suspension, or a look when rows name the file (`claimed`) or do not (`unclaimed`). */
+/**
+ * What happens at a time: a completion, a suspension, or a look when rows name the file (`claimed`) or do not
+ * (`unclaimed`).
+ */
 type Step = readonly [time: number, what: 'completed' | 'suspended' | 'claimed' | 'unclaimed'];
 
 function run(state: States, [time, what]: Step): string {

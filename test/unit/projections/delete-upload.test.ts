@@ -1,4 +1,7 @@
-/** The withdrawal of files, and of uploads that were not completed (decisions 3): of at most 10 bytes, made at version 60. */
+/**
+ * The withdrawal of files, and of uploads that were not completed (decisions 3): of at most 10 bytes, made at version
+ * 60.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import { here, when } from '../../support/decisions.ts';

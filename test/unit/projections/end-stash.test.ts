@@ -1,4 +1,6 @@
-/** The end of stashes (spec 4.11, section 3), and what imports see of them: a stash of one chunk, made at version 60. */
+/**
+ * The end of stashes (spec 4.11, section 3), and what imports see of them: a stash of one chunk, made at version 60.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import { given, here, when } from '../../support/decisions.ts';

@@ -1,4 +1,7 @@
-/** Imports of stashes (spec 4.13, decisions 2, 3 and 6): which rows they bring, in which order, and where what offends stands. */
+/**
+ * Imports of stashes (spec 4.13, decisions 2, 3 and 6): which rows they bring, in which order, and where what offends
+ * stands.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';

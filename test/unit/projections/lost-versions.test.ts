@@ -1,4 +1,7 @@
-/** A part of the log was lost: which versions its partition has afterwards, and what If-Match says of those that are lost. */
+/**
+ * A part of the log was lost: which versions its partition has afterwards, and what If-Match says of those that are
+ * lost.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { versionsAt, type Versions } from '../../../src/log/progress/versions.ts';
 import { changedSince } from '../../../projections/tables/guards.ts';
@@ -100,7 +103,8 @@ describe('the versions of a partition', () => {
     fc.assert(
       fc.property(known, instant, fc.integer({ min: 1, max: 9 * hour }), (version, now, laterBy) => {
         const difference = resumedBase(version, now + laterBy * 1000) - resumedBase(version, now);
-        // Either a partition gives out fewer within that time, or it takes half of the 18 hours of versions until they meet.
+        // Either a partition gives out fewer within that time, or it takes half of the 18 hours of versions until they
+        // meet.
         expect(difference >= BigInt(laterBy) * 2n ** 21n || difference <= -(2n ** 36n)).toBe(true);
       }),
     );

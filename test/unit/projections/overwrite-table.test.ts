@@ -1,4 +1,6 @@
-/** Overwriting (spec 4.12): what becomes of a table with the columns `a:number b:string`, version 50, at version 100. */
+/**
+ * Overwriting (spec 4.12): what becomes of a table with the columns `a:number b:string`, version 50, at version 100.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import { blockRow, given, here, tailRow, when } from '../../support/decisions.ts';

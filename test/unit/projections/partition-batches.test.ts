@@ -7,7 +7,9 @@ import type { LogRecord } from '../../../src/log/event-log.ts';
 const recordAt = (offset: bigint): LogRecord => ({ partition: 0, offset, time: 0, bytes: Buffer.from(String(offset)) });
 const costMax = 10;
 
-/** Batches of numbers, each its own cost, of which `done` says what is decided and stored; a test lets each batch land. */
+/**
+ * Batches of numbers, each its own cost, of which `done` says what is decided and stored; a test lets each batch land.
+ */
 class Batches {
   readonly done: string[] = [];
   readonly stores: PromiseWithResolvers<boolean>[] = [];

@@ -1,4 +1,7 @@
-/** Chunks of a stash (spec 4.10, decisions 3 and 5): what becomes of them at version 100, after what came before from 60 on. */
+/**
+ * Chunks of a stash (spec 4.10, decisions 3 and 5): what becomes of them at version 100, after what came before from 60
+ * on.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import { given, here, when } from '../../support/decisions.ts';

@@ -35,7 +35,10 @@ type Step = Request | readonly [later: number, request: Request];
 
 const isLater = (step: Step): step is readonly [number, Request] => Array.isArray(step);
 
-/** The outcome of the last of these requests, without its changes; and what the team uses after it, without what it does not. */
+/**
+ * The outcome of the last of these requests, without its changes; and what the team uses after it, without what it does
+ * not.
+ */
 function after(state: Given, ...steps: readonly Step[]): { readonly outcome: string; readonly used: Partial<Usage> } {
   const states = given({ owner: 'nobody', ...state });
   let outcome = '';

@@ -1,6 +1,7 @@
 /**
- * In what order a request is refused (docs/spec/decisions.md 2 and 6): table, suspension, missing row, If-Match, unknown stash or
- * late body, schema, cells, limits, plan. Of two things that are wrong with it, it answers with the first.
+ * In what order a request is refused (docs/spec/decisions.md 2 and 6): table, suspension, missing row, If-Match,
+ * unknown stash or late body, schema, cells, limits, plan. Of two things that are wrong with it, it answers with the
+ * first.
  */
 import { describe, expect, test } from '@jest/globals';
 

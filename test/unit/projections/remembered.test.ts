@@ -60,7 +60,10 @@ describe('of tables is remembered', () => {
 
   test('a thousand patched rows at least, whatever was patched before them', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
-    /** Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is remembered after it. */
+    /**
+     * Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is
+     * remembered after it.
+     */
     const patched = (first: number, rows: number, body: string, before: RememberedTables | null): RememberedTables => {
       const state = openStates();
       for (let index = first; index < first + rows; index += 1)
@@ -70,7 +73,8 @@ describe('of tables is remembered', () => {
     const first = patched(0, 1000, one, null);
     const second = patched(1000, 999, one, first);
     expect(second.row(1n, 0)).not.toBeNull();
-    // The new body of row 1 is too long to be kept. Its old body, which is kept still, must not be taken for the present one.
+    // The new body of row 1 is too long to be kept. Its old body, which is kept still, must not be taken for the
+    // present one.
     const third = patched(1, 1, `{"b":"${'x'.repeat(2000)}"}`, second);
     expect(third.row(1n, 1)).toBeNull();
     expect(third.row(1n, 0)).toBeNull();
@@ -145,7 +149,10 @@ describe('of tables is remembered', () => {
       when(state, patch(blockRow(0), body, { rowBytesMax: 10_000 }));
       return remember(state, before);
     };
-    /** Looks up a row of the block ahead, whose body was `one` all the time; `meanwhile` runs before the answer comes. Returns the bodies that were asked for. */
+    /**
+     * Looks up a row of the block ahead, whose body was `one` all the time; `meanwhile` runs before the answer comes.
+     * Returns the bodies that were asked for.
+     */
     const lookAhead = async (
       remembered: RememberedTables,
       row: RowAddress,

@@ -1,4 +1,7 @@
-/** Adding rows to the tail of a table (spec 4.12): when rows join the tail, when the tail closes, and which versions its rows have. */
+/**
+ * Adding rows to the tail of a table (spec 4.12): when rows join the tail, when the tail closes, and which versions its
+ * rows have.
+ */
 import { describe, expect, test } from '@jest/globals';
 
 import type { LogPlace } from '../../../src/log/batch/decision.ts';

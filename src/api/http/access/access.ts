@@ -1,4 +1,7 @@
-/** Authorization: whether a token may write, and which app and tables it can access. Decided here for all routes (docs/decisions/0016). */
+/**
+ * Authorization: whether a token may write, and which app and tables it can access. Decided here for all routes
+ * (docs/decisions/0016).
+ */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from './authenticate.ts';
@@ -64,8 +67,8 @@ export function cacheLinks(isLinked: IsLinked): IsLinked {
 }
 
 /**
- * The apps that a new table is linked to: those requested, or null if none was; with the token of an app, that app. Throws
- * HttpError `forbidden` when such a token requests another app.
+ * The apps that a new table is linked to: those requested, or null if none was; with the token of an app, that app.
+ * Throws HttpError `forbidden` when such a token requests another app.
  */
 export function appsToLinkOf({ appId }: Principal, asked: readonly string[] | null): readonly string[] | null {
   if (appId === null) return asked;

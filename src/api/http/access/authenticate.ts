@@ -1,4 +1,7 @@
-/** Authentication: the bearer token of a request (spec section 5), which is of a team or of an operator (docs/decisions/0034). */
+/**
+ * Authentication: the bearer token of a request (spec section 5), which is of a team or of an operator
+ * (docs/decisions/0034).
+ */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';

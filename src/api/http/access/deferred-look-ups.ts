@@ -1,6 +1,6 @@
 /**
- * Looks up the tokens of clients that have sent many wrong ones: all together, once in a while, so that they cost one query, however many
- * come (docs/decisions/0028).
+ * Looks up the tokens of clients that have sent many wrong ones: all together, once in a while, so that they cost one
+ * query, however many come (docs/decisions/0028).
  */
 import type { KnownToken } from '../../../../projections/teams/teams.queries.ts';
 

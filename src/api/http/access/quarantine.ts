@@ -1,4 +1,7 @@
-/** A team in quarantine: one of its events cannot be projected, so what it has is not known until an operator releases it. */
+/**
+ * A team in quarantine: one of its events cannot be projected, so what it has is not known until an operator releases
+ * it.
+ */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { noEffect } from '../answers/http-error.ts';

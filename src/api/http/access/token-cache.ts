@@ -7,7 +7,10 @@ import { isAccessToken } from '../../../storage/security/access-token.ts';
 import type { Authenticate, Identity } from './authenticate.ts';
 import type { DeferredLookUps } from './deferred-look-ups.ts';
 
-/** How long an answer is cached after the query began, in milliseconds: a revocation takes effect within this time on every process. */
+/**
+ * How long an answer is cached after the query began, in milliseconds: a revocation takes effect within this time on
+ * every process.
+ */
 const lifeMs = 1000;
 const entriesMax = 10_000;
 
@@ -24,8 +27,8 @@ export interface TokenCacheOptions {
   /** Null for a token that is unknown or revoked. */
   readonly find: (token: string) => Promise<KnownToken | null>;
   /**
-   * Looks up a token of a suspect client; null at once: it cannot be looked up now. A token that was valid once is looked up by `find`, whoever
-   * sends it. Absent: no client is suspect.
+   * Looks up a token of a suspect client; null at once: it cannot be looked up now. A token that was valid once is
+   * looked up by `find`, whoever sends it. Absent: no client is suspect.
    */
   readonly suspects?: {
     readonly isSuspect: (request: Pick<FastifyRequest, 'ip'>) => boolean;

@@ -50,8 +50,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304 answers it.
- * Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304
+ * answers it. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },

@@ -12,13 +12,19 @@ declare module 'fastify' {
   }
 }
 
-/** The media types of the successes of an operation. None if it answers without a body, or with files, which are of any type. */
+/**
+ * The media types of the successes of an operation. None if it answers without a body, or with files, which are of any
+ * type.
+ */
 export function answerTypesOf({ answers }: Operation): string[] {
   const types = Object.values(answers).flatMap(({ body = {} }) => Object.keys(body));
   return types.includes('*/*') ? [] : [...new Set(types)];
 }
 
-/** The hook that answers 406 if the client accepts nothing that the operation has. Null for an operation that has no media type. */
+/**
+ * The hook that answers 406 if the client accepts nothing that the operation has. Null for an operation that has no
+ * media type.
+ */
 export function buildAnswerTypeCheck(operation: Operation): preValidationHookHandler | null {
   const types = answerTypesOf(operation);
   if (types.length === 0) return null;
@@ -44,7 +50,10 @@ export function isCsvAsked(reply: FastifyReply): boolean {
   return varyBy(reply, 'Accept').request.answerType === 'text/csv';
 }
 
-/** The first of the types that the client prefers; null if it accepts none. A header that names no media type asks for nothing. */
+/**
+ * The first of the types that the client prefers; null if it accepts none. A header that names no media type asks for
+ * nothing.
+ */
 export function chooseType(accept: string | undefined, types: readonly string[]): string | null {
   if (accept === undefined || !accept.includes('/')) return types[0]!;
   // Clients name versions, profiles and charsets, which make no difference here.

@@ -44,8 +44,8 @@ export interface Write {
 }
 
 /**
- * Submits a write whose body has been read, and answers it: with its result and `status`, or 202 with its job if the client accepts
- * that and the outcome takes longer, or is unknown. Throws as `Submitter.submit` does.
+ * Submits a write whose body has been read, and answers it: with its result and `status`, or 202 with its job if the
+ * client accepts that and the outcome takes longer, or is unknown. Throws as `Submitter.submit` does.
  */
 export async function answerWrite(
   reply: FastifyReply,

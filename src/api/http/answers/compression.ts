@@ -76,8 +76,8 @@ export function compressReply(
 }
 
 /**
- * The supported encoding that the client prefers; null to send the text uncompressed. `@fastify/accept-negotiator` is not enough:
- * it takes `*` as our first encoding, even if the client has refused that one (RFC 9110, section 12.5.3).
+ * The supported encoding that the client prefers; null to send the text uncompressed. `@fastify/accept-negotiator` is
+ * not enough: it takes `*` as our first encoding, even if the client has refused that one (RFC 9110, section 12.5.3).
  */
 export function chooseEncoding(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;

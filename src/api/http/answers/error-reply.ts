@@ -1,4 +1,6 @@
-/** The errors of the interface (spec section 7, decisions section 1): the one place that turns exceptions into answers. */
+/**
+ * The errors of the interface (spec section 7, decisions section 1): the one place that turns exceptions into answers.
+ */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../../../storage/database/database-away.ts';
 import { KeysNotRead } from '../../../storage/security/secret-keys.ts';

@@ -43,7 +43,10 @@ export function isErrorType(type: unknown): type is ErrorType {
   return typeof type === 'string' && Object.hasOwn(statusOf, type);
 }
 
-/** Ends the message of an error that is certain of this try only: an earlier one with the same Idempotency-Key may have taken effect, or may yet. */
+/**
+ * Ends the message of an error that is certain of this try only: an earlier one with the same Idempotency-Key may have
+ * taken effect, or may yet.
+ */
 export const noEffect = 'Nothing was changed by this try.';
 
 /** An error that is reported to the client unchanged. */

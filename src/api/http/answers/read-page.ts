@@ -6,8 +6,8 @@ import type { Shares } from '../limits/shares.ts';
 
 /**
  * Reads a page within the shares of its team. `bytesAtMost`: of its JSON. `units`: what it takes of the
- * share of pages, where one is a connection to Postgres. The caller shrinks `outgoing` to what the answer has, which is given
- * back when the client has read it. Rejects as `takeOutgoing` and `read` do.
+ * share of pages, where one is a connection to Postgres. The caller shrinks `outgoing` to what the answer has, which is
+ * given back when the client has read it. Rejects as `takeOutgoing` and `read` do.
  */
 export async function readPage<Page>(
   { pages, outgoingBytes }: Pick<Shares, 'pages' | 'outgoingBytes'>,

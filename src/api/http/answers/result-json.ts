@@ -3,8 +3,8 @@ import type { AppliedResult } from '../../../language/events/outcome.ts';
 import { encloseRowIds, type FindRetainedIds } from './row-ids-json.ts';
 
 /**
- * `before`, the `data` of the answer to a write as JSON, and `after`. The one place that formats a write's result (spec 4.2 and
- * 4.12), for its answer and for its job.
+ * `before`, the `data` of the answer to a write as JSON, and `after`. The one place that formats a write's result (spec
+ * 4.2 and 4.12), for its answer and for its job.
  */
 export async function encloseResult(
   before: string,

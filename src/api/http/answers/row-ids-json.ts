@@ -15,8 +15,8 @@ const wholeIdsMax = 20_000;
 export type FindRetainedIds = (range: RetainingRange) => Promise<ReadonlyMap<number, string>>;
 
 /**
- * `before`, the IDs as a JSON array in input order (spec section 1, rule 3), and `after`. A long list is a stream, produced as it
- * is read, to save memory.
+ * `before`, the IDs as a JSON array in input order (spec section 1, rule 3), and `after`. A long list is a stream,
+ * produced as it is read, to save memory.
  */
 export async function encloseRowIds(
   before: string,

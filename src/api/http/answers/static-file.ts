@@ -23,8 +23,8 @@ export function makeFile(type: string, text: string): StaticFile {
 }
 
 /**
- * Sends it, compressed if the client accepts that. Its bytes count for the address of the client until it has read them. Rejects as `takeOutgoing` does.
- * `outgoingBytes` null: nobody counts them.
+ * Sends it, compressed if the client accepts that. Its bytes count for the address of the client until it has read
+ * them. Rejects as `takeOutgoing` does. `outgoingBytes` null: nobody counts them.
  */
 export async function sendFile(
   request: FastifyRequest,

@@ -20,7 +20,10 @@ export class UploadAnswers {
     this.#options = options;
   }
 
-  /** The `data` of the answer (spec 4.8 and 4.9): where to send the bytes or, once the upload is completed, the URL of the file. */
+  /**
+   * The `data` of the answer (spec 4.8 and 4.9): where to send the bytes or, once the upload is completed, the URL of
+   * the file.
+   */
   async dataOf(upload: UploadResult, request: FastifyRequest): Promise<object> {
     const { id, contentType, fileName, sizeMax, expiresAt, file } = upload;
     if (file !== null) return { url: this.urlOf(file, fileName, request) };
@@ -42,7 +45,10 @@ export class UploadAnswers {
   }
 }
 
-/** The origin under which the client reached this service, from its Host header; only its own answers depend on it. `X-Forwarded-Host` has no effect. */
+/**
+ * The origin under which the client reached this service, from its Host header; only its own answers depend on it.
+ * `X-Forwarded-Host` has no effect.
+ */
 function originOf({ raw }: FastifyRequest): string {
   const named = `http://${raw.headers.host ?? ''}`;
   if (URL.canParse(named)) return new URL(named).origin;

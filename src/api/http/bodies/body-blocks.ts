@@ -1,7 +1,7 @@
 /**
- * The blocks of one body. The first is held back until it is known whether there is a second. A single block travels in the request's own
- * event. Of several, the rows are written ahead to segments while the body comes, and the packed blocks are spooled: they are appended
- * once the body is whole and well-formed.
+ * The blocks of one body. The first is held back until it is known whether there is a second. A single block travels in
+ * the request's own event. Of several, the rows are written ahead to segments while the body comes, and the packed
+ * blocks are spooled: they are appended once the body is whole and well-formed.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { openBody, receiveBlock } from '../../../../commands/receive-block.ts';
@@ -56,7 +56,10 @@ export interface ArrivedContent {
   readonly profiledColumns: number;
 }
 
-/** Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is not. */
+/**
+ * Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is
+ * not.
+ */
 export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
 /** Why the schema that the rows are for refuses them; null if it does not. */
@@ -166,7 +169,10 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#store.takeBack(this.#writtenAhead).catch(() => undefined);
   }
 
-  /** The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its rows wherever they go. */
+  /**
+   * The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its
+   * rows wherever they go.
+   */
   async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
     if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
     return this.#refusal ?? (await this.#findRefusal()) ?? judge(await this.#profile()) ?? last;

@@ -1,6 +1,6 @@
 /**
- * How fast clients send bodies, and the end of those that are too slow. The clock of a body runs only while its reader waits for the client: not while the
- * body waits for a place, for its turn, or for Postgres and the disk.
+ * How fast clients send bodies, and the end of those that are too slow. The clock of a body runs only while its reader
+ * waits for the client: not while the body waits for a place, for its turn, or for Postgres and the disk.
  */
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../answers/http-error.ts';

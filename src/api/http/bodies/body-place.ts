@@ -1,4 +1,7 @@
-/** The places of bodies that are read (docs/limits.md, `bodies`). A body takes one when it has arrived, or when its first part has. */
+/**
+ * The places of bodies that are read (docs/limits.md, `bodies`). A body takes one when it has arrived, or when its
+ * first part has.
+ */
 import type { FastifyRequest } from 'fastify';
 import type { FairShares, Share } from '../limits/fair-shares.ts';
 import { whileOthersWait } from '../limits/slow-clients.ts';
@@ -6,8 +9,8 @@ import { paceOf, timeoutOf } from './body-pace.ts';
 import { collectBody, failBody, untilArrived } from './request-body.ts';
 
 /**
- * Takes a place for the body of a request, once it is whole or 64 KiB of it have come. While other teams find no place, a body that comes slowly fails. Rejects as
- * `FairShares.take` and `collectBody` do.
+ * Takes a place for the body of a request, once it is whole or 64 KiB of it have come. While other teams find no place,
+ * a body that comes slowly fails. Rejects as `FairShares.take` and `collectBody` do.
  */
 export async function takePlace(bodies: FairShares, request: FastifyRequest, maxBytes: number): Promise<Share> {
   const {

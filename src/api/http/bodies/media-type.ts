@@ -26,7 +26,10 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
   return type;
 }
 
-/** Whether the first line of CSV or TSV names the columns, as the media type says (RFC 4180); undefined if it says nothing. Throws HttpError for anything else. */
+/**
+ * Whether the first line of CSV or TSV names the columns, as the media type says (RFC 4180); undefined if it says
+ * nothing. Throws HttpError for anything else.
+ */
 export function headerParameter(request: FastifyRequest): 'present' | 'absent' | undefined {
   const text = request.raw.headers['content-type'];
   const header = text?.includes(';') ? parseMediaType(text).params.get('header')?.toLowerCase() : undefined;
@@ -34,7 +37,10 @@ export function headerParameter(request: FastifyRequest): 'present' | 'absent' |
   throw refusal('header must be present or absent.');
 }
 
-/** One text for all spellings of a media type: its parameters in any order, a charset in any case. Null for a text that is none. */
+/**
+ * One text for all spellings of a media type: its parameters in any order, a charset in any case. Null for a text that
+ * is none.
+ */
 export function normalMediaType(text: string): string | null {
   try {
     const { essence, params } = new MIMEType(text);

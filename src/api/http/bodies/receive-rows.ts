@@ -1,4 +1,7 @@
-/** Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md, "What a table is made of"). */
+/**
+ * Receives the rows of a request body: cuts them into blocks as they stream in, each with its profile (ARCHITECTURE.md,
+ * "What a table is made of").
+ */
 import type { FastifyRequest } from 'fastify';
 import type { RowSource } from '../../../language/events/row-source.ts';
 import type { DelimitedForm } from '../../../language/formats/delimited-form.ts';
@@ -17,7 +20,10 @@ import type { Turns } from './turns.ts';
 
 export interface RowReceiver extends BlockStore {
   readonly bodyBytesMax: number;
-  /** The places of bodies that are read. A body has one from when it has arrived, or its first part has, until it is disposed. */
+  /**
+   * The places of bodies that are read. A body has one from when it has arrived, or its first part has, until it is
+   * disposed.
+   */
   readonly places: FairShares;
   /** Shared by the whole process: there is one thread. */
   readonly turns: Turns;
@@ -25,7 +31,10 @@ export interface RowReceiver extends BlockStore {
 
 /** To be disposed once the request is submitted, or refused: then nothing of its rows is left. */
 export interface ReceivedRows extends AsyncDisposable {
-  /** Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not known. */
+  /**
+   * Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not
+   * known.
+   */
   readonly isWhole: boolean;
   /** The members of the body except its rows; null for a bare array, NDJSON, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
@@ -36,9 +45,10 @@ export interface ReceivedRows extends AsyncDisposable {
   readonly droppedCells: number;
   readonly remarks: Remarks;
   /**
-   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed. `judge` is asked only
-   * about rows that are refused anyway, for a refusal that comes first. Throws HttpError: `rate_limited` when the team may not write as many,
-   * `limit_exceeded` or `payment_required` when it has too many bodies open.
+   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed.
+   * `judge` is asked only about rows that are refused anyway, for a refusal that comes first. Throws HttpError:
+   * `rate_limited` when the team may not write as many, `limit_exceeded` or `payment_required` when it has too many
+   * bodies open.
    */
   store(judge: JudgeRows): Promise<StoredRows>;
 }
@@ -55,8 +65,8 @@ export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | 
 
 export interface ReceiveRowsOptions {
   /**
-   * Looks up the committed state. Called once, when the body begins; asked before the first block is stored. The rows of a request that is
-   * refused are read and judged, but not stored: what is malformed is refused as such.
+   * Looks up the committed state. Called once, when the body begins; asked before the first block is stored. The rows
+   * of a request that is refused are read and judged, but not stored: what is malformed is refused as such.
    */
   readonly lookUp: () => Promise<Refuses>;
   /** Column IDs whose order is already fixed. */
@@ -67,7 +77,10 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  /** Whether the types of columns are inferred that are not among `columns`, so that the client is told which of them came to be text. */
+  /**
+   * Whether the types of columns are inferred that are not among `columns`, so that the client is told which of them
+   * came to be text.
+   */
   readonly infersTypes: boolean;
   /** What the client said of a body of CSV or TSV. */
   readonly delimited: DelimitedForm;
@@ -76,8 +89,9 @@ export interface ReceiveRowsOptions {
 }
 
 /**
- * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may not write the first block of
- * several, `service_unavailable` if the blocks cannot be kept, `request_validation_error` for a media type that is not read, or has no such form; and as `takePlace` does.
+ * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may
+ * not write the first block of several, `service_unavailable` if the blocks cannot be kept, `request_validation_error`
+ * for a media type that is not read, or has no such form; and as `takePlace` does.
  */
 export async function receiveRows(
   receiver: RowReceiver,

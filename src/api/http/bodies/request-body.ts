@@ -1,6 +1,6 @@
 /**
- * Request bodies as streams of bytes, decompressed and limited. Fastify leaves bodies unread, so each is read where it is used:
- * whole with `collectBody`, or in chunks, with backpressure, with `bodyChunks`.
+ * Request bodies as streams of bytes, decompressed and limited. Fastify leaves bodies unread, so each is read where it
+ * is used: whole with `collectBody`, or in chunks, with backpressure, with `bodyChunks`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
@@ -18,7 +18,10 @@ export class ClientGone extends HttpError {
   }
 }
 
-/** How far the rest of a refused body is read and dropped: many clients read the answer only once they have sent all of it. */
+/**
+ * How far the rest of a refused body is read and dropped: many clients read the answer only once they have sent all of
+ * it.
+ */
 const linger = {
   /** Without a byte from the client, in milliseconds. */
   idleMs: 2_000,
@@ -56,7 +59,10 @@ const awaited = new WeakSet<IncomingMessage>();
 /** Who counts the bytes of a body as they arrive. */
 const observers = new WeakMap<IncomingMessage, (bytes: number) => void>();
 
-/** Calls `onBytes` with each part of a body that is read, before it is decompressed; reading fails with what that throws. */
+/**
+ * Calls `onBytes` with each part of a body that is read, before it is decompressed; reading fails with what that
+ * throws.
+ */
 export function observeBody(raw: IncomingMessage, onBytes: (bytes: number) => void): void {
   observers.set(raw, onBytes);
 }
@@ -67,7 +73,10 @@ export const largeBodyBytes = 64 * 1024;
 /** What must resolve before a body may grow beyond `largeBodyBytes`, for bodies of unknown length. */
 const guards = new WeakMap<IncomingMessage, () => Promise<void>>();
 
-/** Lets a body of unknown length grow large only once the guard has resolved. The reader of the body rejects as the guard does. */
+/**
+ * Lets a body of unknown length grow large only once the guard has resolved. The reader of the body rejects as the
+ * guard does.
+ */
 export function guardLargeBody(raw: IncomingMessage, guard: () => Promise<void>): void {
   guards.set(raw, guard);
 }
@@ -79,8 +88,8 @@ export function failBody(raw: IncomingMessage, error: HttpError): void {
 }
 
 /**
- * Sends 100 Continue when the body is first read, so that a refusal can precede it. If the request is answered without reading, the
- * connection closes: the client may or may not send the body then.
+ * Sends 100 Continue when the body is first read, so that a refusal can precede it. If the request is answered without
+ * reading, the connection closes: the client may or may not send the body then.
  */
 export function deferContinue(raw: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;
@@ -92,8 +101,9 @@ export function deferContinue(raw: IncomingMessage, response: ServerResponse): v
 }
 
 /**
- * Sends 100 Continue after the answers to earlier requests on the connection. If the body has come by then, and the answer is there, 100
- * is no longer needed. (Node would keep both until then, and send the 100 after the head of the answer, as a part of its body.)
+ * Sends 100 Continue after the answers to earlier requests on the connection. If the body has come by then, and the
+ * answer is there, 100 is no longer needed. (Node would keep both until then, and send the 100 after the head of the
+ * answer, as a part of its body.)
  */
 function writeContinueInTurn(response: ServerResponse): void {
   if (response.socket !== null) {
@@ -109,8 +119,8 @@ function writeContinueInTurn(response: ServerResponse): void {
 type HttpResponse = ServerResponse & { _last?: boolean };
 
 /**
- * After a request has been answered, reads and drops the rest of its body, within bounds; then cuts the connection. Closing it
- * at once would reset it, and the client might never see the answer.
+ * After a request has been answered, reads and drops the rest of its body, within bounds; then cuts the connection.
+ * Closing it at once would reset it, and the client might never see the answer.
  * @param isTooSlow whether the body was given up because of its pace: such a client is not waited for any longer
  */
 export function discardBody(raw: IncomingMessage, response: HttpResponse, isTooSlow: boolean): void {
@@ -128,7 +138,10 @@ export function discardBody(raw: IncomingMessage, response: HttpResponse, isTooS
   });
 }
 
-/** Waits until the rest of a body has come, or enough of it. `closes`: whether the connection is closed then in any case. */
+/**
+ * Waits until the rest of a body has come, or enough of it. `closes`: whether the connection is closed then in any
+ * case.
+ */
 function drop(raw: IncomingMessage, closes: boolean): void {
   const { socket } = raw;
   const [since, before] = [performance.now(), socket.bytesRead];
@@ -146,8 +159,9 @@ function drop(raw: IncomingMessage, closes: boolean): void {
 }
 
 /**
- * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (also after decompression), `request_validation_error` for a body that is truncated or
- * cannot be decompressed, or `request_timeout` for one that arrives too slowly; ClientGone if the client disconnected.
+ * The whole body. Throws HttpError: `payload_too_large` over `maxBytes` (also after decompression),
+ * `request_validation_error` for a body that is truncated or cannot be decompressed, or `request_timeout` for one that
+ * arrives too slowly; ClientGone if the client disconnected.
  */
 export async function collectBody(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const { raw } = request;
@@ -161,8 +175,8 @@ export async function collectBody(request: FastifyRequest, maxBytes: number): Pr
 }
 
 /**
- * Resolves when the body is whole, or as much of it has arrived as its stream keeps unread (64 KiB), or it has failed, which its reader learns. Throws as
- * `collectBody` does, for what can be refused without reading.
+ * Resolves when the body is whole, or as much of it has arrived as its stream keeps unread (64 KiB), or it has failed,
+ * which its reader learns. Throws as `collectBody` does, for what can be refused without reading.
  */
 export async function untilArrived({ raw }: Pick<FastifyRequest, 'raw'>, maxBytes: number): Promise<void> {
   beginReading(raw, maxBytes);

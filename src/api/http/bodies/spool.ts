@@ -1,4 +1,7 @@
-/** Keeps byte strings until they are read back: the first in memory, the others in a file without a name, which ends with the process. */
+/**
+ * Keeps byte strings until they are read back: the first in memory, the others in a file without a name, which ends
+ * with the process.
+ */
 import { randomUUID } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -6,9 +6,9 @@ const restRatio = 6;
 const restMaxMs = 20;
 
 /**
- * Shares the thread among large bodies: one step of one body per turn of the event loop, so that other requests are read and
- * answered between steps, however many bodies are being read. What a step reads is then compressed, stored and flushed, which takes
- * CPU and disk from small requests too: while there are any, a pause follows each step.
+ * Shares the thread among large bodies: one step of one body per turn of the event loop, so that other requests are
+ * read and answered between steps, however many bodies are being read. What a step reads is then compressed, stored and
+ * flushed, which takes CPU and disk from small requests too: while there are any, a pause follows each step.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];

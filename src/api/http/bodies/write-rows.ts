@@ -16,8 +16,8 @@ export interface RowWriteDependencies extends WriteDependencies {
 
 export interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
   /**
-   * Builds the event from the members of the body except its rows (null for a bare array), and from where the rows are (null if the
-   * body had none). Throws InvalidRequest.
+   * Builds the event from the members of the body except its rows (null for a bare array), and from where the rows are
+   * (null if the body had none). Throws InvalidRequest.
    */
   readonly command: (
     members: Readonly<Record<string, unknown>> | null,

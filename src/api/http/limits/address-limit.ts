@@ -1,6 +1,6 @@
 /**
- * Limits by the address of the client, for all that no team answers for (docs/rate-limits.md): refused tokens, preflights of browsers, other requests without a
- * token, and new connections. Counted in the memory of this process.
+ * Limits by the address of the client, for all that no team answers for (docs/rate-limits.md): refused tokens,
+ * preflights of browsers, other requests without a token, and new connections. Counted in the memory of this process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
@@ -9,11 +9,20 @@ import type { AddressLimitName, RequestObserver } from '../server/request-observ
 import { networkOf } from './network-of.ts';
 import { RefilledLimit } from './refilled-limit.ts';
 
-/** How long the answer to a client beyond its limit is held back, in milliseconds: else it takes all the time that the process has. */
+/**
+ * How long the answer to a client beyond its limit is held back, in milliseconds: else it takes all the time that the
+ * process has.
+ */
 const heldMs = 1000;
-/** A page sends a preflight for each URL, and all pages behind one address share a limit; they are answered without a look-up. */
+/**
+ * A page sends a preflight for each URL, and all pages behind one address share a limit; they are answered without a
+ * look-up.
+ */
 const preflightsPerRefusal = 10;
-/** How many answers are held back at once. A request takes some memory; beyond, answers are given at once, and end their connection. */
+/**
+ * How many answers are held back at once. A request takes some memory; beyond, answers are given at once, and end their
+ * connection.
+ */
 const heldMax = 1000;
 
 interface LimitSettings {
@@ -59,7 +68,10 @@ export class AddressLimit {
     return this.#limit.isUsedUp(networkOf(request.ip));
   }
 
-  /** Counts a refused request. Resolves to the error for it: the given one, or, a moment later, `rate_limited` if there were too many. */
+  /**
+   * Counts a refused request. Resolves to the error for it: the given one, or, a moment later, `rate_limited` if there
+   * were too many.
+   */
   async refuse(request: Pick<FastifyRequest, 'ip'>, error: HttpError): Promise<HttpError> {
     return (await this.count(request)) ?? error;
   }

@@ -1,4 +1,7 @@
-/** The free space that the disks of this process keep: below it, requests that store much are refused, and far below it all writes (docs/limits.md). */
+/**
+ * The free space that the disks of this process keep: below it, requests that store much are refused, and far below it
+ * all writes (docs/limits.md).
+ */
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
@@ -27,7 +30,10 @@ const lastPart = 1 / 4;
 /** Methods whose requests store nothing, whatever their bodies are. */
 const storesNothing: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
-/** A folder on a disk that must not fill up; `postgres`: the data of the embedded Postgres; `spool`: large bodies while they arrive. */
+/**
+ * A folder on a disk that must not fill up; `postgres`: the data of the embedded Postgres; `spool`: large bodies while
+ * they arrive.
+ */
 export interface WatchedFolder {
   readonly name: 'postgres' | 'spool' | 'files';
   readonly path: string;
@@ -87,7 +93,10 @@ export class DiskFloor {
     return this.#free;
   }
 
-  /** The disks that teams fill, with what is left above the floor at which all writes stop. Folders of one device are one disk. */
+  /**
+   * The disks that teams fill, with what is left above the floor at which all writes stop. Folders of one device are
+   * one disk.
+   */
   async rooms(): Promise<DiskRoom[]> {
     const free = await this.free();
     const devices = this.#devices;
@@ -105,8 +114,9 @@ export class DiskFloor {
   }
 
   /**
-   * Turns away requests to all routes of the app that come with large bodies, or to routes that store bytes; when hardly anything is left, all writes that add something.
-   * A command with an Idempotency-Key goes on as far as the look for the outcome of an earlier try.
+   * Turns away requests to all routes of the app that come with large bodies, or to routes that store bytes; when
+   * hardly anything is left, all writes that add something. A command with an Idempotency-Key goes on as far as the
+   * look for the outcome of an earlier try.
    */
   addTo(app: App): void {
     const keepsTables = this.#options.folders.some(({ name }) => name === 'postgres');

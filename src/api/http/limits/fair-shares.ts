@@ -1,6 +1,6 @@
 /**
- * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from the others: who
- * finds none left waits first, and is refused after a while.
+ * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from
+ * the others: who finds none left waits first, and is refused after a while.
  */
 import { HttpError, noEffect } from '../answers/http-error.ts';
 
@@ -24,7 +24,9 @@ export interface FairSharesOptions {
   readonly name: ShareName;
   /** How many units there are. */
   readonly capacity: number;
-  /** Between whom the units are shared: teams, unless it says otherwise. The comments below say `team` for all of them. */
+  /**
+   * Between whom the units are shared: teams, unless it says otherwise. The comments below say `team` for all of them.
+   */
   readonly holder?: 'team' | 'upload' | 'team or client address';
   /** The most units that one of them holds; by default as many as its share allows. */
   readonly eachAtMost?: number;
@@ -75,9 +77,10 @@ const sharedFor = 1000;
 const relieveMs = 500;
 
 /**
- * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at most three
- * quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing takes whatever is left; `kept` units are for
- * such teams. If many teams hold all units, and some team that holds nothing waits, those whose clients are slow lose theirs.
+ * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at
+ * most three quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing
+ * takes whatever is left; `kept` units are for such teams. If many teams hold all units, and some team that holds
+ * nothing waits, those whose clients are slow lose theirs.
  */
 export class FairShares {
   readonly #options: FairSharesOptions;
@@ -122,8 +125,8 @@ export class FairShares {
   }
 
   /**
-   * Takes units, at once if they are there; more than there are at all count as all. Rejects with HttpError if they are not there in
-   * time: `rate_limited` if the team itself holds most, else `service_unavailable`.
+   * Takes units, at once if they are there; more than there are at all count as all. Rejects with HttpError if they are
+   * not there in time: `rate_limited` if the team itself holds most, else `service_unavailable`.
    */
   take(team: string, asked: number): Share | Promise<Share> {
     const units = Math.min(asked, this.#options.capacity);

@@ -4,8 +4,9 @@ import { isIPv4, isIPv6 } from 'node:net';
 const unknown = 'unknown';
 
 /**
- * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because one customer usually has them all. An
- * IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some proxies add, is left out. Texts that are no address share one network.
+ * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because one customer usually has
+ * them all. An IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some proxies add, is
+ * left out. Texts that are no address share one network.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return unknown;

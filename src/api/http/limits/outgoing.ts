@@ -5,8 +5,9 @@ import type { FairShares, Share } from './fair-shares.ts';
 import { whileOthersWait } from './slow-clients.ts';
 
 /**
- * Takes bytes of what is on its way out, for an answer to a team or client address, until its response is closed: sent or cut off. Rejects as `FairShares.take` does,
- * and with ClientGone if the client did not wait for them. While other teams find none, a client that reads slowly is cut off.
+ * Takes bytes of what is on its way out, for an answer to a team or client address, until its response is closed: sent
+ * or cut off. Rejects as `FairShares.take` does, and with ClientGone if the client did not wait for them. While other
+ * teams find none, a client that reads slowly is cut off.
  */
 export async function takeOutgoing(
   outgoingBytes: FairShares,

@@ -34,8 +34,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts units before they are used. If fewer are left it counts none, and returns the refusal; but an unused window takes any
-   * number, so that no request is too large for ever.
+   * Counts units before they are used. If fewer are left it counts none, and returns the refusal; but an unused window
+   * takes any number, so that no request is too large for ever.
    */
   take(teamId: string, units: number): Refusal | null {
     const { used } = this.#windowOf(teamId);

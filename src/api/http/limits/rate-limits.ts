@@ -1,7 +1,7 @@
 /**
- * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/rate-limits.md). Counted in the
- * memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and `RateLimit` of
- * draft-ietf-httpapi-ratelimit-headers-10.
+ * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/rate-limits.md).
+ * Counted in the memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and
+ * `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
  */
 import type { FastifyRequest } from 'fastify';
 import { serializeList, type Item } from 'structured-headers';
@@ -83,8 +83,8 @@ export class RateLimits {
   }
 
   /**
-   * Counts the bytes of a body for a team as they arrive. If fewer are left than come first, reading the body fails with HttpError
-   * `rate_limited`; once it has begun it is accepted whole.
+   * Counts the bytes of a body for a team as they arrive. If fewer are left than come first, reading the body fails
+   * with HttpError `rate_limited`; once it has begun it is accepted whole.
    */
   countBody(teamId: string, { raw }: Pick<FastifyRequest, 'raw'>): void {
     if (!this.#limits.has('bytes')) return;
@@ -113,7 +113,10 @@ export class RateLimits {
     });
   }
 
-  /** Counts units of something that can no longer be refused, such as further rows of a body of which some are in the log already. */
+  /**
+   * Counts units of something that can no longer be refused, such as further rows of a body of which some are in the
+   * log already.
+   */
   count(name: TeamLimitName, teamId: string, units: number): void {
     this.#limits.get(name)?.count(teamId, units);
   }

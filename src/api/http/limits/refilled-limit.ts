@@ -1,4 +1,7 @@
-/** One limit for each client network, refilled steadily: a flood gets its units once, and from then on as few as come back, with no burst at the begin of a window. */
+/**
+ * One limit for each client network, refilled steadily: a flood gets its units once, and from then on as few as come
+ * back, with no burst at the begin of a window.
+ */
 import { largeLruCache } from '../../large-lru-cache.ts';
 import type { Refusal } from './rate-limit.ts';
 

@@ -18,18 +18,24 @@ const sqlAtOnce = 8;
 const exportsAtOnce = 16;
 
 /**
- * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches. But all the answers of a batch
- * are written at once, and all the next requests that these bring are read at once.
+ * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches.
+ * But all the answers of a batch are written at once, and all the next requests that these bring are read at once.
  */
 const writesAtOnce = 256;
 
-/** How many writes of one team wait at once while other teams write too. A request of another team comes after the answers to all of them. */
+/**
+ * How many writes of one team wait at once while other teams write too. A request of another team comes after the
+ * answers to all of them.
+ */
 const writesOfTeamAtOnce = 32;
 
 /** One part in this many of a share is kept for teams that hold nothing of the share. */
 const keptPart = 8;
 
-/** How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a second when the first hangs. */
+/**
+ * How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a
+ * second when the first hangs.
+ */
 const putsOfUploadAtOnce = 2;
 
 export interface Shares {
@@ -43,7 +49,10 @@ export interface Shares {
   readonly sql: FairShares;
   /** Exports that are made and sent. */
   readonly exports: FairShares;
-  /** Bytes of pages and files that are read, or that their clients have not read yet; static files count for client addresses. */
+  /**
+   * Bytes of pages and files that are read, or that their clients have not read yet; static files count for client
+   * addresses.
+   */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
   readonly writes: FairShares;

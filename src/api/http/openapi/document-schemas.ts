@@ -3,8 +3,9 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<z.core.JSONSchema.BaseSchema>;
 
 /**
- * Converts zod schemas to JSON Schemas. A schema with an `id` in its metadata is emitted once, under `components`, and referenced.
- * One with a `jsonSchema` in its metadata is replaced by that: for query parameters whose text stands for another type.
+ * Converts zod schemas to JSON Schemas. A schema with an `id` in its metadata is emitted once, under `components`, and
+ * referenced. One with a `jsonSchema` in its metadata is replaced by that: for query parameters whose text stands for
+ * another type.
  */
 export class DocumentSchemas {
   readonly components: Record<string, JsonSchema> = {};

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of the service: generated from its routes, the schemas that validate their requests, and each route's
- * description (`Operation`).
+ * The OpenAPI document of the service: generated from its routes, the schemas that validate their requests, and each
+ * route's description (`Operation`).
  */
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
@@ -176,7 +176,10 @@ function describeParameters(
   return [...path, ...query, ...headers];
 }
 
-/** Moves the description and an example from the schema to the parameter, where every tool shows them. A text that holds JSON becomes its `content`. */
+/**
+ * Moves the description and an example from the schema to the parameter, where every tool shows them. A text that holds
+ * JSON becomes its `content`.
+ */
 function parameterOf(
   name: string,
   place: ParameterObject['in'],

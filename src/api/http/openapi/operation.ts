@@ -1,4 +1,7 @@
-/** The description of a route in the OpenAPI document. What follows from its method, path, query and body is added to it. */
+/**
+ * The description of a route in the OpenAPI document. What follows from its method, path, query and body is added to
+ * it.
+ */
 import type { z } from 'zod';
 import type { ErrorType } from '../answers/http-error.ts';
 import type { ResponseHeader } from './parameters.ts';

@@ -1,6 +1,7 @@
 /**
- * The `continuation` of a page: a position in a generation of one table, in the tables or uploads of a team, or in a list of operators. It is self-contained, so it
- * survives restarts and works on every process (docs/spec/decisions.md 3).
+ * The `continuation` of a page: a position in a generation of one table, in the tables or uploads of a team, or in a
+ * list of operators. It is self-contained, so it survives restarts and works on every process (docs/spec/decisions.md
+ * 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../../projections/tables/pages.queries.ts';
@@ -12,8 +13,8 @@ const positionBytes = 24;
 const checksumBytes = 6;
 
 /**
- * The largest values of a position: those of `int8` and `int4`. The index is smaller, so that adding a segment's index to it still
- * fits an `int4`.
+ * The largest values of a position: those of `int8` and `int4`. The index is smaller, so that adding a segment's index
+ * to it still fits an `int4`.
  */
 const versionMax = 2n ** 63n - 1n;
 const ordinalMax = 2 ** 31 - 1;
@@ -102,7 +103,10 @@ function readPosition(owner: string, text: string): Buffer | null {
   return isMade ? position : null;
 }
 
-/** `prefix`: text before the name of the parameter, such as `query.`; `whose`: the list that the page should belong to, such as `this table`. */
+/**
+ * `prefix`: text before the name of the parameter, such as `query.`; `whose`: the list that the page should belong to,
+ * such as `this table`.
+ */
 export function invalidContinuation(prefix: string, whose: string): HttpError {
   return new HttpError(
     'request_validation_error',
@@ -110,7 +114,10 @@ export function invalidContinuation(prefix: string, whose: string): HttpError {
   );
 }
 
-/** Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points to. */
+/**
+ * Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points
+ * to.
+ */
 function checksum(owner: string, position: Buffer): Buffer {
   return createHash('sha256').update(owner).update(position).digest().subarray(0, checksumBytes);
 }

@@ -1,4 +1,7 @@
-/** The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2, "Forms of CSV and TSV"). */
+/**
+ * The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2,
+ * "Forms of CSV and TSV").
+ */
 import { z } from 'zod';
 import { columnType, text, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
 import { skipLinesMax, type DelimitedForm } from '../../../language/formats/delimited-form.ts';

@@ -1,4 +1,7 @@
-/** The origin that uploaded files have of their own, if `FILES_URL` is set: scripts in them then share no origin with the console and the interface. */
+/**
+ * The origin that uploaded files have of their own, if `FILES_URL` is set: scripts in them then share no origin with
+ * the console and the interface.
+ */
 import type { FastifyRequest } from 'fastify';
 
 export class FilesOrigin {
@@ -33,8 +36,8 @@ export class FilesOrigin {
   }
 
   /**
-   * Whether the request came to the origin of the interface. A request with neither host came through a proxy that does not pass the client's `Host` on, or past the
-   * proxy: redirecting it could go on for ever.
+   * Whether the request came to the origin of the interface. A request with neither host came through a proxy that does
+   * not pass the client's `Host` on, or past the proxy: redirecting it could go on for ever.
    */
   isMissedBy(request: FastifyRequest): boolean {
     return hostOf(request) === this.#mainHost;

@@ -1,7 +1,10 @@
 /** The query parameters of a page: `limit` and `continuation`. */
 import { z } from 'zod';
 
-/** Decisions 3: a page without a limit must not drop anything that clients expect, and a larger limit counts as this one. */
+/**
+ * Decisions 3: a page without a limit must not drop anything that clients expect, and a larger limit counts as this
+ * one.
+ */
 export const pageItemsMax = 10_000;
 
 /** `items`: what the page consists of, for the description. `itemsMax`: how many it may have. */

@@ -1,4 +1,7 @@
-/** The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows (docs/spec/queries.md). */
+/**
+ * The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows
+ * (docs/spec/queries.md).
+ */
 import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
 import { MalformedBody } from '../../../language/values/malformed-body.ts';

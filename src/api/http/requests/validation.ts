@@ -24,8 +24,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * Validates a value and returns the parsed one. `part` is the prefix of the message (`If-Match`, `query`); empty for a body. Throws
- * HttpError `request_validation_error`.
+ * Validates a value and returns the parsed one. `part` is the prefix of the message (`If-Match`, `query`); empty for a
+ * body. Throws HttpError `request_validation_error`.
  */
 export function parseOrRefuse<S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> {
   const result = schema.safeParse(value);

@@ -6,7 +6,10 @@ import { parseOrRefuse } from './validation.ts';
 
 const versionMax = 2n ** 63n - 1n;
 
-/** The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the maximum. */
+/**
+ * The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the
+ * maximum.
+ */
 export const ifMatch = z
   .string()
   .regex(/^(W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
@@ -48,8 +51,9 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
 }
 
 /**
- * Returns a test whether the client has a version already, so that 304 answers it. Call it before any look-up: it throws HttpError
- * for a malformed header, and malformed requests are refused before missing resources (docs/spec/decisions.md 6).
+ * Returns a test whether the client has a version already, so that 304 answers it. Call it before any look-up: it
+ * throws HttpError for a malformed header, and malformed requests are refused before missing resources
+ * (docs/spec/decisions.md 6).
  */
 export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
   const hasTag = readKnownTags(request);
@@ -65,8 +69,8 @@ export function readKnownTags(request: FastifyRequest): (etag: string) => boolea
 }
 
 /**
- * Returns a test whether the client asks for a part of what has this entity tag: it does without `If-Range`. Throws HttpError for a
- * malformed header.
+ * Returns a test whether the client asks for a part of what has this entity tag: it does without `If-Range`. Throws
+ * HttpError for a malformed header.
  */
 export function readIfRange(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-range'];

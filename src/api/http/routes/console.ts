@@ -1,6 +1,6 @@
 /**
- * `/`: the console, a page for browsers, which `console/build.ts` makes; `/console/*`: the files that it loads. Where it is not built, `/` leads to the
- * documentation.
+ * `/`: the console, a page for browsers, which `console/build.ts` makes; `/console/*`: the files that it loads. Where
+ * it is not built, `/` leads to the documentation.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -18,9 +18,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page runs its own scripts only, which have the nonce: uploaded files may be scripts at the same origin (docs/decisions/0063). What a script imports has the nonce of that script. Only a
- * script can start a worker. The grid and the editor write style elements, which need the nonce. Cells may name pictures and sounds elsewhere.
- * `media`: the origins of these beside `https:`, each with a blank before it.
+ * The page runs its own scripts only, which have the nonce: uploaded files may be scripts at the same origin
+ * (docs/decisions/0063). What a script imports has the nonce of that script. Only a script can start a worker. The grid
+ * and the editor write style elements, which need the nonce. Cells may name pictures and sounds elsewhere. `media`: the
+ * origins of these beside `https:`, each with a blank before it.
  */
 const policyOf = (nonce: string, media: string): string =>
   [
@@ -40,7 +41,10 @@ const policyOf = (nonce: string, media: string): string =>
 /** Names have a hash of the content in them. */
 const forever = 'public, max-age=31536000, immutable';
 
-/** `folder`: the console as it was built. `outgoingBytes`: what counts the bytes of its files. `filesOrigin`: that of uploaded files, if it is another one. */
+/**
+ * `folder`: the console as it was built. `outgoingBytes`: what counts the bytes of its files. `filesOrigin`: that of
+ * uploaded files, if it is another one.
+ */
 export function addConsoleRoutes(
   app: App,
   folder: string,

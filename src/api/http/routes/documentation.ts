@@ -34,7 +34,10 @@ const pageOf = (nonce: string): string => `<!doctype html>
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, validatorUrl: null });
 `;
 
-/** The page may load its own scripts and styles, and what the interface answers: uploaded files may be scripts at the same origin. The icons in its style sheet are data URLs. */
+/**
+ * The page may load its own scripts and styles, and what the interface answers: uploaded files may be scripts at the
+ * same origin. The icons in its style sheet are data URLs.
+ */
 const policyOf = (nonce: string): string =>
   [
     "default-src 'none'",

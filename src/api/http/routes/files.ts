@@ -1,6 +1,7 @@
 /**
- * The public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with its declared
- * type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts. With `FILES_URL` it has an origin of its own.
+ * The public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with
+ * its declared type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts. With `FILES_URL` it
+ * has an origin of its own.
  */
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -45,7 +46,10 @@ const shown: ReadonlySet<string> = new Set([
   'text/plain',
 ]);
 
-/** The most bytes of a file that are in memory while it is sent: one part that was read, and one that waits for the client. */
+/**
+ * The most bytes of a file that are in memory while it is sent: one part that was read, and one that waits for the
+ * client.
+ */
 const sentBytesMax = 2 * readBytes;
 
 export interface FilesRouteDependencies {
@@ -133,9 +137,9 @@ function replyNoFile(reply: FastifyReply): FastifyReply {
 const oneRange = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * RFC 9110, section 14.2. Null for the whole file: a header that is malformed, of another unit, or with several ranges is ignored.
- * So is a suffix of an empty file, which no `Content-Range` can express. `range-parser` is not used: it answers 416 to a malformed
- * header, and to a suffix longer than the file, which means the whole file.
+ * RFC 9110, section 14.2. Null for the whole file: a header that is malformed, of another unit, or with several ranges
+ * is ignored. So is a suffix of an empty file, which no `Content-Range` can express. `range-parser` is not used: it
+ * answers 416 to a malformed header, and to a suffix longer than the file, which means the whole file.
  */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first, last, suffix] = oneRange.exec(header ?? '') ?? [];

@@ -1,4 +1,7 @@
-/** Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. The list of jobs is ours, not the spec's. */
+/**
+ * Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. The list of jobs is ours, not the
+ * spec's.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';

@@ -21,8 +21,8 @@ export function metricsRoute(metrics: Scraped): RouteOptions {
 }
 
 /**
- * Serves `/metrics` and the probes, and nothing else, on their own port, where no limit of a client address holds. Resolves to a function that closes it;
- * rejects when it cannot listen.
+ * Serves `/metrics` and the probes, and nothing else, on their own port, where no limit of a client address holds.
+ * Resolves to a function that closes it; rejects when it cannot listen.
  */
 export async function serveMetrics(
   metrics: Scraped,

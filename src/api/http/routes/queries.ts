@@ -1,4 +1,7 @@
-/** `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for groups. `POST /query`: SQL. */
+/**
+ * `POST /tables/{tableID}/query`: a query on the rows of a table, for filters that are too long for a URL, and for
+ * groups. `POST /query`: SQL.
+ */
 import { numberToken } from '../../../language/formats/exact-json.ts';
 import { readMembersExactly } from '../../../language/formats/read-members.ts';
 import { isExactNumber } from '../../../language/values/json-text.ts';

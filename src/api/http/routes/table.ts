@@ -1,4 +1,7 @@
-/** A single table: reading it, renaming it and its columns, deleting it. These paths are ours, not the spec's (docs/decisions/0009). */
+/**
+ * A single table: reading it, renaming it and its columns, deleting it. These paths are ours, not the spec's
+ * (docs/decisions/0009).
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { deleteTable } from '../../../../commands/delete-table.ts';
 import { patchTable } from '../../../../commands/patch-table.ts';

@@ -19,7 +19,10 @@ import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
 
 const json = 'application/json; charset=utf-8';
 
-/** What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without end has one at a time. */
+/**
+ * What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without
+ * end has one at a time.
+ */
 const listUnits = scansAtOnce / 2;
 
 export interface TablesRouteDependencies extends RowWriteDependencies {

@@ -94,7 +94,10 @@ async function findOpen(
   throw new HttpError('upload_not_found', 'There is no such upload.');
 }
 
-/** Resolves to the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is kept of what came. */
+/**
+ * Resolves to the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is
+ * kept of what came.
+ */
 async function receive(
   store: LocalFileStore,
   request: FastifyRequest,

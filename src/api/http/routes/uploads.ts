@@ -1,4 +1,7 @@
-/** Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; their list, and the withdrawal of a file, whose paths are ours, not the spec's. */
+/**
+ * Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; their list, and the withdrawal of a
+ * file, whose paths are ours, not the spec's.
+ */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { completeUpload, uploadPath, type UploadPath } from '../../../../commands/complete-upload.ts';
@@ -41,7 +44,10 @@ export interface UploadsRouteDependencies {
 /** Limit of the body of a creation: a media type, a file name, and further members from older clients. */
 const bodyBytesMax = 64 * 1024;
 
-/** How many uploads a page has at most, and how many bytes of JSON one has at most: a name in a URL is long if it is escaped. */
+/**
+ * How many uploads a page has at most, and how many bytes of JSON one has at most: a name in a URL is long if it is
+ * escaped.
+ */
 const pageUploadsMax = 1000;
 const uploadBytesMax = 8 * 1024;
 
@@ -112,14 +118,16 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
       const identity = await identifyWithBody(request, bodyBytesMax);
       const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
       if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
-      // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the outcome.
+      // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the
+      // outcome.
       if (upload.isSuspended && identity.digest === null)
         throw new HttpError('payment_required', 'The team is suspended.');
       const event =
         turnedAwayOf(request.raw) ??
         completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
       const applied = await submitter.submit(teamId, identity, event);
-      // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an orphan.
+      // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an
+      // orphan.
       return submitter.answering(applied, async ({ upload }) => ({
         data: await uploadAnswers.dataOf(upload!, request),
       }));
@@ -148,7 +156,10 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
   );
 }
 
-/** An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said so yet. */
+/**
+ * An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said
+ * so yet.
+ */
 function present(upload: ListedUpload, now: number, urlOf: (file: string, fileName: string) => string): object {
   const { id, appId, contentType, fileName, createdAt, expiresAt, file, size, isRemoved } = upload;
   const status = isRemoved || (file === null && now >= expiresAt) ? 'withdrawn' : file === null ? 'open' : 'complete';

@@ -1,6 +1,6 @@
 /**
- * Bounds the connections of a server: how many are open, in all and of one client address, and how many new ones an address opens in a window
- * (docs/rate-limits.md). Where too many are open, an idle one makes room for a new one.
+ * Bounds the connections of a server: how many are open, in all and of one client address, and how many new ones an
+ * address opens in a window (docs/rate-limits.md). Where too many are open, an idle one makes room for a new one.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,7 +24,10 @@ export interface ConnectionBounds {
   readonly observer: Pick<RequestObserver, 'connectionClosed'>;
 }
 
-/** How long a connection beyond the limit of new ones is held before it is closed, in milliseconds: else its client takes all the time that the process has. */
+/**
+ * How long a connection beyond the limit of new ones is held before it is closed, in milliseconds: else its client
+ * takes all the time that the process has.
+ */
 const heldMs = 1000;
 /** How many are held at once; further ones are closed at once. */
 const heldMax = 1000;
@@ -47,8 +50,8 @@ export function charge(socket: Socket, requests: number): void {
 }
 
 /**
- * An address beyond `eachMax` loses its oldest idle connection. Beyond `max` in all, the address that holds most does. A new connection is closed if there is no
- * idle one. Idle is one without a request under way.
+ * An address beyond `eachMax` loses its oldest idle connection. Beyond `max` in all, the address that holds most does.
+ * A new connection is closed if there is no idle one. Idle is one without a request under way.
  */
 export function limitConnections(
   server: Server,

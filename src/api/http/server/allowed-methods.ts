@@ -17,7 +17,10 @@ export class AllowedMethods {
   }
 }
 
-/** The path as the router reads it: without scheme and host, up to a query or fragment, and percent-decoded; `*` is the root. */
+/**
+ * The path as the router reads it: without scheme and host, up to a query or fragment, and percent-decoded; `*` is the
+ * root.
+ */
 function routedPathOf(target: string): string {
   if (target === '*') return '/';
   const path = target.replace(/^https?:\/\/.*?\//, '/').split(/[?#]/, 1)[0]!;

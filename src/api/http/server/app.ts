@@ -133,7 +133,10 @@ export function buildApp({
   return app;
 }
 
-/** Every route that is not public needs a token with sufficient rights. Every route refuses unknown query parameters, and `Accept` of what it has not. */
+/**
+ * Every route that is not public needs a token with sufficient rights. Every route refuses unknown query parameters,
+ * and `Accept` of what it has not.
+ */
 function prepareRoute(
   route: RouteOptions,
   admission: Readonly<Record<'ofTeams' | 'ofOperators', readonly onRequestHookHandler[]>>,

@@ -1,4 +1,7 @@
-/** What each server of the service has at its own port: bounds on connections, and on requests that need no token, and an end that lets requests finish. */
+/**
+ * What each server of the service has at its own port: bounds on connections, and on requests that need no token, and
+ * an end that lets requests finish.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -117,7 +120,10 @@ export function buildBoundedApp({
   return { app, isDraining: drainOnClose(app, servers, config.DRAIN_TIMEOUT_MS) };
 }
 
-/** Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team, or as refused tokens. */
+/**
+ * Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team,
+ * or as refused tokens.
+ */
 function limitPublic(limit: AddressLimit): onRequestHookHandler {
   return function onRequest(request, _reply, done) {
     const needsToken =
@@ -129,8 +135,8 @@ function limitPublic(limit: AddressLimit): onRequestHookHandler {
 }
 
 /**
- * How long a stop waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each pause everything that has arrived is
- * read, even if a busy machine delays it.
+ * How long a stop waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each
+ * pause everything that has arrived is read, even if a busy machine delays it.
  */
 const lastRequests = { pauses: 5, pauseMs: 20 };
 

@@ -145,9 +145,9 @@ function onIdle(socket: HttpSocket): void {
 }
 
 /**
- * Closes a connection whose client broke the protocol. Requests in progress on it keep their own answers, since they may have taken
- * effect. If the body of one is broken, its reader gets the error, and the connection closes after its answer. If what followed them is
- * broken, that is answered after them.
+ * Closes a connection whose client broke the protocol. Requests in progress on it keep their own answers, since they
+ * may have taken effect. If the body of one is broken, its reader gets the error, and the connection closes after its
+ * answer. If what followed them is broken, that is answered after them.
  */
 function giveUp(socket: HttpSocket, error: HttpError): void {
   const response = socket._httpMessage;
@@ -184,8 +184,8 @@ function endSoon(socket: Socket): void {
 }
 
 /**
- * Lets requests in flight finish, for up to `timeoutMs`, then cuts their connections. Call it when the servers begin to close; the
- * returned function stops the timers.
+ * Lets requests in flight finish, for up to `timeoutMs`, then cuts their connections. Call it when the servers begin to
+ * close; the returned function stops the timers.
  */
 export function drainConnections(servers: readonly Server[], timeoutMs: number): () => void {
   // A connection becomes idle after its last answer, which `server.close` does not detect.

@@ -8,7 +8,10 @@ import type { App } from './app-type.ts';
 /** How long browsers may remember what a preflight said, in seconds: the longest that all of them accept. */
 const preflightSeconds = 7200;
 
-/** Lets pages of these origins ask, or of any origin. Preflights have no token, so they are limited by the address of the client. */
+/**
+ * Lets pages of these origins ask, or of any origin. Preflights have no token, so they are limited by the address of
+ * the client.
+ */
 export function allowOrigins(app: App, origins: '*' | readonly string[], preflightLimit: AddressLimit | null): void {
   const allowed: FastifyCorsOptions = {
     origin: origins === '*' ? '*' : [...origins],

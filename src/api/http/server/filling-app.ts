@@ -12,7 +12,10 @@ export interface FillingAppOptions extends Omit<BoundedAppOptions, 'activity'> {
   readonly routes: readonly RouteOptions[];
 }
 
-/** Builds the server, which has the limits of each client address that the one after it has. No token is looked up, so every request counts as one without. */
+/**
+ * Builds the server, which has the limits of each client address that the one after it has. No token is looked up, so
+ * every request counts as one without.
+ */
 export function buildFillingApp({ describe, routes, ...options }: FillingAppOptions): App {
   const { app } = buildBoundedApp({ ...options, activity: null });
   // Before a body is read.

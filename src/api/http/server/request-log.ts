@@ -3,8 +3,8 @@ import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { RequestObserver } from './request-observer.ts';
 
 /**
- * Reports every request to the observer, counts it to its team, and logs a line per answer if enabled, without the query, which may contain a signature.
- * Also logs the errors that Fastify finds in answers.
+ * Reports every request to the observer, counts it to its team, and logs a line per answer if enabled, without the
+ * query, which may contain a signature. Also logs the errors that Fastify finds in answers.
  */
 export class RequestLog extends LogController {
   readonly #enabled: boolean;

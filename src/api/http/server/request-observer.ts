@@ -25,8 +25,9 @@ export interface RequestObserver {
   /** A request was refused. */
   refused(refusal: Refusal): void;
   /**
-   * The answer has ended, this many milliseconds after the request was routed. `route` is the pattern, like `/tables/:tableID`;
-   * null if the path and method have none. `status` is null if the connection was cut before the end.
+   * The answer has ended, this many milliseconds after the request was routed. `route` is the pattern, like
+   * `/tables/:tableID`; null if the path and method have none. `status` is null if the connection was cut before the
+   * end.
    */
   ended(method: string, route: string | null, status: number | null, ms: number): void;
 }

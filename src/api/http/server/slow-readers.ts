@@ -16,7 +16,9 @@ type WritingSocket = Socket & {
   readonly _bytesDispatched: number;
 };
 
-/** When an answer was first seen waiting for its client in this window, and how many bytes the client had taken then. */
+/**
+ * When an answer was first seen waiting for its client in this window, and how many bytes the client had taken then.
+ */
 interface Window {
   readonly since: number;
   readonly taken: number;
@@ -28,7 +30,10 @@ const looksInWindow = 30;
 /** The windows of clients with an answer waiting. */
 const windows = new WeakMap<Socket, Window>();
 
-/** Whether an answer has waited for its client for at least so long, in milliseconds, and the client took less than this meanwhile. */
+/**
+ * Whether an answer has waited for its client for at least so long, in milliseconds, and the client took less than this
+ * meanwhile.
+ */
 export function readsSlowerThan(socket: Socket, bytesPerSecond: number, ms: number): boolean {
   const window = windows.get(socket);
   if (window === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Jobs: the state of requests whose clients do not wait, on every process that serves requests (ARCHITECTURE.md, "Words"). A
- * job is stored only in its ID; its state comes from the log and the read model.
+ * Jobs: the state of requests whose clients do not wait, on every process that serves requests (ARCHITECTURE.md,
+ * "Words"). A job is stored only in its ID; its state comes from the log and the read model.
  */
 import type { OutcomeQueries, TryOutcome } from '../../../log/outcomes/outcomes.queries.ts';
 import { outcomeLife } from '../../../log/outcomes/recorded-outcome.ts';
@@ -16,8 +16,8 @@ import { keyReusedMessage, notAfterDelay } from './submitter.ts';
 const jobLife = outcomeLife;
 
 /**
- * How long after `notAfter` a job without an outcome counts as failed, in milliseconds. This process's log clock may be ahead, and
- * a record may be in replication: "nothing happened" must be true, and there is no hurry.
+ * How long after `notAfter` a job without an outcome counts as failed, in milliseconds. This process's log clock may be
+ * ahead, and a record may be in replication: "nothing happened" must be true, and there is no hurry.
  */
 const settleDelay = 60_000;
 
@@ -56,8 +56,8 @@ export class Jobs {
   }
 
   /**
-   * Null for an ID that this team never got, or got too long ago, or whose outcome is forgotten. Throws HttpError while the log is
-   * away.
+   * Null for an ID that this team never got, or got too long ago, or whose outcome is forgotten. Throws HttpError while
+   * the log is away.
    */
   async find(teamId: string, jobId: string): Promise<FoundJob | null> {
     const job = this.place(teamId, jobId);
@@ -73,8 +73,8 @@ export class Jobs {
   }
 
   /**
-   * The team's jobs, newest first, and the ID to go on after: null at the end. `appId`: only what tokens of this app asked for; null: all.
-   * Jobs whose outcome is forgotten are left out. Throws HttpError while the log is away.
+   * The team's jobs, newest first, and the ID to go on after: null at the end. `appId`: only what tokens of this app
+   * asked for; null: all. Jobs whose outcome is forgotten are left out. Throws HttpError while the log is away.
    */
   async list(
     teamId: string,
@@ -130,7 +130,8 @@ export class Jobs {
       found.outcomes[at] === null && now > notAfter + settleDelay ? [at] : [],
     );
     if (late.length === 0 || found.held.since.has(teamId)) return states;
-    // Records written behind this end are too late. Once everything before it is projected and not held, no outcome can follow.
+    // Records written behind this end are too late. Once everything before it is projected and not held, no outcome can
+    // follow.
     const end = await this.#endOf(partition);
     const then = await find(late.map((at) => jobs[at]!));
     const isOver = !then.held.since.has(teamId) && then.next >= end;

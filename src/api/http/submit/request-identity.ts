@@ -1,4 +1,7 @@
-/** The ID of a command, and the digest of its request. A repetition with the same Idempotency-Key has the same ID, so it is executed once. */
+/**
+ * The ID of a command, and the digest of its request. A repetition with the same Idempotency-Key has the same ID, so it
+ * is executed once.
+ */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { commandIdOf } from '../../../language/events/command-id.ts';
@@ -11,7 +14,10 @@ import { turnedAwayOf, type TurnedAway } from './turned-away.ts';
 /** Identifies a command, and the request behind it. */
 export interface RequestIdentity {
   readonly commandId: string;
-  /** With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the same key. */
+  /**
+   * With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the
+   * same key.
+   */
   readonly digest: Hash | null;
   /** Why the request is to be turned away, as far as is known at the call. Absent: for no reason. */
   readonly turnedAway?: () => TurnedAway | null;
@@ -19,7 +25,10 @@ export interface RequestIdentity {
   readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
 }
 
-/** The identity of a request: random or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and 6). */
+/**
+ * The identity of a request: random or, with an Idempotency-Key, the same for each try (docs/spec/decisions.md 1 and
+ * 6).
+ */
 export function identify(request: FastifyRequest): RequestIdentity {
   const key = readIdempotencyKey(request);
   const about = aboutOf(request);
@@ -46,8 +55,8 @@ function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']>
 }
 
 /**
- * The same for a request that needs no body. If it has one, it is read only to be hashed for the key: another body makes another
- * request. Throws HttpError as `bodyChunks` does.
+ * The same for a request that needs no body. If it has one, it is read only to be hashed for the key: another body
+ * makes another request. Throws HttpError as `bodyChunks` does.
  */
 export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
   const identity = identify(request);

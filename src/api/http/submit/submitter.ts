@@ -61,7 +61,10 @@ interface Sent {
 export interface SubmitterOptions {
   /** Shares out among teams what may wait for its outcome. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
-  /** Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or share. Absent: there is no such quota. */
+  /**
+   * Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or
+   * share. Absent: there is no such quota.
+   */
   readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'refusalOfShare' | 'add'>;
   /** Notes jobs that clients are told of. Absent: they are not listed. */
   readonly jobNotes?: Pick<JobNotes, 'add'>;
@@ -93,10 +96,11 @@ export class Submitter {
   }
 
   /**
-   * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must find it: under an
-   * Idempotency-Key, where an earlier outcome comes before it. A request that is turned away is never appended: it is answered with the outcome of
-   * an earlier try. `rows`: how many it affects, for its job. Throws HttpError when it is refused, or when its outcome is not known in time, and
-   * NotAppended, which is certain, when this try will never be appended.
+   * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must
+   * find it: under an Idempotency-Key, where an earlier outcome comes before it. A request that is turned away is never
+   * appended: it is answered with the outcome of an earlier try. `rows`: how many it affects, for its job. Throws
+   * HttpError when it is refused, or when its outcome is not known in time, and NotAppended, which is certain, when
+   * this try will never be appended.
    */
   async submit(
     teamId: string,
@@ -119,8 +123,8 @@ export class Submitter {
   }
 
   /**
-   * Does the same, but resolves to a job if the outcome does not come within a short wait, or is unknown. If a job then gets no
-   * outcome, the log of the process says so.
+   * Does the same, but resolves to a job if the outcome does not come within a short wait, or is unknown. If a job then
+   * gets no outcome, the log of the process says so.
    */
   async submitOrAccept(
     teamId: string,
@@ -145,9 +149,9 @@ export class Submitter {
   }
 
   /**
-   * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request, even if the
-   * outcome of the part is unknown: the later event will not be appended. Throws TurnedAway if a quota refuses the part: that says nothing about
-   * earlier tries of the request.
+   * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request,
+   * even if the outcome of the part is unknown: the later event will not be appended. Throws TurnedAway if a quota
+   * refuses the part: that says nothing about earlier tries of the request.
    */
   async submitPart(teamId: string, data: EventData, body?: PackedBody): Promise<void> {
     try {
@@ -162,8 +166,9 @@ export class Submitter {
   }
 
   /**
-   * Builds the answer to a command that was applied. If what it needs cannot be read now, throws HttpError `outcome_unknown` with the
-   * job, where the client finds the result: `service_unavailable` would promise that nothing was changed.
+   * Builds the answer to a command that was applied. If what it needs cannot be read now, throws HttpError
+   * `outcome_unknown` with the job, where the client finds the result: `service_unavailable` would promise that nothing
+   * was changed.
    */
   async answering<T>({ result, job }: Applied, build: (result: AppliedResult) => Promise<T>): Promise<T> {
     try {
@@ -183,7 +188,10 @@ export class Submitter {
     this.#waiting.giveUp();
   }
 
-  /** Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much today. */
+  /**
+   * Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much
+   * today.
+   */
   async #send(
     teamId: string,
     { commandId, digest, about, turnedAway }: RequestIdentity,
@@ -259,8 +267,9 @@ export class Submitter {
   }
 
   /**
-   * The outcome of an earlier try of a request that is turned away. Throws the reason if there can be none, because the request has no Idempotency-Key. If
-   * none is recorded, throws HttpError `outcome_unknown` with a job: an earlier try may be on its way to the log, through any process, until `notAfter`.
+   * The outcome of an earlier try of a request that is turned away. Throws the reason if there can be none, because the
+   * request has no Idempotency-Key. If none is recorded, throws HttpError `outcome_unknown` with a job: an earlier try
+   * may be on its way to the log, through any process, until `notAfter`.
    */
   async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
     if (requestDigest === null) throw away;
@@ -300,7 +309,10 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
   return { result: outcome.result, etag: outcome.etag ?? 0n, job };
 }
 
-/** The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the first in the log names that table. */
+/**
+ * The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the
+ * first in the log names that table.
+ */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
   const [stash, created] = [stashOf(data), namedBy(data, 'newTable')];
   return {

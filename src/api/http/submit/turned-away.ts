@@ -1,6 +1,7 @@
 /**
- * Requests that are turned away: refused before the append, for a reason of the moment (docs/decisions/0055). Such a refusal is never recorded. Under an
- * Idempotency-Key it says nothing about earlier tries, so the submitter first looks for their outcome.
+ * Requests that are turned away: refused before the append, for a reason of the moment (docs/decisions/0055). Such a
+ * refusal is never recorded. Under an Idempotency-Key it says nothing about earlier tries, so the submitter first looks
+ * for their outcome.
  */
 import type { IncomingMessage } from 'node:http';
 import { refuseRequest } from '../../../../commands/refuse-request.ts';
@@ -18,7 +19,10 @@ export type Submission = EventData | TurnedAway;
 
 const marked = new WeakMap<IncomingMessage, TurnedAway>();
 
-/** Turns a request with an Idempotency-Key away when it is submitted. Until then it is read, because its key belongs to one body, but nothing of it is stored. */
+/**
+ * Turns a request with an Idempotency-Key away when it is submitted. Until then it is read, because its key belongs to
+ * one body, but nothing of it is stored.
+ */
 export function turnAwayLater(raw: IncomingMessage, reason: TurnedAway): void {
   marked.set(raw, reason);
 }
@@ -28,7 +32,9 @@ export function turnedAwayOf(raw: IncomingMessage): TurnedAway | null {
   return marked.get(raw) ?? null;
 }
 
-/** Submits a refusal: recorded if the committed state refuses the request, not recorded if the request is turned away. */
+/**
+ * Submits a refusal: recorded if the committed state refuses the request, not recorded if the request is turned away.
+ */
 export function refusing(teamId: string, refusal: Refusal | TurnedAway): EventOf<'RequestRefused'> | TurnedAway {
   return refusal instanceof TurnedAway ? refusal : refuseRequest(teamId, refusal);
 }

@@ -169,7 +169,10 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
   return [...names];
 }
 
-/** A copy at a version as a query: columns by their IDs, which come outside of all that is asked of the copy, so that nothing there can mean them. */
+/**
+ * A copy at a version as a query: columns by their IDs, which come outside of all that is asked of the copy, so that
+ * nothing there can mean them.
+ */
 function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   const items = [...columns].map(([id, { sql, type }]) => {
     switch (type) {
@@ -321,8 +324,8 @@ class JsonRowsWriter {
 const comma = Buffer.from(',');
 
 /**
- * Whatever a query says, what runs for it reads these copies and common table expressions only, by functions that are allowed. The compiler writes
- * nothing else; this asks the engine what it makes of the text.
+ * Whatever a query says, what runs for it reads these copies and common table expressions only, by functions that are
+ * allowed. The compiler writes nothing else; this asks the engine what it makes of the text.
  */
 async function checkText(connection: DuckDBConnection, text: string, catalogs: ReadonlySet<string>): Promise<void> {
   const members = ['table_name', 'catalog_name', 'schema_name', 'function_name', 'show_type'];

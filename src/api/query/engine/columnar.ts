@@ -1,4 +1,7 @@
-/** The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at a time. */
+/**
+ * The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at
+ * a time.
+ */
 import {
   DuckDBInstance,
   type DuckDBConnection,
@@ -15,7 +18,10 @@ export interface ColumnarOptions {
   readonly memoryBytesMax: number;
   readonly diskBytesMax: number;
   readonly threads: number;
-  /** Called when the process has to end, because nothing else helps: work goes on though it was interrupted, or the allocator has nothing left. */
+  /**
+   * Called when the process has to end, because nothing else helps: work goes on though it was interrupted, or the
+   * allocator has nothing left.
+   */
   readonly onEnd: (reason: string) => void;
 }
 
@@ -23,7 +29,10 @@ export interface ColumnarOptions {
 const interruptEveryMs = 100;
 const interruptsMax = 50;
 
-/** What a statement gives. Values leave garbage that is collected when the statement ends; texts are so large that it is collected while they are read. */
+/**
+ * What a statement gives. Values leave garbage that is collected when the statement ends; texts are so large that it is
+ * collected while they are read.
+ */
 type Results = 'values' | 'texts' | 'nothing';
 
 /** So many bytes of texts are read between two collections. */
@@ -82,7 +91,10 @@ export class Columnar {
     await this.#with((connection) => connection.run(text, values), 'nothing');
   }
 
-  /** The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or room on the disk. */
+  /**
+   * The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or
+   * room on the disk.
+   */
   rows({ text, values, types }: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
     return this.use(signal, async (connection) => {
       // A statement with parameters is planned twice, without their values and with them.
@@ -94,8 +106,9 @@ export class Columnar {
   }
 
   /**
-   * Calls `take` with the texts of a result that has one column, one behind the other: the bytes of some of them at a time, which are valid until it returns. The result is
-   * made while it is read, and is never in memory as a whole. Rejects as `rows` does.
+   * Calls `take` with the texts of a result that has one column, one behind the other: the bytes of some of them at a
+   * time, which are valid until it returns. The result is made while it is read, and is never in memory as a whole.
+   * Rejects as `rows` does.
    */
   texts({ text, values, types }: Sql, signal: AbortSignal, take: (texts: Buffer) => void): Promise<void> {
     return this.use(
@@ -157,9 +170,9 @@ export class Columnar {
   }
 
   /**
-   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Added rows go to disk once, in whole row groups, and not to a
-   * log first. If `work` rejects, nothing has changed. Of changes with the same `queue` there is one at a time; null: it waits for
-   * no other.
+   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Added rows go to disk once, in
+   * whole row groups, and not to a log first. If `work` rejects, nothing has changed. Of changes with the same `queue`
+   * there is one at a time; null: it waits for no other.
    */
   async change<T>(queue: string | null, work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     if (queue === null) return this.#change(work);
@@ -194,7 +207,10 @@ export class Columnar {
     this.#isEnding = true;
   }
 
-  /** Texts that were read count as memory of this process: if many waited for a collection, that would be one of the whole heap. */
+  /**
+   * Texts that were read count as memory of this process: if many waited for a collection, that would be one of the
+   * whole heap.
+   */
   #collectTexts(bytes: number): void {
     this.#uncollectedBytes += bytes;
     if (this.#uncollectedBytes < uncollectedBytesMax) return;
@@ -232,14 +248,20 @@ export class Columnar {
 export class ColumnarChange {
   readonly #connection: DuckDBConnection;
   readonly #statements: DuckDBPreparedStatement[] = [];
-  /** What is to run before the next statement that has a result: each call of DuckDB is a trip to another thread, which takes longer than a small statement. */
+  /**
+   * What is to run before the next statement that has a result: each call of DuckDB is a trip to another thread, which
+   * takes longer than a small statement.
+   */
   #waiting = ['BEGIN'];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;
   }
 
-  /** Runs a statement without a result, at the latest when the change is committed, which then rejects if the statement fails. */
+  /**
+   * Runs a statement without a result, at the latest when the change is committed, which then rejects if the statement
+   * fails.
+   */
   run(text: string): void {
     this.#waiting.push(text);
   }
@@ -249,7 +271,10 @@ export class ColumnarChange {
     return (await this.#connection.runAndReadAll(this.#take(text), values)).getRows();
   }
 
-  /** Statements with the same parameters, which are run several times, one after the other, until the change ends. Each time, values are copied at once. */
+  /**
+   * Statements with the same parameters, which are run several times, one after the other, until the change ends. Each
+   * time, values are copied at once.
+   */
   async prepare(texts: readonly string[]): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
     // They may be about what these make.
     await this.#connection.run(this.#take());
@@ -297,7 +322,9 @@ function failureOf(error: unknown, isShared: boolean): unknown {
   return error;
 }
 
-/** DuckDB has no memory any more, or the process has none. While a change is committed it says so behind another kind. */
+/**
+ * DuckDB has no memory any more, or the process has none. While a change is committed it says so behind another kind.
+ */
 function isMemory(error: unknown): boolean {
   return /^Out of Memory Error|could not allocate block|failed to (?:pin block|allocate data|offload data)|bad[ _]alloc|^(?:[A-Za-z]+ Error: )?(?:Failed to commit: )?Allocation failure/.test(
     (error as Error).message,

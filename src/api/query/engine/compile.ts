@@ -1,4 +1,7 @@
-/** Compiles queries to SQL of the columnar engine. Values of clients are parameters; names of columns are those of the copy, never the client's. */
+/**
+ * Compiles queries to SQL of the columnar engine. Values of clients are parameters; names of columns are those of the
+ * copy, never the client's.
+ */
 import { BIGINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
 import { fitToken } from '../../../language/values/fit-value.ts';
@@ -134,7 +137,10 @@ function objectWithId(isVersioned: boolean): string {
   return `'{"$rowID":"', row_id${version}, CASE WHEN body = '{}' THEN '"}' ELSE '",' END, ltrim(nullif(body, '{}'), '{')`;
 }
 
-/** The rows that a query asks for whose bodies are longer than so many bytes, as JSON with `$rowID`, each with a line feed behind it. Throws QueryError. */
+/**
+ * The rows that a query asks for whose bodies are longer than so many bytes, as JSON with `$rowID`, each with a line
+ * feed behind it. Throws QueryError.
+ */
 export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: number): Sql {
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
@@ -175,7 +181,10 @@ export function compileSize(table: string): Sql {
 /** A value that has a zone, or an array in JSON that has one, among texts that are `dateTime`. */
 const zonePattern = '[Tt ][0-9]{2}[^"]*(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)(?:"|$)';
 
-/** Which of these columns, which have moments, hold a value with a zone: one truth value for each. Whatever the rows are that a query asks for, the answer is that of all of them. */
+/**
+ * Which of these columns, which have moments, hold a value with a zone: one truth value for each. Whatever the rows are
+ * that a query asks for, the answer is that of all of them.
+ */
 export function compileZones({ from, version }: QuerySource, ids: readonly string[]): Sql {
   const found = ids
     .map((_, at) => `coalesce(bool_or(regexp_matches(cells[${at + 1}], '${zonePattern}')), false)`)
@@ -190,7 +199,10 @@ export function momentsOf(ids: readonly string[], { columns }: QuerySource): str
   return ids.filter((id) => /^(?:dateTime|array<dateTime>)$/.test(columns.get(id)?.type ?? ''));
 }
 
-/** Writes the rows that a query asks for to a file, with these columns. `zoned`: those with zones (compileZones). Throws QueryError. */
+/**
+ * Writes the rows that a query asks for to a file, with these columns. `zoned`: those with zones (compileZones). Throws
+ * QueryError.
+ */
 export function compileParquet(
   query: RowsQuery,
   source: QuerySource,
@@ -212,7 +224,10 @@ export function compileParquet(
   );
 }
 
-/** The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column has. */
+/**
+ * The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column
+ * has.
+ */
 export function namesInParquet(ids: readonly string[]): string[] {
   const taken = new Set<string>();
   const isFirst = ids.map((id) => !taken.has(id.toLowerCase()) && taken.add(id.toLowerCase()));
@@ -433,7 +448,10 @@ function invalid({ column }: Comparison, place: string, problem: string): QueryE
   return new QueryError('column_has_invalid_value', `${place}: it ${problem} (column ${JSON.stringify(column)})`);
 }
 
-/** A column with how it is stored. `reader`: the statement that reads it, if one does. `isOrdered`: it is sorted or grouped by. Throws QueryError. */
+/**
+ * A column with how it is stored. `reader`: the statement that reads it, if one does. `isOrdered`: it is sorted or
+ * grouped by. Throws QueryError.
+ */
 function columnOf(
   source: QuerySource,
   reader: Builder | null,

@@ -1,12 +1,16 @@
 /**
- * The continuations that clients hold: queries at a version, for an hour. Their number and their bytes are bounded, for a team and for all: a team that has
- * too many loses the one that was not used for longest, and when all together are too many, the team that has most does.
+ * The continuations that clients hold: queries at a version, for an hour. Their number and their bytes are bounded, for
+ * a team and for all: a team that has too many loses the one that was not used for longest, and when all together are
+ * too many, the team that has most does.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Asker, HeldTable } from './copies.ts';
 
-/** Where the pages of a query go on. It refers to nothing but the copy, which others share: what it takes is the text of the query. */
+/**
+ * Where the pages of a query go on. It refers to nothing but the copy, which others share: what it takes is the text of
+ * the query.
+ */
 export interface Continuation {
   readonly asker: Asker;
   readonly held: Pick<HeldTable, 'copy' | 'version' | 'release'>;

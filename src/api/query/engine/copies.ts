@@ -1,4 +1,6 @@
-/** The copies of tables that this process holds: made when a table is first asked, and brought up to date by each query. */
+/**
+ * The copies of tables that this process holds: made when a table is first asked, and brought up to date by each query.
+ */
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import type { TableSnapshot } from '../../../../projections/tables/table-snapshot.ts';
 import { QueryError } from '../language/query-error.ts';
@@ -56,8 +58,9 @@ export class Copies {
   }
 
   /**
-   * Tables as they are now: all writes are there that were acknowledged before. All are of one moment. Rejects with QueryError if one is
-   * missing, or too large, and as `gone` says if nobody waits any more before they are read; what is being read then is read to its end.
+   * Tables as they are now: all writes are there that were acknowledged before. All are of one moment. Rejects with
+   * QueryError if one is missing, or too large, and as `gone` says if nobody waits any more before they are read; what
+   * is being read then is read to its end.
    */
   async take(asker: Asker, tableIds: readonly string[], gone: AbortSignal): Promise<HeldTable[]> {
     // Always in the same order, so that two requests cannot wait for each other.
@@ -72,7 +75,10 @@ export class Copies {
     });
   }
 
-  /** Some rows of a table, as they are now, without a copy of the others; with the cells of some columns only. Rejects with QueryError. */
+  /**
+   * Some rows of a table, as they are now, without a copy of the others; with the cells of some columns only. Rejects
+   * with QueryError.
+   */
   async takeRows(
     { teamId, appId }: Asker,
     tableId: string,

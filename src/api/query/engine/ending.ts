@@ -3,7 +3,10 @@ import type { Logger } from 'pino';
 import { QueryError } from '../language/query-error.ts';
 import type { EngineEnding } from '../protocol.ts';
 
-/** The service ends this process when told to. If the service hangs, this process ends itself after this many milliseconds. */
+/**
+ * The service ends this process when told to. If the service hangs, this process ends itself after this many
+ * milliseconds.
+ */
 const tellMs = 5000;
 
 /** How long answers that are ready have to leave, in milliseconds. */
@@ -42,7 +45,10 @@ export class Ending {
   }
 }
 
-/** Whether DuckDB reports a fault of its own, after which its instance can answer nothing, or not the truth. Errors of queries begin with other words. */
+/**
+ * Whether DuckDB reports a fault of its own, after which its instance can answer nothing, or not the truth. Errors of
+ * queries begin with other words.
+ */
 export function isBroken(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     // The text of a QueryError may be the client's.

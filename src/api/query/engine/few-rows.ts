@@ -1,6 +1,6 @@
 /**
- * Statements that write a few rows into a copy. They hold the rows as literals, so that they need not be prepared, and run together with what else a change
- * does. For many rows, RowWriter takes less time.
+ * Statements that write a few rows into a copy. They hold the rows as literals, so that they need not be prepared, and
+ * run together with what else a change does. For many rows, RowWriter takes less time.
  */
 import type { CopiedChange, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import { rowValues } from '../../../language/values/row-text.ts';

@@ -1,6 +1,6 @@
 /**
- * Who may fill a copy: so many at once, since each takes memory, a connection to Postgres and the thread. Teams take turns: the next one is that
- * of the team with the fewest, and of these the one that came first.
+ * Who may fill a copy: so many at once, since each takes memory, a connection to Postgres and the thread. Teams take
+ * turns: the next one is that of the team with the fewest, and of these the one that came first.
  */
 export class FillTurns {
   readonly #atOnce: number;

@@ -1,17 +1,23 @@
-/** Lets other processes go first: they get the processors when they need them, and the kernel ends this process before them when there is no memory left. */
+/**
+ * Lets other processes go first: they get the processors when they need them, and the kernel ends this process before
+ * them when there is no memory left.
+ */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 
-/** Beside 1000, with which a process is always ended first, whatever its size: Kubernetes gives that to pods that are the first to go. */
+/**
+ * Beside 1000, with which a process is always ended first, whatever its size: Kubernetes gives that to pods that are
+ * the first to go.
+ */
 const outOfMemoryScore = '900';
 
 /** The group of this process's session. Absent if the kernel does not group by session. */
 const sessionGroup = '/proc/self/autogroup';
 
 /**
- * Lowers the priority of all threads that there are; each later one inherits that of the thread that starts it. `leadsSession`: whether the process leads a session of its
- * own, so that the priority can be that of the session too.
+ * Lowers the priority of all threads that there are; each later one inherits that of the thread that starts it.
+ * `leadsSession`: whether the process leads a session of its own, so that the priority can be that of the session too.
  */
 export function giveWay(niceness: number, leadsSession: boolean, logger: Logger): void {
   try {

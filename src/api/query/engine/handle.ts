@@ -56,7 +56,8 @@ export async function handle(
       logger.error({ err: error }, 'DuckDB has a fault');
       ending.beginNow('DuckDB has a fault');
     }
-    // What this process cannot answer any more is asked in the next one, when its connection has ended with the process.
+    // What this process cannot answer any more is asked in the next one, when its connection has ended with the
+    // process.
     if (response.destroyed || (ending.hasBegun && !isOwnMistake(error))) return;
     if (response.headersSent) {
       // The rest of the file is missing, which the end of the connection tells.

@@ -1,6 +1,9 @@
 import { QueryError } from '../language/query-error.ts';
 
-/** Does work that ends when nobody waits for it any more, or after some milliseconds: then it rejects with QueryError `query_timeout`. */
+/**
+ * Does work that ends when nobody waits for it any more, or after some milliseconds: then it rejects with QueryError
+ * `query_timeout`.
+ */
 export async function inTime<T>(
   timeoutMs: number,
   gone: AbortSignal,

@@ -1,6 +1,7 @@
 /**
- * How a copy lies in its file. A statement that adds a row holds a block of memory for each column at once, and for a list several: with blocks of the
- * engine's default size, a row of 1,000 columns would take 500 MB. So the more columns a table has, the smaller are the blocks of its copy.
+ * How a copy lies in its file. A statement that adds a row holds a block of memory for each column at once, and for a
+ * list several: with blocks of the engine's default size, a row of 1,000 columns would take 500 MB. So the more columns
+ * a table has, the smaller are the blocks of its copy.
  */
 import { isArrayType } from '../../../language/values/column-type.ts';
 import { currentType, type SchemaColumn } from '../../../language/values/table-schema.ts';
@@ -12,11 +13,17 @@ export interface Layout {
   readonly rowGroupRows: number;
 }
 
-/** What the engine keeps in memory of a column besides its blocks, and of each row group of it. It does not count them to its bound. */
+/**
+ * What the engine keeps in memory of a column besides its blocks, and of each row group of it. It does not count them
+ * to its bound.
+ */
 const keptBytesOfColumn = 10 * 1024;
 const keptBytesOfGroup = 1024;
 
-/** DuckDB keeps two segments for a column: its values, and which of them are NULL. For a list it keeps two more, those of the items. */
+/**
+ * DuckDB keeps two segments for a column: its values, and which of them are NULL. For a list it keeps two more, those
+ * of the items.
+ */
 const segmentsOfCell = 2;
 const segmentsOfList = 4;
 

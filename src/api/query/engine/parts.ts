@@ -1,7 +1,8 @@
 /**
- * Where the cells of a copy are. A statement of the engine takes memory for each column that it writes, beside what the engine counts: with 1,000 columns it would map
- * hundreds of megabytes. So a copy with many columns has them in several tables. The first part is with the rows; the others name a row by its number and the version
- * from which on it is shown.
+ * Where the cells of a copy are. A statement of the engine takes memory for each column that it writes, beside what the
+ * engine counts: with 1,000 columns it would map hundreds of megabytes. So a copy with many columns has them in several
+ * tables. The first part is with the rows; the others name a row by its number and the version from which on it is
+ * shown.
  */
 import { isArrayType, type ColumnType } from '../../../language/values/column-type.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The room that copies have: how many there may be, how many bytes on disk, and how many in memory. When it is needed, copies are dropped: those of the
- * team that has most of it first, and of these the one that was not asked for longest.
+ * The room that copies have: how many there may be, how many bytes on disk, and how many in memory. When it is needed,
+ * copies are dropped: those of the team that has most of it first, and of these the one that was not asked for longest.
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -32,7 +32,10 @@ export interface Entry {
   lastUsed: number;
   /** Whether its rows are being read from Postgres. */
   isFilled: boolean;
-  /** Whether the next query of its table uses it. Otherwise it is kept while it is held: it is filled now, its rows were replaced, or it has some rows only. */
+  /**
+   * Whether the next query of its table uses it. Otherwise it is kept while it is held: it is filled now, its rows were
+   * replaced, or it has some rows only.
+   */
   isPresent: boolean;
 }
 
@@ -95,7 +98,10 @@ export class Room {
     );
   }
 
-  /** A copy grows while it is filled, and has at least the bytes that were expected. Rejects with QueryError if there is too little room. */
+  /**
+   * A copy grows while it is filled, and has at least the bytes that were expected. Rejects with QueryError if there is
+   * too little room.
+   */
   async noteProgress(entry: Entry): Promise<void> {
     entry.bytes = Math.max(entry.bytes, this.#measure(entry));
     await this.#makeRoom(entry);
@@ -124,8 +130,8 @@ export class Room {
   }
 
   /**
-   * Takes room for what an export writes of a copy before it is written: so many bytes at most. The result changes that to what it is, and gives all back at 0. Rejects with
-   * QueryError if there is none.
+   * Takes room for what an export writes of a copy before it is written: so many bytes at most. The result changes that
+   * to what it is, and gives all back at 0. Rejects with QueryError if there is none.
    */
   async take(copy: TableCopy, bytes: number): Promise<(bytes: number) => void> {
     const { bytesMax } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows are read. What only this process
- * can make of a cell (stored-type.ts) comes beside the row.
+ * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows
+ * are read. What only this process can make of a cell (stored-type.ts) comes beside the row.
  */
 import type { CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import type { ColumnType } from '../../../language/values/column-type.ts';
@@ -117,7 +117,9 @@ export class RowWriter {
     this.#onProgress = onProgress;
   }
 
-  /** Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written. */
+  /**
+   * Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written.
+   */
   static async use(
     change: ColumnarChange,
     { table, columns, since, onProgress }: RowWriterOptions,
@@ -153,7 +155,10 @@ export class RowWriter {
     return this.#slices.isOver;
   }
 
-  /** Hands what was added to the engine, if it is enough, which writes it while the next rows come; and lets other work go on. */
+  /**
+   * Hands what was added to the engine, if it is enough, which writes it while the next rows come; and lets other work
+   * go on.
+   */
   async giveWay(): Promise<void> {
     if (this.#bodies.bytes > bytesAtOnce) {
       await this.#write();
@@ -167,7 +172,10 @@ export class RowWriter {
     return (this.#keys && this.#prepareStrings(body, this.#keys)) ?? this.#prepareParsed(body);
   }
 
-  /** Without parsing the whole body, which takes most of the time for rows of a few cells. Null: some cell is not there, or is no plain string. */
+  /**
+   * Without parsing the whole body, which takes most of the time for rows of a few cells. Null: some cell is not there,
+   * or is no plain string.
+   */
   #prepareStrings(body: string, keys: readonly string[]): string | null {
     let text = '';
     for (const [at, key] of keys.entries()) {
@@ -229,7 +237,10 @@ class Lines {
   }
 }
 
-/** `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of all parts. */
+/**
+ * `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of
+ * all parts.
+ */
 function insertRows(
   table: string,
   part: number,

@@ -1,6 +1,7 @@
 /**
- * The columns of an answer to SQL: their types in the interface, how their values leave the engine, and how they are shown. Only values of a bounded
- * size leave it: lists, structs and the like come as texts in JSON, and each text is measured before.
+ * The columns of an answer to SQL: their types in the interface, how their values leave the engine, and how they are
+ * shown. Only values of a bounded size leave it: lists, structs and the like come as texts in JSON, and each text is
+ * measured before.
  */
 import {
   DuckDBArrayType,

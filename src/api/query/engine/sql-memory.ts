@@ -1,6 +1,6 @@
 /**
- * Looks at the memory of the process while SQL is at work, and interrupts SQL before the service has to end the process. DuckDB does not count what lists and
- * copies of texts take, so its own limit does not hold them.
+ * Looks at the memory of the process while SQL is at work, and interrupts SQL before the service has to end the
+ * process. DuckDB does not count what lists and copies of texts take, so its own limit does not hold them.
  */
 import { readFileSync } from 'node:fs';
 import { QueryError } from '../language/query-error.ts';
@@ -18,8 +18,8 @@ export interface SqlMemoryOptions {
   /** Called when SQL is interrupted, with what the process takes and how many queries were at work. */
   readonly onInterrupt: (taken: ProcessMemory, atWork: number) => void;
   /**
-   * Called when no SQL is at work, and the process keeps so much that SQL would soon be interrupted for what earlier SQL took. Then the process should end: the
-   * service starts another one, and asks it what this one was asked.
+   * Called when no SQL is at work, and the process keeps so much that SQL would soon be interrupted for what earlier
+   * SQL took. Then the process should end: the service starts another one, and asks it what this one was asked.
    */
   readonly onKept: (taken: ProcessMemory) => void;
 }
@@ -31,10 +31,16 @@ export interface ProcessMemory {
   readonly mapped: number;
 }
 
-/** How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top, because it is interrupted between its steps only. */
+/**
+ * How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top,
+ * because it is interrupted between its steps only.
+ */
 export const sqlMemoryMargins: ProcessMemory = { resident: 192 * 2 ** 20, mapped: 256 * 2 ** 20 };
 
-/** How much must be left for SQL before it is interrupted, in bytes: a process that keeps more than leaves this is replaced. */
+/**
+ * How much must be left for SQL before it is interrupted, in bytes: a process that keeps more than leaves this is
+ * replaced.
+ */
 export const keptRoom = 64 * 2 ** 20;
 
 /** For how long no SQL is at work before it is looked at what the process keeps, in milliseconds. */
@@ -60,8 +66,8 @@ export class SqlMemory {
   }
 
   /**
-   * Does the work of one query. `work` may be done twice: if other SQL was at work when the memory ran short, the query is asked again alone. Rejects with QueryError
-   * `limit_exceeded` if it was alone, and otherwise as the work does.
+   * Does the work of one query. `work` may be done twice: if other SQL was at work when the memory ran short, the query
+   * is asked again alone. Rejects with QueryError `limit_exceeded` if it was alone, and otherwise as the work does.
    */
   async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     // Those that came while others run alone wait until these are done.

@@ -1,6 +1,6 @@
 /**
- * How the columnar engine stores the cells of a column: so that comparing, sorting and grouping what it stores is comparing cells as
- * docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
+ * How the columnar engine stores the cells of a column: so that comparing, sorting and grouping what it stores is
+ * comparing cells as docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
  */
 import {
   BIGINT,
@@ -29,11 +29,14 @@ export interface StoredType {
   /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
   readonly of: (json: unknown) => DuckDBValue;
   /**
-   * Converts a cell, by the code of src/language/values, to the JSON text that DuckDB gets in its place: moments, and JSON in its canonical form. Null: DuckDB reads
-   * the cell itself, since all readers of JSON agree on texts, numbers and booleans.
+   * Converts a cell, by the code of src/language/values, to the JSON text that DuckDB gets in its place: moments, and
+   * JSON in its canonical form. Null: DuckDB reads the cell itself, since all readers of JSON agree on texts, numbers
+   * and booleans.
    */
   readonly prepare: ((json: unknown) => string) | null;
-  /** The stored value, in SQL. `given`: the text of the cell, or of what it was prepared as; JSON if that is an array. */
+  /**
+   * The stored value, in SQL. `given`: the text of the cell, or of what it was prepared as; JSON if that is an array.
+   */
   readonly read: (given: string) => string;
   /** The JSON value that shows a stored one, such as a group. */
   readonly show: (stored: DuckDBValue) => unknown;
@@ -150,7 +153,10 @@ export function showDateTime(microseconds: bigint): string {
   return `${showDate(Number((microseconds - rest) / day))}T${showTime(rest)}Z`;
 }
 
-/** A moment as a time: in UTC, or with the hours of an offset if it is before midnight in UTC or after it. So different moments look different. */
+/**
+ * A moment as a time: in UTC, or with the hours of an offset if it is before midnight in UTC or after it. So different
+ * moments look different.
+ */
 export function showTime(microseconds: bigint): string {
   const hour = 3_600_000_000;
   const given = Number(microseconds);

@@ -1,6 +1,7 @@
 /**
- * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and rows that were changed or
- * deleted are kept with the version up to which they were shown, for queries that go on at an earlier one.
+ * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and
+ * rows that were changed or deleted are kept with the version up to which they were shown, for queries that go on at an
+ * earlier one.
  */
 import type { CopiedChange, CopiedExtent, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import type { TableSnapshot, TableState } from '../../../../projections/tables/table-snapshot.ts';
@@ -28,8 +29,8 @@ const saveBytes = 16 * 1024 * 1024;
 const longBytes = 4 * 1024 * 1024;
 
 /**
- * The most bytes that columns may take that are added to a copy, and about how many a row takes in each. New columns are in memory until they are saved, so with
- * more of them the copy is made anew.
+ * The most bytes that columns may take that are added to a copy, and about how many a row takes in each. New columns
+ * are in memory until they are saved, so with more of them the copy is made anew.
  */
 const addedColumnsBytesMax = 128 * 1024 * 1024;
 const addedCellBytes = 16;
@@ -94,7 +95,9 @@ export class TableCopy {
   readonly #places = new Map<string, number>();
   readonly #parts = new Parts();
   #schemaVersion = -1n;
-  /** The number of the next row that comes. A row that is changed keeps its number, so they are in the table's order. */
+  /**
+   * The number of the next row that comes. A row that is changed keeps its number, so they are in the table's order.
+   */
   #next = 0n;
   /** The last extent, to which rows may be added, with how many of it are copied. */
   #tail: CopiedExtent | null = null;
@@ -120,7 +123,10 @@ export class TableCopy {
     this.layout = layoutOf(this.#segments);
   }
 
-  /** Whether the copy can follow the table. It cannot if the rows were replaced, if all of them read differently, or if the table has far more columns. */
+  /**
+   * Whether the copy can follow the table. It cannot if the rows were replaced, if all of them read differently, or if
+   * the table has far more columns.
+   */
   follows({ generation, widened, schema, schemaVersion }: TableState): boolean {
     if (generation !== this.generation || widened !== this.widened) return false;
     if (schemaVersion === this.#schemaVersion || this.#schemaVersion < 0n) return true;
@@ -159,7 +165,10 @@ export class TableCopy {
     };
   }
 
-  /** Copies what is missing. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be dropped. */
+  /**
+   * Copies what is missing. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be
+   * dropped.
+   */
   async catchUp(
     snapshot: TableSnapshot,
     state: TableState,
@@ -168,7 +177,8 @@ export class TableCopy {
   ): Promise<void> {
     if (state.version <= this.version) return;
     const isNew = this.version < 0n;
-    // What writes many columns takes much memory beside what the engine counts. Long work does not keep short work waiting.
+    // What writes many columns takes much memory beside what the engine counts. Long work does not keep short work
+    // waiting.
     const queue = !areMany(state.schema.columns.map(currentType))
       ? null
       : bytesOf({ rows, changes }) > longBytes
@@ -194,8 +204,8 @@ export class TableCopy {
   }
 
   /**
-   * Takes these rows only, in this order, and of their cells only those of some columns: for queries that ask for no other rows, and compare, sort or group by no other
-   * columns. `onProgress` is awaited as by `catchUp`.
+   * Takes these rows only, in this order, and of their cells only those of some columns: for queries that ask for no
+   * other rows, and compare, sort or group by no other columns. `onProgress` is awaited as by `catchUp`.
    */
   async takeRows(
     state: TableState,
@@ -242,7 +252,10 @@ export class TableCopy {
       : { ...source, columns: new Map([...source.columns].slice(0, columns)) };
   }
 
-  /** Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which may be disappointed. */
+  /**
+   * Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which
+   * may be disappointed.
+   */
   hold(version: bigint, by: 'query' | 'continuation'): () => void {
     this.#held.set(version, (this.#held.get(version) ?? 0) + 1);
     if (by === 'query') this.#readers += 1;

@@ -1,17 +1,24 @@
 /**
- * Texts of a result as bytes. A value of JavaScript for each would take longer than to make the texts, and to join them in the engine longer still: it moves them again and
- * again. But the texts of a result mostly follow each other in memory, so a few calls read all of them.
+ * Texts of a result as bytes. A value of JavaScript for each would take longer than to make the texts, and to join them
+ * in the engine longer still: it moves them again and again. But the texts of a result mostly follow each other in
+ * memory, so a few calls read all of them.
  */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
 
-/** A text in a vector (`duckdb_string_t`): its length, four bytes of it, and a pointer to it; or the length and the text, if that has at most 12 bytes. */
+/**
+ * A text in a vector (`duckdb_string_t`): its length, four bytes of it, and a pointer to it; or the length and the
+ * text, if that has at most 12 bytes.
+ */
 const stringBytes = 16;
 const pointerAt = 8;
 const inlineAt = 4;
 const inlineMax = 12;
 
-/** Calls `take` with the texts of the first column, none of which is null, one behind the other: with as many at once as follow each other. The bytes are those of the chunk, and go with it. */
+/**
+ * Calls `take` with the texts of the first column, none of which is null, one behind the other: with as many at once as
+ * follow each other. The bytes are those of the chunk, and go with it.
+ */
 export function eachRun(chunk: DuckDBDataChunk, take: (run: Buffer) => void): void {
   const rows = chunk.rowCount;
   const strings = duckdb.vector_get_data(duckdb.data_chunk_get_vector(chunk.chunk, 0), rows * stringBytes);

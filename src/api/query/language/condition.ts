@@ -33,7 +33,10 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
-/** How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name together. */
+/**
+ * How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name
+ * together.
+ */
 const conditionsMax = 100;
 const depthMax = 10;
 const valuesMax = 2000;

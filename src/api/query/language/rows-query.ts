@@ -55,7 +55,9 @@ export interface GivenQuery {
   readonly aggregate?: unknown;
 }
 
-/** Reads a query from parsed JSON. Throws QueryError with the place of the problem; `prefix` comes before each place. */
+/**
+ * Reads a query from parsed JSON. Throws QueryError with the place of the problem; `prefix` comes before each place.
+ */
 export function readRowsQuery(given: GivenQuery, prefix = ''): RowsQuery {
   const query: RowsQuery = {
     prefix,

@@ -1,4 +1,7 @@
-/** How large a query may be. What is beyond these bounds the engine plans for long, and cannot be interrupted, or it has not enough memory. */
+/**
+ * How large a query may be. What is beyond these bounds the engine plans for long, and cannot be interrupted, or it has
+ * not enough memory.
+ */
 import { QueryError } from '../language/query-error.ts';
 
 /** How many tables a query may name, how deep it may be nested, and how long its text for the engine may be. */

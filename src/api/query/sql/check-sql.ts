@@ -29,7 +29,9 @@ const operators = new RegExp(`[-+*/<>=~!@#%^&|\`?]{${operatorsMax + 1}}`);
 /** A text, a quoted name, a comment up to the end of its line, a word, or another character. */
 const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\w+|\S/g;
 
-/** The parser writes `CASE a WHEN b THEN c` as `CASE WHEN a = b THEN c`, and a window of WINDOW wherever OVER names it. */
+/**
+ * The parser writes `CASE a WHEN b THEN c` as `CASE WHEN a = b THEN c`, and a window of WINDOW wherever OVER names it.
+ */
 function tokensOf(sql: string): number {
   /** The CASE without their END yet; the first is the query. `operand`: the tokens between CASE and its first WHEN. */
   const open = [{ tokens: 0, operand: 0, whens: 0 }];

@@ -1,7 +1,8 @@
 /**
- * Compiles a SELECT of a team, as the tree that DuckDB parses it to, into the text that DuckDB runs. The text is written anew, one kind of node at a
- * time: a kind, a word or a member that is not known is refused. What comes from the query are values, in quotes (literals.ts), and names, encoded
- * (names.ts); all else is written here. So whatever a query says, the text reads nothing but the tables that it is given.
+ * Compiles a SELECT of a team, as the tree that DuckDB parses it to, into the text that DuckDB runs. The text is
+ * written anew, one kind of node at a time: a kind, a word or a member that is not known is refused. What comes from
+ * the query are values, in quotes (literals.ts), and names, encoded (names.ts); all else is written here. So whatever a
+ * query says, the text reads nothing but the tables that it is given.
  */
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';

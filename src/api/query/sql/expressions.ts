@@ -236,7 +236,10 @@ export class Expressions {
     );
   }
 
-  /** An aggregate, or a window, cannot be guarded: of those with a bound only these may run whose literals show that they are within it. */
+  /**
+   * An aggregate, or a window, cannot be guarded: of those with a bound only these may run whose literals show that
+   * they are within it.
+   */
   #checkAggregate(name: string, given: readonly SqlNode[]): void {
     const guard =
       functionBounds.get(name)?.({
@@ -413,7 +416,10 @@ export class Expressions {
     });
   }
 
-  /** Arguments of which those that are no constants have a guard, for which something is measured before the window runs. */
+  /**
+   * Arguments of which those that are no constants have a guard, for which something is measured before the window
+   * runs.
+   */
   #measured(
     name: string,
     given: readonly SqlNode[],
@@ -557,7 +563,10 @@ function positionOf(index: unknown): string {
   return text(index);
 }
 
-/** A condition that is never null, in a form that the engine does not simplify: in columns that are all null, it takes `a IS DISTINCT FROM 1 OR a = 2` for false. */
+/**
+ * A condition that is never null, in a form that the engine does not simplify: in columns that are all null, it takes
+ * `a IS DISTINCT FROM 1 OR a = 2` for false.
+ */
 function unsimplified(condition: string): string {
   return `coalesce(${condition}, false)`;
 }

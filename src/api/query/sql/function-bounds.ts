@@ -1,6 +1,6 @@
 /**
- * Bounds on the functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit and interrupts between
- * chunks of rows, not within one call. So a call that multiplies is checked before it runs:
+ * Bounds on the functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit
+ * and interrupts between chunks of rows, not within one call. So a call that multiplies is checked before it runs:
  *
  * * A call whose arguments are literals is checked while the query is compiled.
  * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (`guardedCall`).
@@ -28,14 +28,20 @@ export type FunctionBound = (call: {
   readonly isInLambda: boolean;
 }) => Guard | null;
 
-/** The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128 MiB. */
+/**
+ * The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128
+ * MiB.
+ */
 export const madeTextMax = 64 * 1024;
 /** The most elements of a list that a function makes of a number, such as `range`. */
 export const madeListMax = 10_000;
 /** The same within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
-/** The most bytes of a text that a function makes by replacing or joining, and of the argument of a function whose result is several times as long. */
+/**
+ * The most bytes of a text that a function makes by replacing or joining, and of the argument of a function whose
+ * result is several times as long.
+ */
 export const joinedTextMax = 1024 * 1024;
 const joinedTextMaxInLambda = 64 * 1024;
 const joinedMax = (isInLambda: boolean): number => (isInLambda ? joinedTextMaxInLambda : joinedTextMax);
@@ -52,7 +58,10 @@ export const patternMax = 1000;
 const matchMax = 100_000_000;
 /** The most `*` and `..` in a path of JSON. */
 const pathWildcardsMax = 3;
-/** The most rows that an aggregate keeps, such as `max(a, n)`, and that `approx_top_k` counts, which takes as many steps for each row. */
+/**
+ * The most rows that an aggregate keeps, such as `max(a, n)`, and that `approx_top_k` counts, which takes as many steps
+ * for each row.
+ */
 const keptMax = 10_000;
 const topMax = 100;
 
@@ -90,7 +99,10 @@ const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) =
   return { isBeyond: (_value, place) => `CAST(${place} AS DOUBLE) > ${most}`, message };
 };
 
-/** What an element may have that a list repeats, in bytes, without a bound on how often: about as much as a number takes, or the place of a text. */
+/**
+ * What an element may have that a list repeats, in bytes, without a bound on how often: about as much as a number
+ * takes, or the place of a text.
+ */
 export const freeElementBytes = 32;
 
 /** The bytes of an element beyond those that are free. */
@@ -238,7 +250,8 @@ const formatted: FunctionBound = ({ name, isInLambda }) => ({
 });
 
 /**
- * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
+ * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with
+ * all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
  */
 const zoneMax = 100;
 /** The same for a list or row of several texts. */
@@ -255,7 +268,10 @@ const zoned =
     return null;
   };
 
-/** The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is NULL if the cast is tried. */
+/**
+ * The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is
+ * NULL if the cast is tried.
+ */
 export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
   if (!type.includes(zonedType) || (literal !== undefined && isShort(literal, zoneMax))) return null;
   const bytesMax = type === zonedType ? zoneMax : zonesMax;
@@ -281,7 +297,10 @@ const pathed: FunctionBound = ({ name, literals: [, path] }) => {
   return null;
 };
 
-/** An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not called once for each row. */
+/**
+ * An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not
+ * called once for each row.
+ */
 const kept =
   (at: number, most: number): FunctionBound =>
   ({ name, literals }) => {
@@ -323,7 +342,10 @@ export function wildcardsIn(pattern: string, wildcard: string): number {
   );
 }
 
-/** The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is harmless. */
+/**
+ * The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is
+ * harmless.
+ */
 const bounded: readonly (readonly [names: string, argumentsMin: number, bound: FunctionBound])[] = [
   ['repeat', 2, repeated],
   ['lpad rpad', 3, lengthened],
@@ -358,8 +380,9 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
 ];
 
 /**
- * The most bytes of the values of which an aggregate with OVER keeps copies for the parts of a window, all together. DuckDB counts the copies in no limit, and cannot be
- * interrupted meanwhile. Values of which each is short need no such bound.
+ * The most bytes of the values of which an aggregate with OVER keeps copies for the parts of a window, all together.
+ * DuckDB counts the copies in no limit, and cannot be interrupted meanwhile. Values of which each is short need no such
+ * bound.
  */
 const windowCopiesMax = 64 * 1024 * 1024;
 const windowValueMax = 1000;
@@ -380,14 +403,17 @@ export const windowGathering: ReadonlySet<string> = new Set(
   words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`),
 );
 
-/** The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`. */
+/**
+ * The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`.
+ */
 export function windowCopiesText(input: string): string {
   return `(SELECT coalesce(sum(${bytesOf('_p0')}), 0) FROM (${input}))`;
 }
 
 /**
- * The bytes of the results of a chunk of rows, about: as a query of one number. `input`: the input, with the value as `_p0` and then `partitions` expressions by which it is
- * parted. `width`: how many rows a frame has at most; null: all of a part.
+ * The bytes of the results of a chunk of rows, about: as a query of one number. `input`: the input, with the value as
+ * `_p0` and then `partitions` expressions by which it is parted. `width`: how many rows a frame has at most; null: all
+ * of a part.
  */
 export function windowResultsText(input: string, partitions: number, width: number | null): string {
   const keys = Array.from({ length: partitions }, (_, at) => `_p${at + 1}`);
@@ -397,7 +423,10 @@ export function windowResultsText(input: string, partitions: number, width: numb
   return `(SELECT coalesce(max(${largest}) * least(sum(_n), ${chunkRows}), 0) FROM (${parts}))`;
 }
 
-/** The guard of each argument of an aggregate that keeps copies. `isMeasured`: whether its second place is the number of `windowCopiesText`. */
+/**
+ * The guard of each argument of an aggregate that keeps copies. `isMeasured`: whether its second place is the number of
+ * `windowCopiesText`.
+ */
 export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
   return isMeasured
     ? {
@@ -448,8 +477,9 @@ export interface Argument {
 }
 
 /**
- * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in the condition and in the call, a
- * random one could pass the condition with another value, and nested calls would double.
+ * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in
+ * the condition and in the call, a random one could pass the condition with another value, and nested calls would
+ * double.
  */
 export function guardedCall(
   given: readonly Argument[],

@@ -1,9 +1,10 @@
 /**
- * The functions that SQL of a team may use: those that compute something from their arguments. All others are refused, also those of later versions
- * of DuckDB: what reads files, settings, variables, sequences, the catalogue, the session or the plan, what waits, writes logs, runs text as SQL, or
- * takes the name of a function as a text; and what no guard can bound, of which there is little use: `reservoir_quantile`, whose sample may be of any
- * size; `json_contains` and `json_merge_patch`, which overflow the stack by JSON that is nested deep; and `list_reduce`, which can double a value for each
- * element. The bounds of those that are allowed are in function-bounds.ts.
+ * The functions that SQL of a team may use: those that compute something from their arguments. All others are refused,
+ * also those of later versions of DuckDB: what reads files, settings, variables, sequences, the catalogue, the session
+ * or the plan, what waits, writes logs, runs text as SQL, or takes the name of a function as a text; and what no guard
+ * can bound, of which there is little use: `reservoir_quantile`, whose sample may be of any size; `json_contains` and
+ * `json_merge_patch`, which overflow the stack by JSON that is nested deep; and `list_reduce`, which can double a value
+ * for each element. The bounds of those that are allowed are in function-bounds.ts.
  */
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 

@@ -1,18 +1,31 @@
 /**
- * Bounds on functions with a lambda, such as `list_transform`. The lambda runs for each element, and what it takes from outside comes once for each: `list_transform(range(5000), x -> long)`
- * copies `long` 5,000 times for each row. A lambda that makes nothing but what is about as long as its element has no bound.
+ * Bounds on functions with a lambda, such as `list_transform`. The lambda runs for each element, and what it takes from
+ * outside comes once for each: `list_transform(range(5000), x -> long)` copies `long` 5,000 times for each row. A
+ * lambda that makes nothing but what is about as long as its element has no bound.
  */
 import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax, type Guard } from './function-bounds.ts';
 import { lambdaFunctions } from './functions.ts';
 import { list, node, nodes, text, type SqlNode } from './node.ts';
 
-/** The most bytes that the results of a lambda for one list may have beyond twice what its elements have, and some for each. A chunk of 2,048 such lists takes 128 MiB. */
+/**
+ * The most bytes that the results of a lambda for one list may have beyond twice what its elements have, and some for
+ * each. A chunk of 2,048 such lists takes 128 MiB.
+ */
 const grownMax = madeTextMax;
-/** The most bytes of values from outside that a lambda copies for one list. They are copied for a chunk of lists at once, which cannot be interrupted. */
+/**
+ * The most bytes of values from outside that a lambda copies for one list. They are copied for a chunk of lists at
+ * once, which cannot be interrupted.
+ */
 const copiedMax = joinedTextMax;
-/** How much of this a value counts that only the guard of a function copies, such as that of `contains`: the copies last for 2,048 elements, and no result is made of them. */
+/**
+ * How much of this a value counts that only the guard of a function copies, such as that of `contains`: the copies last
+ * for 2,048 elements, and no result is made of them.
+ */
 const passedShare = 1 / 64;
-/** The most bytes of a literal that counts as short, and the most names and literals of a lambda whose result counts as one of them. */
+/**
+ * The most bytes of a literal that counts as short, and the most names and literals of a lambda whose result counts as
+ * one of them.
+ */
 const shortLiteralMax = 100;
 const leavesMax = 8;
 
@@ -57,13 +70,19 @@ export interface LambdaGrowth {
   readonly copied: readonly Copied[];
 }
 
-/** A name of something outside that is copied for each element, and how much of `copiedMax` it counts. It may stand several times. */
+/**
+ * A name of something outside that is copied for each element, and how much of `copiedMax` it counts. It may stand
+ * several times.
+ */
 interface Copied {
   readonly column: SqlNode;
   readonly share: number;
 }
 
-/** `parameters`: the names that the lambda gives. `isColumn`: whether two names are those of a table and its column, which come before a member of a parameter; null: perhaps. */
+/**
+ * `parameters`: the names that the lambda gives. `isColumn`: whether two names are those of a table and its column,
+ * which come before a member of a parameter; null: perhaps.
+ */
 export function growthOf(body: SqlNode, parameters: readonly string[], isColumn: IsColumn): LambdaGrowth {
   const search = new Search(isColumn);
   const mayGrow = search.mayGrow(body, new Set(parameters));
@@ -140,7 +159,10 @@ class Search {
     for (const part of partsOf(given)) this.findCopied(part, withParameters(part, given, own), shareOfParts);
   }
 
-  /** Null if it may be one or the other. Then it is measured as if it came from outside, but the engine alone knows what it is. */
+  /**
+   * Null if it may be one or the other. Then it is measured as if it came from outside, but the engine alone knows what
+   * it is.
+   */
   #isOwn(column: SqlNode, own: ReadonlySet<string>): boolean | null {
     const [name, member] = list(column['column_names']).map(text);
     if (!own.has(name!)) return false;

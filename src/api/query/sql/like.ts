@@ -1,6 +1,7 @@
 /**
- * LIKE with a pattern that is a literal. DuckDB matches most patterns by trying each place for each `%`, which takes the length of the text to the
- * power of the number of `%`. So patterns with several `%` are written in a way that takes one pass.
+ * LIKE with a pattern that is a literal. DuckDB matches most patterns by trying each place for each `%`, which takes
+ * the length of the text to the power of the number of `%`. So patterns with several `%` are written in a way that
+ * takes one pass.
  */
 import { QueryError } from '../language/query-error.ts';
 import { wildcardsIn } from './function-bounds.ts';
@@ -24,7 +25,10 @@ const likes: ReadonlyMap<string, Like> = new Map([
   ['not_ilike_escape', { isNegated: true, ignoresCase: true, hasEscape: true }],
 ]);
 
-/** The match of a text with a pattern that has several `%`, in one pass; null if DuckDB matches it in one pass as it stands. Throws QueryError. */
+/**
+ * The match of a text with a pattern that has several `%`, in one pass; null if DuckDB matches it in one pass as it
+ * stands. Throws QueryError.
+ */
 export function likeText(name: string, text: string, pattern: string, escape: string | undefined): string | null {
   const like = likes.get(name);
   if (
@@ -42,7 +46,10 @@ export function likeText(name: string, text: string, pattern: string, escape: st
   return like.isNegated ? `(NOT ${match})` : match;
 }
 
-/** A pattern as a regular expression. The expression has no letters but those of the pattern, so it may be put in small letters. */
+/**
+ * A pattern as a regular expression. The expression has no letters but those of the pattern, so it may be put in small
+ * letters.
+ */
 function expressionOf(pattern: string, escape: string): string {
   const characters = [...pattern];
   let expression = '';

@@ -1,6 +1,6 @@
 /**
- * The names of a query in the text that the engine runs: of small letters, digits and `_` only, so that a name can never be anything but a name there.
- * It also tells `a` from `A`, which DuckDB does not.
+ * The names of a query in the text that the engine runs: of small letters, digits and `_` only, so that a name can
+ * never be anything but a name there. It also tells `a` from `A`, which DuckDB does not.
  */
 const plain = /^[a-z0-9]+(?:_[a-z0-9]+)*$/;
 
@@ -19,7 +19,10 @@ const calls: ReadonlySet<string> = new Set([
   'user',
 ]);
 
-/** A name as it stands in the text of the engine. Two names never become one; most of small letters, digits and single `_` stay as they are. */
+/**
+ * A name as it stands in the text of the engine. Two names never become one; most of small letters, digits and single
+ * `_` stay as they are.
+ */
 export function encodeName(name: string): string {
   return plain.test(name) && !calls.has(name)
     ? name

@@ -16,7 +16,8 @@ export function parseTree(json: string): SqlNode {
   try {
     return JSON.parse(json, asWritten) as SqlNode;
   } catch (error) {
-    // The engine writes numbers that are beyond a double as Infinity, and how deep JSON.parse goes depends on the stack.
+    // The engine writes numbers that are beyond a double as Infinity, and how deep JSON.parse goes depends on the
+    // stack.
     throw new QueryError('query_invalid', 'The query has a number that is too large, or is nested too deep.', {
       cause: error,
     });

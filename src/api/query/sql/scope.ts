@@ -1,6 +1,7 @@
 /**
- * What the names in a query stand for. The engine puts an expression in place of the alias or column that stands for it, and a type that has another
- * twice is twice as large. So a query is as large as it would be with all of them written out, and that is counted.
+ * What the names in a query stand for. The engine puts an expression in place of the alias or column that stands for
+ * it, and a type that has another twice is twice as large. So a query is as large as it would be with all of them
+ * written out, and that is counted.
  */
 import type { SqlNode } from './node.ts';
 
@@ -85,8 +86,8 @@ export class Columns {
 }
 
 /**
- * The rows that the windows of a SELECT read, as a query with these expressions as its columns `_p0`, `_p1` and so on. Null if they cannot be written so: an
- * expression names an alias of the SELECT, or a group does.
+ * The rows that the windows of a SELECT read, as a query with these expressions as its columns `_p0`, `_p1` and so on.
+ * Null if they cannot be written so: an expression names an alias of the SELECT, or a group does.
  */
 export type WindowInput = (columns: readonly SqlNode[]) => string | null;
 
@@ -99,7 +100,9 @@ export interface CommonTable {
 export class Scope {
   readonly #outer: Scope | null;
   readonly #tables = new Map<string, CommonTable>();
-  /** What this query reads, by alias, and its aliases and parameters. A name may stand for any of those that have it. */
+  /**
+   * What this query reads, by alias, and its aliases and parameters. A name may stand for any of those that have it.
+   */
   readonly #relations: (readonly [alias: string, columns: Columns])[] = [];
   readonly #parts = new Map<string, number>();
   /** Null for what is no SELECT. */
@@ -149,7 +152,10 @@ export class Scope {
     return this.#relation(alias) !== undefined;
   }
 
-  /** Whether a name after that of what FROM reads is one of its columns; null if it may be, because not all of its columns are known. */
+  /**
+   * Whether a name after that of what FROM reads is one of its columns; null if it may be, because not all of its
+   * columns are known.
+   */
   hasColumn(alias: string, column: string): boolean | null {
     const relation = this.#relation(alias);
     if (relation === undefined) return false;

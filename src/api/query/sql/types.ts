@@ -33,7 +33,9 @@ const simple: ReadonlySet<string> = new Set([
 const number = /^\d{1,6}$/;
 const depthMax = 20;
 
-/** The most elements of an array type, nested arrays included. DuckDB allocates all of them for each row, even for NULL. */
+/**
+ * The most elements of an array type, nested arrays included. DuckDB allocates all of them for each row, even for NULL.
+ */
 export const arrayElementsMax = 1000;
 
 /** A type in the text of the engine. `elements`: how many of it a row has. */

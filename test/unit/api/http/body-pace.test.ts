@@ -1,4 +1,7 @@
-/** Clients that send bodies too slowly are answered 408 and cut off. Only the time counts in which the service waits for them. */
+/**
+ * Clients that send bodies too slowly are answered 408 and cut off. Only the time counts in which the service waits for
+ * them.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { bodyChunks, collectBody } from '../../../../src/api/http/bodies/request-body.ts';

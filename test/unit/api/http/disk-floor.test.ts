@@ -67,7 +67,10 @@ test('folders on one device count as one disk: its room is its free space above 
   ]);
 });
 
-/** The rooms of a floor, with how many free bytes of the disk of tables they leave out. Others write to that disk: asks until it had as much free before as after. */
+/**
+ * The rooms of a floor, with how many free bytes of the disk of tables they leave out. Others write to that disk: asks
+ * until it had as much free before as after.
+ */
 async function takenRooms(floor: DiskFloor): Promise<object[]> {
   const free = async (): Promise<number> => (await floor.free()).get('postgres')!;
   for (;;) {

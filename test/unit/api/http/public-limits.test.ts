@@ -1,4 +1,7 @@
-/** What one client address may ask for without a token, how many connections it may open, and how clients behind a proxy are told apart. */
+/**
+ * What one client address may ask for without a token, how many connections it may open, and how clients behind a proxy
+ * are told apart.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';

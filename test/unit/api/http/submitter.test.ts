@@ -230,7 +230,9 @@ describe("a request that its team's quota turns away", () => {
   } as const;
   const digestOf = (body: string) => createHash('sha256').update(body);
 
-  /** A submitter that appends one request, and then has a team beyond its quota; `outcome`: what is recorded of the key. */
+  /**
+   * A submitter that appends one request, and then has a team beyond its quota; `outcome`: what is recorded of the key.
+   */
   function prepareTurningAway() {
     const told = { outcome: null as TryOutcome, appended: 0, isExceeded: false };
     const log = {

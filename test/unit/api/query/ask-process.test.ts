@@ -19,7 +19,10 @@ afterEach(async () => {
     });
 });
 
-/** A process that answers the first request of each connection, and closes the connection when the second one comes, as if the two had crossed. `onReset`: called then. */
+/**
+ * A process that answers the first request of each connection, and closes the connection when the second one comes, as
+ * if the two had crossed. `onReset`: called then.
+ */
 async function closing(onReset: () => void = () => undefined): Promise<() => Promise<string>> {
   sockets = [];
   server = createServer((socket) => {

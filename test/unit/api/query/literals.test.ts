@@ -1,4 +1,6 @@
-/** Constants of the parsed tree become text of the engine, so a constant that is not what its type says must not pass. */
+/**
+ * Constants of the parsed tree become text of the engine, so a constant that is not what its type says must not pass.
+ */
 import { expect, test } from '@jest/globals';
 import { constantText } from '../../../../src/api/query/sql/literals.ts';
 

@@ -7,7 +7,8 @@ test('the days of all years are those of JavaScript', () => {
     const [date] = new Date(days * 86_400_000).toISOString().split('T') as [string];
     if (daysOf(date) !== days) throw new Error(`${date}: ${daysOf(date)}, not ${days}`);
   };
-  // The calendar repeats every 400 years: all days of those from 1600 on, and of all others the days around each month's end.
+  // The calendar repeats every 400 years: all days of those from 1600 on, and of all others the days around each
+  // month's end.
   for (let days = -135_140; days < 10_957; days += 1) check(days);
   for (let month = 1; month <= 10_000 * 12; month += 1) {
     const ends = Date.UTC(2000, month - 2000 * 12, 1) / 86_400_000;

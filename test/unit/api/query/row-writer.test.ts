@@ -1,4 +1,7 @@
-/** DuckDB reads the same values out of the bodies of rows as src/language/values does (src/api/query/engine/stored-type.ts). */
+/**
+ * DuckDB reads the same values out of the bodies of rows as src/language/values does
+ * (src/api/query/engine/stored-type.ts).
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -4,7 +4,10 @@ import { SqlMemory, type ProcessMemory } from '../../../../src/api/query/engine/
 
 const never = new AbortController().signal;
 
-/** SQL that goes on until it is interrupted, or ended. `read`: what the process takes with that at work. `onBegin`: called when one begins, the first time or again. */
+/**
+ * SQL that goes on until it is interrupted, or ended. `read`: what the process takes with that at work. `onBegin`:
+ * called when one begins, the first time or again.
+ */
 function queries(read: (atWork: ReadonlySet<string>) => ProcessMemory, onBegin: (name: string, nth: number) => void) {
   const atWork = new Set<string>();
   const kept: number[] = [];

@@ -3,7 +3,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from '@jest/globals';
 import { eachRun } from '../../../../src/api/query/engine/text-runs.ts';
 
-/** Texts that the engine keeps in their vectors and those that it does not, some larger than its blocks; more than a vector has. */
+/**
+ * Texts that the engine keeps in their vectors and those that it does not, some larger than its blocks; more than a
+ * vector has.
+ */
 const lengths = [0, 1, 11, 12, 13, 14, 40, 300, 5_000, 300_000];
 const texts = Array.from(
   { length: 5_000 },

@@ -325,7 +325,10 @@ describe('a record', () => {
   });
 });
 
-/** Records as they were written in the first format, byte by byte: the proof of a log hashes them, so they are never written anew. */
+/**
+ * Records as they were written in the first format, byte by byte: the proof of a log hashes them, so they are never
+ * written anew.
+ */
 describe('a record of the first format is read', () => {
   const decoded = (base64: string): object => {
     const bytes = Buffer.from(base64, 'base64');

@@ -5,7 +5,10 @@ import { decodeEvent, encodeEvent } from '../../../../src/language/events/event-
 import type { EventData } from '../../../../src/language/events/event.ts';
 import { eventSamples } from './event-samples.ts';
 
-/** A line for each sample: the type of the event, its number, and its record. The JSON of a record stands in it as it is. */
+/**
+ * A line for each sample: the type of the event, its number, and its record. The JSON of a record stands in it as it
+ * is.
+ */
 const golden = readFileSync(new URL('../../../fixtures/events.txt', import.meta.url), 'latin1')
   .trimEnd()
   .split('\n')

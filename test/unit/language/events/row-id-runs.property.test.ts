@@ -1,4 +1,7 @@
-/** Runs of row IDs say what the IDs say: where each row is, whether one repeats, and however the rows are cut into parts. */
+/**
+ * Runs of row IDs say what the IDs say: where each row is, whether one repeats, and however the rows are cut into
+ * parts.
+ */
 import { expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 import { rowIdTexts } from '../../../../src/language/events/row-bodies.ts';

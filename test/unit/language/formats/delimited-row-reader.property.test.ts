@@ -139,7 +139,10 @@ function expectInOrder(profile: Profile, bodies: string): void {
   }
 }
 
-/** The records of a text by the grammar of a dialect, letter by letter, without blank lines and comments; null: not by it. */
+/**
+ * The records of a text by the grammar of a dialect, letter by letter, without blank lines and comments; null: not by
+ * it.
+ */
 function recordsOf(text: string, { delimiter, quote, escape, lenient, comment }: Dialect): string[][] | null {
   const letters = [...text];
   const records: string[][] = [];

@@ -1,4 +1,6 @@
-/** Rows as CSV and TSV: how a value in JSON becomes a cell. `test/unit/cli/row-writer.test.ts` has lines of whole pages. */
+/**
+ * Rows as CSV and TSV: how a value in JSON becomes a cell. `test/unit/cli/row-writer.test.ts` has lines of whole pages.
+ */
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';
 import type { Delimiter } from '../../../../src/language/formats/delimited-records.ts';

@@ -1,4 +1,7 @@
-/** Random tables, and a writer of CSV in every dialect that a person can name. It shares nothing with the code that reads them. */
+/**
+ * Random tables, and a writer of CSV in every dialect that a person can name. It shares nothing with the code that
+ * reads them.
+ */
 import type { DelimitedForm } from '../../../../src/language/formats/delimited-form.ts';
 import { fc } from '../../../support/property.ts';
 
@@ -21,7 +24,10 @@ export interface Writing {
   readonly endsWithNewline: boolean;
   /** What stands before the header, and is not part of the table. */
   readonly skipped: readonly string[];
-  /** The mark of lines that are no records, and the texts of such lines: one stands before each record while there are any. */
+  /**
+   * The mark of lines that are no records, and the texts of such lines: one stands before each record while there are
+   * any.
+   */
   readonly comment: string | null;
   readonly comments: readonly string[];
 }
@@ -183,7 +189,8 @@ function tablesFor(writing: Writing): fc.Arbitrary<Table> {
   );
   return names.chain((header) => {
     const row = fc.array(cell, { minLength: header.length, maxLength: header.length });
-    // Without quotes nothing tells a row of one empty cell from a blank line. Such a file without a header must have a row that says how many columns there are.
+    // Without quotes nothing tells a row of one empty cell from a blank line. Such a file without a header must have a
+    // row that says how many columns there are.
     const isWritable = (cells: readonly string[]): boolean =>
       writing.quote !== null || cells.length > 1 || cells[0] !== '';
     return fc.record({

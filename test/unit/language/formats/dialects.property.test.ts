@@ -1,4 +1,7 @@
-/** Tables of random texts, written in random dialects by a writer that shares no code with the reader, read back equal, also in chunks. */
+/**
+ * Tables of random texts, written in random dialects by a writer that shares no code with the reader, read back equal,
+ * also in chunks.
+ */
 import { expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
 import { cellsByColumn, formOf, write, writtenTables } from './dialect-writer.ts';

@@ -1,4 +1,7 @@
-/** Forms of CSV and TSV that are not by RFC 4180: those that are read without being asked, and those that a person names. */
+/**
+ * Forms of CSV and TSV that are not by RFC 4180: those that are read without being asked, and those that a person
+ * names.
+ */
 import { describe, expect, test } from '@jest/globals';
 import type { DelimitedForm } from '../../../../src/language/formats/delimited-form.ts';
 import { conflictIn, delimiterOf, isMark } from '../../../../src/language/formats/dialect.ts';

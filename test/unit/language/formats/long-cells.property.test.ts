@@ -1,4 +1,7 @@
-/** Where cells may be dropped, rows with texts of any length are read alike however the body is cut, and refused alike if they are too long. */
+/**
+ * Where cells may be dropped, rows with texts of any length are read alike however the body is cut, and refused alike
+ * if they are too long.
+ */
 import { expect, test } from '@jest/globals';
 import { fc, uncut } from '../../../support/property.ts';
 import { isFull } from '../../../scale.ts';

@@ -1,4 +1,7 @@
-/** Tables of random texts, written by Python's csv module in random dialects, read back equal. Needs `python3`, and runs at full scale only. */
+/**
+ * Tables of random texts, written by Python's csv module in random dialects, read back equal. Needs `python3`, and runs
+ * at full scale only.
+ */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

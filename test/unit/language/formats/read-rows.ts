@@ -25,7 +25,10 @@ export function bodiesOf({ blocks }: { readonly blocks: readonly RowBlock[] }): 
   return blocks.flatMap(({ body }) => Buffer.from(body).toString().split('\n'));
 }
 
-/** The texts of the cells of rows of CSV that are not refused, by column. Columns that hold numbers or booleans only are stored as their tokens. */
+/**
+ * The texts of the cells of rows of CSV that are not refused, by column. Columns that hold numbers or booleans only are
+ * stored as their tokens.
+ */
 export function cellsRead({ blocks, refusal }: RowsRead): Record<string, string>[] {
   if (refusal !== null) throw new Error(refusal.message);
   if (!blocks.some(({ profile }) => profile.rows > 0)) return [];

@@ -1,4 +1,7 @@
-/** Which columns came to be text because of a few cells, and what a person can say of these (docs/spec/decisions.md 2, "Notes"). */
+/**
+ * Which columns came to be text because of a few cells, and what a person can say of these (docs/spec/decisions.md 2,
+ * "Notes").
+ */
 import { expect, test } from '@jest/globals';
 import type { DelimitedForm } from '../../../../src/language/formats/delimited-form.ts';
 import { TextCells, noteText } from '../../../../src/language/formats/text-cells.ts';

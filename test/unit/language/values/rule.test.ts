@@ -107,7 +107,9 @@ test('the number of a rule says how cells are written', () => {
 const big = '9007199254740993';
 const bigText = `"${big}"`;
 
-/** A value that came as JSON or as a cell, the type of its column, how it reads, and the first rule by which it fits. */
+/**
+ * A value that came as JSON or as a cell, the type of its column, how it reads, and the first rule by which it fits.
+ */
 test.each<readonly [form: 'received' | 'cells', token: string, type: ColumnType, read: string, since: Rule]>([
   ['received', big, 'string', bigText, 3],
   ['received', big, 'markdown', bigText, 3],

@@ -146,7 +146,8 @@ describe('the files that a row names', () => {
 });
 
 test('what a row is made of makes no row take long', async () => {
-  // Work that grows with the square of the length would be minutes here. It would hold up the clock of the test too: so it is done elsewhere.
+  // Work that grows with the square of the length would be minutes here. It would hold up the clock of the test too: so
+  // it is done elsewhere.
   const module = new URL('../../../../src/storage/files/file-name.ts', import.meta.url).href;
   const work = async (href: string): Promise<void> => {
     const { fileNamesIn: namesOf } = await import(href);

@@ -44,7 +44,10 @@ export function replyWith(reply: FastifyReply, data: unknown, more: object = {})
     .send(JSON.stringify({ data, ...more }));
 }
 
-/** What a page of a list shows: `read` gives the items behind an ID. `list`: tells its continuations from those of other lists. */
+/**
+ * What a page of a list shows: `read` gives the items behind an ID. `list`: tells its continuations from those of other
+ * lists.
+ */
 export async function replyWithPage<T extends { readonly id: string }>(
   reply: FastifyReply,
   list: string,
@@ -71,8 +74,8 @@ export async function findTeam(teams: TeamQueries, request: FastifyRequest): Pro
 }
 
 /**
- * Does what an operator asks for, and writes a line to the audit log, whatever becomes of it. The work adds to the details what it finds out.
- * Throws HttpError `outcome_unknown` if the log did not say in time whether it took effect.
+ * Does what an operator asks for, and writes a line to the audit log, whatever becomes of it. The work adds to the
+ * details what it finds out. Throws HttpError `outcome_unknown` if the log did not say in time whether it took effect.
  */
 export async function audited<T>(
   audit: AuditLog,

@@ -1,4 +1,7 @@
-/** The partitions of the log, and teams in quarantine, for operators. Any process shows all of them: it reads Postgres and the ends of the log. */
+/**
+ * The partitions of the log, and teams in quarantine, for operators. Any process shows all of them: it reads Postgres
+ * and the ends of the log.
+ */
 import { normalId } from '../../../../administration/ids.ts';
 import { partitionAsJson, readPartitionStates } from '../../../../administration/partitions.ts';
 import {

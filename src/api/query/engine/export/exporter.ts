@@ -49,7 +49,10 @@ export interface ExporterOptions {
 export interface Exported {
   readonly version: bigint;
   readonly isCold: boolean;
-  /** Each part is overwritten once the one after the next is asked for. Rejects if the copy it is read from had to make room, which costs the rest of the file. */
+  /**
+   * Each part is overwritten once the one after the next is asked for. Rejects if the copy it is read from had to make
+   * room, which costs the rest of the file.
+   */
   readonly parts: AsyncIterable<Uint8Array | string>;
   /** To be called at the end, also if not all was read. */
   readonly release: () => Promise<void>;
@@ -69,7 +72,10 @@ const wholeTimes = 20;
 
 export class Exporter {
   readonly #options: ExporterOptions;
-  /** A statement that reads many columns takes much memory beside what the engine counts, whatever format it writes: one statement at a time. Between slices of a file, others have their turn. */
+  /**
+   * A statement that reads many columns takes much memory beside what the engine counts, whatever format it writes: one
+   * statement at a time. Between slices of a file, others have their turn.
+   */
   readonly #wide = new FillTurns(1);
   #tables = 0;
 
@@ -182,7 +188,10 @@ export class Exporter {
     return room.take(copy, Number(bytes));
   }
 
-  /** The rows in the order of a query: sorted into a table first, which is read then. `taken`: says how much of the room that was taken for it is needed beside the copy. */
+  /**
+   * The rows in the order of a query: sorted into a table first, which is read then. `taken`: says how much of the room
+   * that was taken for it is needed beside the copy.
+   */
   async *#sortedSlices(
     query: RowsQuery,
     rows: TextRows,

@@ -1,4 +1,7 @@
-/** Cells of a sheet in SpreadsheetML (ECMA-376, part 1, 18.3.1). A text is a text, whatever it begins with: nothing is a formula. */
+/**
+ * Cells of a sheet in SpreadsheetML (ECMA-376, part 1, 18.3.1). A text is a text, whatever it begins with: nothing is a
+ * formula.
+ */
 import type { ColumnType } from '../../../../language/values/column-type.ts';
 import { decodeString } from '../../../../language/values/json-text.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../../language/values/moments.ts';
@@ -72,7 +75,10 @@ export function cellText(type: ColumnType, token: string): string {
   return token.startsWith('"') && type !== 'json' ? decodeString(token) : token;
 }
 
-/** A text that is in the cell, not among those that cells share: a file that is sent while it is made does not know these before. */
+/**
+ * A text that is in the cell, not among those that cells share: a file that is sent while it is made does not know
+ * these before.
+ */
 export function textCell(place: string, text: string): string {
   return `<c r="${place}" t="inlineStr"><is><t xml:space="preserve">${escapeText(text)}</t></is></c>`;
 }
@@ -84,7 +90,10 @@ export function lettersOf(column: number): string {
 
 const markup: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** What XML cannot hold, and what reads as an escape, as `_x0000_` (ECMA-376, part 1, 22.9.2.19). A carriage return alone would be read as a line feed. */
+/**
+ * What XML cannot hold, and what reads as an escape, as `_x0000_` (ECMA-376, part 1, 22.9.2.19). A carriage return
+ * alone would be read as a line feed.
+ */
 function escapeText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   return text.replace(
@@ -97,7 +106,10 @@ function hexOf(unit: string): string {
   return `_x${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 }
 
-/** The largest and the smallest number of Excel (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
+/**
+ * The largest and the smallest number of Excel
+ * (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3).
+ */
 const numberMax = 9.99999999999999e307;
 const numberMin = 2.2251e-308;
 
@@ -131,7 +143,10 @@ const firstOfMarch1900 = -25_508;
 const [firstDay, lastDay] = [-25_567, 2_932_896];
 const microsecondsOfWholeDay = 86_400_000_000;
 
-/** A moment as Excel counts; null if it is outside of what Excel has, or more exact. In UTC, if it has a zone; a time of a day that has one stays a text. */
+/**
+ * A moment as Excel counts; null if it is outside of what Excel has, or more exact. In UTC, if it has a zone; a time of
+ * a day that has one stays a text.
+ */
 function momentOf(type: 'date' | 'dateTime' | 'time', text: string): Moment | null {
   if (type === 'date') return momentAt(daysOf(text), 0, 'date', 'date');
   // Excel has milliseconds.

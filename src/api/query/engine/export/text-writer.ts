@@ -9,7 +9,10 @@ export interface TextWriter {
   readonly takesIdBefore: boolean;
   /** Adds rows, as `GET .../rows` shows them, in UTF-8. */
   add(rows: Buffer): void;
-  /** The text of the rows since the last call. It stays until the second call after this one; rows that are added then are written over it. */
+  /**
+   * The text of the rows since the last call. It stays until the second call after this one; rows that are added then
+   * are written over it.
+   */
   take(): Buffer;
   /** The text behind all rows. */
   readonly end: string;

@@ -69,7 +69,10 @@ class JsonWriter implements TextWriter {
   readonly behind: string;
   readonly takesIdBefore = false;
   readonly #ids: ReadonlySet<string> | null;
-  /** Memory that is used again: else the collector of garbage would mark the whole heap every few MiB, since such memory counts as its own. */
+  /**
+   * Memory that is used again: else the collector of garbage would mark the whole heap every few MiB, since such memory
+   * counts as its own.
+   */
   #memories = [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
   #length = 0;
   #hasRows = false;

@@ -1,4 +1,7 @@
-/** A workbook (.xlsx) with one sheet, which is packed while it is read. Its bytes are the same each time: nothing in it is of the time or the machine. */
+/**
+ * A workbook (.xlsx) with one sheet, which is packed while it is read. Its bytes are the same each time: nothing in it
+ * is of the time or the machine.
+ */
 import { styles } from './sheet-cells.ts';
 
 const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -51,7 +54,8 @@ async function pack(sheet: AsyncIterable<Uint8Array | string>, target: WritableS
   try {
     for (const [name, text] of Object.entries(parts)) await zip.add(name, new TextReader(declaration + text));
     await zip.add('xl/styles.xml', new TextReader(styles));
-    // Without a size, as it is not known before. Excel takes no zip64 of such a part, so that 4 GiB of XML are the most, and more of it fails.
+    // Without a size, as it is not known before. Excel takes no zip64 of such a part, so that 4 GiB of XML are the
+    // most, and more of it fails.
     await zip.add('xl/worksheets/sheet1.xml', ReadableStream.from(bytesOf(sheet)), { zip64: false });
     await zip.close();
   } catch (error) {
