@@ -477,5 +477,5 @@ export function describeSettings(): string {
     const text = preset === undefined ? 'none' : `\`${preset}\``;
     return `| \`${name}\` | ${text} | ${schema.description} |`;
   });
-  return ['| Setting | Default | Meaning |', '|---|---|---|', ...lines, ''].join('\n');
+  return ['| Setting | Default | Meaning |', '| --- | --- | --- |', ...lines, ''].join('\n');
 }

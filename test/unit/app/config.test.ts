@@ -247,5 +247,6 @@ test('describeSettings has a line for each setting', () => {
 
 test('docs/settings.md has them as they are', async () => {
   const document = await readFile(join(import.meta.dirname, '../../../docs/settings.md'), 'utf8');
-  expect(document).toContain(describeSettings());
+  // The formatter pads the cells of tables.
+  expect(document.replaceAll(/-{4,}/g, '---').replaceAll(/ +\|/g, ' |')).toContain(describeSettings());
 });

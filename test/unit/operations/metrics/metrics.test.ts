@@ -24,7 +24,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
     ([, name, type]) => `${name} ${type}`,
   );
   const document = await readFile(join(import.meta.dirname, '../../../../docs/metrics.md'), 'utf8');
-  const described = [...document.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
+  const described = [...document.matchAll(/^\| `(\w+)` +\| (\w+) +\|/gm)].map(([, name, type]) => `${name} ${type}`);
   expect(described.toSorted()).toEqual(given.toSorted());
 });
 

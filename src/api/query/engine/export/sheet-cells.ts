@@ -90,16 +90,16 @@ export function lettersOf(column: number): string {
 
 const markup: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
+const escaped =
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  /[&<>]|[\0-\x08\v\f\r\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|_(?=x[0-9A-Fa-f]{4}_)/g;
+
 /**
  * What XML cannot hold, and what reads as an escape, as `_x0000_` (ECMA-376, part 1, 22.9.2.19). A carriage return
  * alone would be read as a line feed.
  */
 function escapeText(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
-  return text.replace(
-    /[&<>]|[\0-\x08\v\f\r\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|_(?=x[0-9A-Fa-f]{4}_)/g,
-    (found) => markup[found] ?? hexOf(found),
-  );
+  return text.replace(escaped, (found) => markup[found] ?? hexOf(found));
 }
 
 function hexOf(unit: string): string {
