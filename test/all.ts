@@ -32,7 +32,7 @@ const folder = join(root, 'node_modules', '.cache', 'tablog', 'test-all');
 const progressFile = join(folder, 'progress.json');
 
 /** Documents that tests compare with the code. */
-const testedDocuments = ['docs/metrics.md', 'docs/settings.md'];
+const testedDocuments = ['docs/reference/metrics.md', 'docs/reference/settings.md'];
 
 /** The Git tree of all files that can change a result, as a commit would store them now. */
 async function treeOf(): Promise<string> {
