@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const howTos = (await readdir(join(root, 'docs', 'how-to'))).map((name) => `docs/how-to/${name}`);
 
-test.each(['README.md', 'docs/tutorial/first-table.md', ...howTos])(
+test.each(['README.md', 'docs/tutorial/first-table.md', 'docs/reference/tables-columns-types.md', ...howTos])(
   '%s works as it is written, and prints what it says',
   async (path) => {
     const document = (await readFile(join(root, path), 'utf8')).replaceAll('http://127.0.0.1:8080', server.url);
