@@ -1,6 +1,6 @@
 /** Code blocks of Markdown documents: commands, the output that follows them, and files that a reader saves. */
 
-export interface Block {
+export interface DocumentBlock {
   /** `sh`, `ts` and the like; empty if the block names none. */
   readonly language: string;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Block {
 }
 
 /** A command, and what it prints; null if the document does not say. */
-export interface Command {
+export interface DocumentCommand {
   readonly script: string;
   readonly line: number;
   readonly output: string | null;
@@ -23,14 +23,14 @@ export interface SavedFile {
   readonly text: string;
 }
 
-export type Step = Command | SavedFile;
+export type DocumentStep = DocumentCommand | SavedFile;
 
-export const isCommand = (step: Step): step is Command => 'script' in step;
+export const isCommand = (step: DocumentStep): step is DocumentCommand => 'script' in step;
 
 /** The blocks that stand at the left margin or in a list, without their indentation. */
-export function blocksOf(document: string): Block[] {
+export function blocksOf(document: string): DocumentBlock[] {
   const lines = document.split('\n');
-  const blocks: Block[] = [];
+  const blocks: DocumentBlock[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const fence = /^(\s*)```(\w*)$/.exec(lines[at]!);
     if (fence === null) continue;
@@ -57,9 +57,9 @@ function paragraphBefore(lines: readonly string[], at: number): string {
  * output. A `ts` block is saved under the last name in backticks that the paragraph before it has; one without a name
  * is only read.
  */
-export function stepsOf(document: string): Step[] {
+export function stepsOf(document: string): DocumentStep[] {
   const blocks = blocksOf(document);
-  return blocks.flatMap((block, index): Step[] => {
+  return blocks.flatMap((block, index): DocumentStep[] => {
     if (block.language === 'ts') {
       const name = [...block.before.matchAll(/`([\w/-]+\.ts)`/g)].at(-1)?.[1];
       return name === undefined ? [] : [{ name, text: `${block.text}\n` }];

@@ -2,12 +2,13 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCommand, type Command, type Step } from './blocks.ts';
+import { isCommand, type DocumentCommand, type DocumentStep } from './blocks.ts';
 
-/** What a command printed, on stdout and stderr, and its exit code. */
-export interface Followed extends Command {
+/** What a command printed, on stdout and stderr. */
+export interface Followed extends DocumentCommand {
   readonly printed: string;
-  readonly exitCode: number;
+  /** Whether a part of it ended with an exit code other than 0. */
+  readonly hasFailed: boolean;
 }
 
 const endMark = 'END-OF-COMMAND';
@@ -17,17 +18,17 @@ const endMark = 'END-OF-COMMAND';
  * not stop the others: documents show refusals, too.
  */
 export async function follow(
-  steps: readonly Step[],
+  steps: readonly DocumentStep[],
   folder: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Followed[]> {
   for (const step of steps) if (!isCommand(step)) await writeFile(join(folder, step.name), step.text);
   const commands = steps.filter(isCommand);
-  const script = commands.map((command) => `${command.script}\necho "${endMark} $?"\n`).join('');
+  const script = commands.map((command) => `failed=0\n${command.script}\necho "${endMark} $failed"\n`).join('');
   const printed = await new Promise<string>((resolve, reject) => {
     const shell = execFile(
       'bash',
-      ['-c', `exec 2>&1\n${script}`],
+      ['-c', `exec 2>&1\ntrap 'failed=1' ERR\n${script}`],
       { cwd: folder, env: environment, maxBuffer: 16_000_000 },
       (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
     );
@@ -37,7 +38,7 @@ export async function follow(
   return commands.map((command, index) => ({
     ...command,
     printed: (parts[index * 2] ?? '').replace(/\n$/, ''),
-    exitCode: Number(parts[index * 2 + 1] ?? Number.NaN),
+    hasFailed: parts[index * 2 + 1] !== '0',
   }));
 }
 
