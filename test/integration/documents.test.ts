@@ -16,11 +16,11 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** Lines that are not run here, each with what runs it. */
 const runElsewhere = new Map([
-  ['npm ci && npm start', '.ci/run installs; test/integration/start.test.ts starts'],
+  ['npm ci && npm start', '.ci/run installs; test/integration/app/start.test.ts starts'],
   ['npm ci && npm test', '.ci/run'],
   [
     'npm pack ./clients/typescript && npm install --no-save ./tablog-client-0.1.0.tgz',
-    'test/integration/client-packages.test.ts',
+    'test/integration/clients/client-packages.test.ts',
   ],
 ]);
 

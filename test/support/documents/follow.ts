@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { limitMs } from '../time-limits.ts';
 import { isCommand, type DocumentCommand, type DocumentStep } from './blocks.ts';
 
 /** What a command printed, on stdout and stderr. */
@@ -29,7 +30,7 @@ export async function follow(
     const shell = execFile(
       'bash',
       ['-c', `exec 2>&1\ntrap 'failed=1' ERR\n${script}`],
-      { cwd: folder, env: environment, maxBuffer: 16_000_000 },
+      { cwd: folder, env: environment, maxBuffer: 16_000_000, timeout: limitMs(240_000) },
       (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
     );
     shell.stdin?.end();
