@@ -10,10 +10,10 @@ import { metricsRoute } from '../api/http/routes/metrics.ts';
 import type { App } from '../api/http/server/app-type.ts';
 import { buildApp } from '../api/http/server/app.ts';
 import type { OpenFeature } from './feature.ts';
-import { refuseWhileBehind, type Parts } from './parts.ts';
+import { refuseWhileBehind, type SharedParts } from './shared-parts.ts';
 
 /** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
-export function buildService(parts: Parts, opened: readonly OpenFeature[], checkHealth: CheckHealth): App {
+export function buildService(parts: SharedParts, opened: readonly OpenFeature[], checkHealth: CheckHealth): App {
   const { config, log, queries, metrics, refusedTokens } = parts;
   const { tables } = queries.tables;
   return buildApp({
@@ -36,7 +36,7 @@ export function buildService(parts: Parts, opened: readonly OpenFeature[], check
   });
 }
 
-function authenticatorOf({ log, queries: { teams }, addressLimit, reachHead, tokenUses }: Parts): Authenticate {
+function authenticatorOf({ log, queries: { teams }, addressLimit, reachHead, tokenUses }: SharedParts): Authenticate {
   const deferred = new DeferredLookUps((tokens) => teams.tokensAmong(tokens));
   const authenticate = cacheTokens({
     find: async (token) => {

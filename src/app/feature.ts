@@ -2,10 +2,10 @@
 import type { Registry } from 'prom-client';
 import type { App } from '../api/http/server/app-type.ts';
 import type { MaintenanceTask } from '../operations/maintenance/round.ts';
-import type { Parts } from './parts.ts';
+import type { SharedParts } from './shared-parts.ts';
 
 /** Opens a feature. It may build what it keeps, but asks nothing of the parts until it is used. */
-export type Feature = (parts: Parts) => OpenFeature;
+export type Feature = (parts: SharedParts) => OpenFeature;
 
 export interface OpenFeature {
   /** Adds its routes. Not called in a projector, which serves none. */

@@ -1,12 +1,12 @@
 /** What `/readyz` says. */
 import type { CheckHealth } from '../api/http/routes/health.ts';
 import type { Database } from '../storage/database/database.ts';
-import type { Parts } from './parts.ts';
+import type { SharedParts } from './shared-parts.ts';
 import type { StandstillWatch } from './standstill-watch.ts';
 
 /** `hasStarted`: whether the read model is at the end of the log, and the process has greeted. */
 export function healthCheckOf(
-  { database, log, engine }: Parts,
+  { database, log, engine }: SharedParts,
   standstills: Pick<StandstillWatch, 'problem'>,
   hasStarted: () => boolean,
 ): CheckHealth {

@@ -20,7 +20,7 @@ import { fillReadModel } from './fill-read-model.ts';
 import { greetWhenReachable } from './greeting.ts';
 import { askPostgres, healthCheckOf } from './health.ts';
 import { listen } from './listen.ts';
-import { openParts, type Parts } from './parts.ts';
+import { openSharedParts, type SharedParts } from './shared-parts.ts';
 import { openService } from './service.ts';
 import { StandstillWatch } from './standstill-watch.ts';
 import { stopInTime } from './stop-deadline.ts';
@@ -97,7 +97,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
   progress.follow(() => readReplay(service.database));
   // Its probes answer until the last request has its answer.
   const metricsPort = resources.use(new AsyncDisposableStack());
-  const parts = await openParts(service, { config, logger, metrics, tracing }, resources, signal);
+  const parts = await openSharedParts(service, { config, logger, metrics, tracing }, resources, signal);
   if (parts === null) return;
   const opened = openFeatures(parts, resources);
 
@@ -154,7 +154,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
 }
 
 /** Opens all features, which `resources` closes, and adds their metrics. */
-function openFeatures(parts: Parts, resources: AsyncDisposableStack): OpenFeature[] {
+function openFeatures(parts: SharedParts, resources: AsyncDisposableStack): OpenFeature[] {
   return Object.entries(features as Readonly<Record<string, Feature>>).map(([name, open]) => {
     const opened = open(parts);
     const { metrics, close } = opened;

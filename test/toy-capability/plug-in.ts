@@ -28,7 +28,7 @@ export const lines = {
   features: {
     list: 'src/app/features.ts',
     begin: 'export const features = {',
-    line: 'counters,',
+    line: 'counters: countersFeature,',
     from: '../../test/toy-capability/counters/counters.feature.ts',
   },
 } as const satisfies Readonly<Record<string, Line>>;
@@ -66,7 +66,7 @@ export class PluggedTree {
       this.#unplugged.set(list, text);
       const [before, after, ...more] = text.split(begin);
       if (after === undefined || more.length > 0) throw new Error(`${list} has no single ${JSON.stringify(begin)}`);
-      const name = /\w+/.exec(line)![0];
+      const name = /\w+(?=,$)/.exec(line)![0];
       this.#tree.write(list, `import { ${name} } from '${from}';\n${before}${begin}\n  ${line}${after}`);
     }
   }

@@ -5,7 +5,7 @@ import { forgetJobs } from '../../api/jobs/job-notes.ts';
 import { outcomeLife } from '../../log/outcomes/recorded-outcome.ts';
 import type { Feature } from '../feature.ts';
 
-export const jobs: Feature = (parts) => {
+export const jobsFeature: Feature = (parts) => {
   const { database, log, queries, jobNotes: notes } = parts;
   return {
     routes: (app) =>

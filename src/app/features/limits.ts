@@ -7,7 +7,16 @@ import { addQuotaMetrics } from '../../operations/metrics/quota-metrics.ts';
 import { addShareMetrics } from '../../operations/metrics/share-metrics.ts';
 import type { Feature } from '../feature.ts';
 
-export const limits: Feature = ({ config, log, database, queries, receiver, rateLimits, diskFloor, shares }) => ({
+export const limitsFeature: Feature = ({
+  config,
+  log,
+  database,
+  queries,
+  receiver,
+  rateLimits,
+  diskFloor,
+  shares,
+}) => ({
   routes: (app) => {
     app.addHook('preHandler', (request, _reply, done) => {
       const isProbe = request.routeOptions.config.public === true;

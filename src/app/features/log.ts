@@ -6,7 +6,7 @@ import { addStatusMetrics } from '../../operations/metrics/status-metrics.ts';
 import type { Feature } from '../feature.ts';
 import { askPostgres } from '../health.ts';
 
-export const log: Feature = ({ log, database }) => ({
+export const logFeature: Feature = ({ log, database }) => ({
   metrics: (registry) => addStatusMetrics(registry, { log, askPostgres: () => askPostgres(database) }),
   maintenance: [
     ...Object.entries(garbageOf(models)).map(([name, remove]) => ({

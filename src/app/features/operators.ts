@@ -2,6 +2,6 @@
 import { addOperatorsRoutes } from '../../api/http/routes/operators/operators.ts';
 import type { Feature } from '../feature.ts';
 
-export const operators: Feature = (parts) => ({
+export const operatorsFeature: Feature = (parts) => ({
   routes: (app) => addOperatorsRoutes(app, { ...parts, teams: parts.queries.teams, quotaSettings: parts.config }),
 });

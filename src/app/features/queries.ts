@@ -4,7 +4,7 @@ import { addQueryRoutes } from '../../api/http/routes/queries.ts';
 import { addQueryMetrics } from '../../operations/metrics/query-metrics.ts';
 import type { Feature } from '../feature.ts';
 
-export const queries: Feature = ({ engine, shares, queries }) => ({
+export const queriesFeature: Feature = ({ engine, shares, queries }) => ({
   routes: (app) => {
     addQueryRoutes(app, { engine, shares });
     addExportRoutes(app, { engine, shares, tables: queries.tables.tables });

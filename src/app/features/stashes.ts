@@ -4,7 +4,7 @@ import { addStashRoutes } from '../../api/http/routes/stashes.ts';
 import { expireStashes } from '../../operations/maintenance/expire-stashes.ts';
 import type { Feature } from '../feature.ts';
 
-export const stashes: Feature = ({ config, database, log, queries, submitter, receiver }) => ({
+export const stashesFeature: Feature = ({ config, database, log, queries, submitter, receiver }) => ({
   routes: (app) =>
     addStashRoutes(app, {
       submitter,

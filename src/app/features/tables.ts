@@ -8,7 +8,7 @@ import { addTableRoutes } from '../../api/http/routes/tables.ts';
 import { expireBodies } from '../../operations/maintenance/expire-bodies.ts';
 import type { Feature } from '../feature.ts';
 
-export const tables: Feature = (parts) => {
+export const tablesFeature: Feature = (parts) => {
   const { config, database, log, queries } = parts;
   const unconvertible = new UnconvertibleExtents();
   return {

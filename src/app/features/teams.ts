@@ -3,7 +3,7 @@ import { tellRevocations } from '../../administration/tell-revocations.ts';
 import { addTeamRoutes } from '../../api/http/routes/team.ts';
 import type { Feature } from '../feature.ts';
 
-export const teams: Feature = (parts) => ({
+export const teamsFeature: Feature = (parts) => ({
   routes: (app) => addTeamRoutes(app, { ...parts, teams: parts.queries.teams, quotaSettings: parts.config }),
   maintenance: [{ name: 'tell_revocations', repeats: true, step: () => tellRevocations(parts.database, parts.log) }],
 });

@@ -6,7 +6,7 @@ import { UploadMaintenance } from '../../operations/maintenance/upload-maintenan
 import { LocalFileStore } from '../../storage/files/local-file-store.ts';
 import type { Feature } from '../feature.ts';
 
-export const uploads: Feature = (parts) => {
+export const uploadsFeature: Feature = (parts) => {
   const { config, log, files, logger, metrics } = parts;
   const { uploads } = parts.queries;
   const maintenance = new UploadMaintenance({ log, uploads, files, logger });

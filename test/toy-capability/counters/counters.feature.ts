@@ -6,7 +6,7 @@ import { addCounterRoutes } from './counter-routes.ts';
 
 const countMax = 9;
 
-export const counters: Feature = ({ queries: { counters }, submitter, log }) => ({
+export const countersFeature: Feature = ({ queries: { counters }, submitter, log }) => ({
   routes: (app) => addCounterRoutes(app, { submitter, counters, countMax }),
   metrics: (registry) => {
     const counted: Gauge = new Gauge({

@@ -1,14 +1,14 @@
 /** The counters of a batch: as loaded, and as changed by the events decided so far. */
 import { UndoMap, type UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 
-export interface Counter {
+export interface TeamCounter {
   readonly teamId: string;
   readonly count: number;
 }
 
 export interface CounterChange {
   readonly kind: 'counter';
-  readonly counter: Counter;
+  readonly counter: TeamCounter;
 }
 
 export interface CounterStates {
@@ -16,14 +16,14 @@ export interface CounterStates {
 }
 
 export class CountersState {
-  readonly #known = new Map<string, Counter>();
-  readonly #changed: Map<string, Counter>;
+  readonly #known = new Map<string, TeamCounter>();
+  readonly #changed: Map<string, TeamCounter>;
 
   constructor(journal: UndoJournal) {
     this.#changed = new UndoMap(journal);
   }
 
-  find(teamId: string): Counter | null {
+  find(teamId: string): TeamCounter | null {
     return this.#changed.get(teamId) ?? this.#known.get(teamId) ?? null;
   }
 
@@ -32,15 +32,15 @@ export class CountersState {
     return this.find(teamId)?.count ?? 0;
   }
 
-  put(counter: Counter): void {
+  put(counter: TeamCounter): void {
     this.#known.set(counter.teamId, counter);
   }
 
-  change(counter: Counter): void {
+  change(counter: TeamCounter): void {
     this.#changed.set(counter.teamId, counter);
   }
 
-  changed(): Counter[] {
+  changed(): TeamCounter[] {
     return [...this.#changed.values()];
   }
 }

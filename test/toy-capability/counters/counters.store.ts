@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Database } from '../../../src/storage/database/database.ts';
 import type { Statement } from '../../../src/storage/database/pipelined-client.ts';
 import { StoredTable } from '../../../src/storage/database/stored-table.ts';
-import type { Counter } from './counters.state.ts';
+import type { TeamCounter } from './counters.state.ts';
 
 export const CounterEntity = defineEntity({
   name: 'Counter',
@@ -13,7 +13,7 @@ export const CounterEntity = defineEntity({
 
 export const storedCounters = StoredTable.of(CounterEntity);
 
-export const selectCounters: Statement<Counter> = {
+export const selectCounters: Statement<TeamCounter> = {
   name: 'select_counters',
   text: `select ${storedCounters.columns()} from counters where team_id = any($1::uuid[])`,
 };

@@ -2,7 +2,7 @@
 import { readConfig } from '../../../../src/app/config.ts';
 import type { Feature } from '../../../../src/app/feature.ts';
 import { features } from '../../../../src/app/features.ts';
-import type { Parts } from '../../../../src/app/parts.ts';
+import type { SharedParts } from '../../../../src/app/shared-parts.ts';
 import type { App } from '../../../../src/api/http/server/app-type.ts';
 import { LocalFileStore } from '../../../../src/storage/files/local-file-store.ts';
 
@@ -16,6 +16,6 @@ export function addAllRoutes(app: App, giveWay: () => void = () => undefined): v
     receiver: { turns: { giveWay } },
     rateLimits: null,
     diskFloor: { addTo: () => undefined },
-  } as unknown as Parts;
+  } as unknown as SharedParts;
   for (const open of Object.values<Feature>(features)) open(parts).routes?.(app);
 }

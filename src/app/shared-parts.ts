@@ -1,4 +1,4 @@
-/** What the features of a process share: the service, the limits, the way of a request to the log, files, the engine. */
+/** What the features of a process share: the service, files, limits, the query engine, the way into the log. */
 import type { Logger } from 'pino';
 import { openAuditLog, type AuditLog } from '../administration/audit/audit-log.ts';
 import { RefusedTokens } from '../administration/audit/refused-tokens.ts';
@@ -40,7 +40,7 @@ export interface ProcessParts {
   readonly tracing: Tracing | null;
 }
 
-export interface Parts extends ProcessParts, Pick<Service, 'database' | 'log' | 'queries' | 'keys'> {
+export interface SharedParts extends ProcessParts, Pick<Service, 'database' | 'log' | 'queries' | 'keys'> {
   readonly audit: AuditLog;
   readonly refusedTokens: RefusedTokens;
   readonly tokenUses: TokenUses;
@@ -69,12 +69,12 @@ export interface Parts extends ProcessParts, Pick<Service, 'database' | 'log' | 
  * Opens the parts, which `resources` closes. Resolves to null if the signal aborts first. Rejects with ConfigError for
  * a wrong setting.
  */
-export async function openParts(
+export async function openSharedParts(
   service: Service,
   given: ProcessParts,
   resources: AsyncDisposableStack,
   signal: AbortSignal,
-): Promise<Parts | null> {
+): Promise<SharedParts | null> {
   const { config, logger, metrics, tracing } = given;
   const { database, log, keys, queries } = service;
   /** Closes a part with `resources`. */
