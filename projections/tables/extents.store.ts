@@ -4,7 +4,9 @@ import { RowsStatement } from '../../src/storage/database/rows-statement.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowIdIssuer } from '../../src/language/events/row-id-runs.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
-import { changedForm, formOf, joinRowAt } from './stored-body.ts';
+import { toStoredRow, type FoundRow } from './read/read-rows.ts';
+import { foundRowColumns, rowAtIndex } from './read/shown-rows.ts';
+import { isShownNow, latest } from './read/table-at.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';
 import type { Extent, IssuedIds, StoredRow, Table, WantedPlace } from './table.ts';
 
@@ -101,51 +103,42 @@ export async function findExtentsOfSegments(
 
 type WantedRow = RowAddress & { readonly tableId: string };
 
-/** A row as found: its change, else the row in its segment. */
-interface FoundRow {
-  readonly rowIndex: number;
-  readonly changeVersion: bigint | null;
-  readonly changeBody: string | null;
-  readonly tailVersion: bigint | null;
-  readonly storedBody: string | null;
-}
+type FoundIndex = FoundRow & { readonly rowIndex: number };
 
-const foundColumns = `wanted.index as "rowIndex", change.version as "changeVersion", change.body as "changeBody",
-  stored.version as "tailVersion", stored.body as "storedBody"`;
+const foundColumns = `wanted.index as "rowIndex", ${foundRowColumns}`;
 
-const selectRows = new RowsStatement<WantedRow, Extent & FoundRow>(
+const selectRows = new RowsStatement<WantedRow, Extent & FoundIndex>(
   'select_rows',
   { ...wantedExtent, index: 'int4' },
   (rows) => `select ${extentColumns}, ${foundColumns} from ${rows('wanted')}
     join lateral (
-      select extents.* from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation
-        and not tables.deleted
+      select extents.* from extents join tables on ${isShownNow}
       where extents.table_id = wanted.table_id and extents.version = wanted.version
         and extents.ordinal = wanted.ordinal and wanted.index < extents.rows limit 1
     ) extents on true
-    ${joinRowAt('extents', 'wanted.index')}`,
+    ${rowAtIndex('extents', 'wanted.index', latest).join}`,
 );
 
 /** These rows of present generations, as stored; unknown ones are left out. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const found = await selectRows.find(tx, wanted);
   return found.map(({ rowIndex, changeVersion, changeBody, tailVersion, storedBody, ...extent }) => {
-    return toStoredRow(extent, { rowIndex, changeVersion, changeBody, tailVersion, storedBody });
+    return toStoredRow(extent, rowIndex, { changeVersion, changeBody, tailVersion, storedBody });
   });
 }
 
 const selectRowsOfExtents = new RowsStatement<
   Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number },
-  FoundRow & { at: number }
+  FoundIndex & { at: number }
 >(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
   // Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
   (rows) =>
-    `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
+    `select wanted.at, ${foundColumns} from ${rows('wanted')} ${rowAtIndex('wanted', 'wanted.index', latest, 'wanted.may_have_change').join}`,
 );
 
-function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow & { at: number })[]> {
+function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundIndex & { at: number })[]> {
   return selectRowsOfExtents.find(
     tx,
     wanted.map(({ extent: { key, segment, first }, index, mayHaveChange }, at) => ({
@@ -161,7 +154,7 @@ function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow &
 
 /** Rows of known extents. Each index must be below the number of rows of its extent. */
 export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
-  return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
+  return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found.rowIndex, found));
 }
 
 /** The same without rows that are not there (yet): the extents may be newer than what is visible. */
@@ -169,32 +162,7 @@ export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPl
   const visible = (await findPlaces(tx, wanted)).filter(
     ({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null,
   );
-  return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
-}
-
-function toStoredRow(
-  extent: Extent,
-  { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow,
-): StoredRow {
-  if (changeVersion !== null)
-    return {
-      extent,
-      index,
-      version: changeVersion,
-      body: changeBody,
-      form: changedForm(changeVersion),
-      isChange: true,
-    };
-  if (storedBody === null)
-    throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
-  return {
-    extent,
-    index,
-    version: tailVersion ?? extent.version,
-    body: storedBody,
-    form: formOf(extent),
-    isChange: false,
-  };
+  return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found.rowIndex, found));
 }
 
 /** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */

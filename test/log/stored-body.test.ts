@@ -1,7 +1,13 @@
-/** The SQL fragments and the TypeScript functions of stored-body.ts give the same form of a body. */
+/** The SQL fragments and the TypeScript functions of read/stored-body.ts give the same form of a body. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { changedForm, changedFormInSql, formInSql, formOf, parseForm } from '../../projections/tables/stored-body.ts';
+import {
+  changedForm,
+  changedFormInSql,
+  formInSql,
+  formOf,
+  parseForm,
+} from '../../projections/tables/read/stored-body.ts';
 import { createDatabase } from '../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;

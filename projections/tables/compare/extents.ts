@@ -1,7 +1,7 @@
 /** The extents of a read model, in order, with what is needed to read their rows. */
 import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
-import { formInSql } from '../stored-body.ts';
+import { formInSql } from '../read/stored-body.ts';
 import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
@@ -24,7 +24,7 @@ export interface ComparedExtent extends ComparedRow {
   readonly bytes: number;
   readonly changed: boolean;
   readonly key: bigint;
-  /** How its bodies are stored (stored-body.ts). */
+  /** How its bodies are stored (../read/stored-body.ts). */
   readonly form: string;
   readonly widened: bigint;
   readonly rowBytesMax: number;

@@ -122,10 +122,17 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   };
 }
 
-/** The presenters of a schema by form, each created once. */
-export function presentersOf(schema: TableSchema): PresenterFor {
+/** Bodies as they are stored. */
+export const asStored: PresenterFor = () => (body) => body;
+
+/**
+ * The presenters of a table at a version by form, each created once: `schema` is that of the version, and a column of it
+ * was last widened at `widened`.
+ */
+export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor {
   const made = new Map<string, Presenter>();
   return (form) => {
+    if (isPresentedBy(form, widened)) return asStored(form);
     const key = `${form.decidedAt} ${form.stored} ${form.wrap} ${form.rule}`;
     const presenter = made.get(key) ?? presenterOf(schema, form);
     made.set(key, presenter);

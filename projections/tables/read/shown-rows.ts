@@ -1,0 +1,80 @@
+/**
+ * Which rows extents show at a version, and with which bodies, in SQL. A row's body is in the segment of its extent;
+ * once the row is patched or deleted, its newest body is a change.
+ */
+import { changedFormInSql, formInSql, isPresentedInSql } from './stored-body.ts';
+import { retainedIdAt, type TableAt } from './table-at.ts';
+
+/** A row, in SQL: what to join, and what is known of it then. */
+export interface JoinedRow {
+  readonly join: string;
+  /** Null: there is no such row, or it is deleted. */
+  readonly body: string;
+  readonly version: string;
+  /** How the body is stored, for `parseForm`; null: it reads as it is. */
+  readonly form: string;
+}
+
+/**
+ * The row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version is
+ * null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may
+ * scan whole tables for each row.
+ * @param mayHaveChange in SQL: by default, whether any row of its extent has a change
+ */
+export function rowAtIndex(
+  extent: string,
+  index: string,
+  { widened }: TableAt,
+  mayHaveChange = `${extent}.changed`,
+): JoinedRow {
+  return {
+    join: `left join lateral (
+      select version, body from changes
+      where ${mayHaveChange} and changes.extent = ${extent}.key and changes.index = ${index} limit 1
+    ) change on true
+    left join lateral (
+      select version, body from segment_rows where change.version is null
+        and segment_rows.segment = ${extent}.segment and segment_rows.index = ${extent}.first + ${index} limit 1
+    ) stored on true`,
+    body: 'coalesce(change.body, stored.body)',
+    version: `greatest(change.version, stored.version, ${extent}.version)`,
+    form: `case when ${isPresentedInSql(`coalesce(change.version, ${extent}.presented)`, widened)} then null
+          when change.version is null then ${formInSql(extent)} else ${changedFormInSql('change.version')} end`,
+  };
+}
+
+/** The columns of `FoundRow`, of a row that `rowAtIndex` joins. */
+export const foundRowColumns = `change.version as "changeVersion", change.body as "changeBody",
+  stored.version as "tailVersion", stored.body as "storedBody"`;
+
+/**
+ * The rows of an extent that are there, from one index (inclusive) to another (exclusive): one row, as `RowsOfPart` has
+ * it.
+ * @param limit in SQL, how many rows it may have
+ * @param versions whether `tailVersions` are asked for
+ */
+export function rowsBetween(
+  extent: string,
+  [from, to]: readonly [string, string],
+  { widened }: TableAt,
+  { limit, versions }: { readonly limit: string; readonly versions: boolean },
+): string {
+  return `select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
+        case when not ${isPresentedInSql(`${extent}.presented`, widened)} then ${formInSql(extent)} end as form,
+        case when ${extent}.changed then array_agg(live.index) end as indexes,
+        case when ${extent}.changed then array_agg(live.change_version) end as "changeVersions",
+        ${versions ? 'case when count(live.tail_version) > 0 then array_agg(live.tail_version) end as "tailVersions",' : ''}
+        case when ${extent}.retained is not null then array_agg(live.id) end as ids
+      from (
+        select index, body, change_version, tail_version, ${retainedIdAt(extent, 'stored.place')} as id
+        from (
+          select segment_rows.index - ${extent}.first as index, segment_rows.index as place, changes.version as change_version,
+            segment_rows.version as tail_version, case when changes.extent is null then segment_rows.body else changes.body end as body
+          from segment_rows left join changes
+            on ${extent}.changed and changes.extent = ${extent}.key and changes.index = segment_rows.index - ${extent}.first
+          where segment_rows.segment = ${extent}.segment
+            and segment_rows.index >= ${extent}.first + ${from} and segment_rows.index < ${extent}.first + ${to}
+        ) stored
+        where body is not null order by place limit ${limit}
+      ) live`;
+}
