@@ -14,7 +14,7 @@ import { RowsStatement, type Parameters } from '../../src/storage/database/rows-
 import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { presenterOf } from '../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../src/language/values/table-schema.ts';
-import { formInSql, parseForm } from './read/stored-body.ts';
+import { formInSql, presenterOfForm } from './read/stored-body.ts';
 import { isShownAt, isShownNow, latest } from './read/table-at.ts';
 import { erasedBody } from './replaced-bodies.garbage.ts';
 import { UnconvertibleExtents } from './unconvertible-extents.ts';
@@ -57,7 +57,7 @@ interface MovedExtent extends FoundExtent {
  * Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow.
  */
 const selectUnpresented = `
-  select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents')} as form,
+  select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents', 'extents.presented', latest.widened)} as form,
     tables.schema_version as read_by, schemas.columns, teams.partition
   from (
     select extents.* from tables join extents on extents.table_id = tables.id and extents.presented is null
@@ -125,7 +125,8 @@ async function presented(
   { columns, form }: UnpresentedExtent,
   stored: readonly { readonly body: string }[],
 ): Promise<string[]> {
-  const present = presenterOf(decodeSchema(JSON.parse(columns)), parseForm(form));
+  const schema = decodeSchema(JSON.parse(columns));
+  const present = presenterOfForm(form, (stored) => presenterOf(schema, stored));
   const bodies: string[] = [];
   for (const [at, { body }] of stored.entries()) {
     if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();

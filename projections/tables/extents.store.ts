@@ -5,7 +5,7 @@ import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowIdIssuer } from '../../src/language/events/row-id-runs.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
 import { toStoredRow, type FoundRow } from './read/read-rows.ts';
-import { foundRowColumns, rowAtIndex } from './read/shown-rows.ts';
+import { rowAtIndex } from './read/shown-rows.ts';
 import { isShownNow, latest } from './read/table-at.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';
 import type { Extent, IssuedIds, StoredRow, Table, WantedPlace } from './table.ts';
@@ -103,42 +103,41 @@ export async function findExtentsOfSegments(
 
 type WantedRow = RowAddress & { readonly tableId: string };
 
-type FoundIndex = FoundRow & { readonly rowIndex: number };
+const wantedRow = rowAtIndex('extents', 'wanted.index', latest);
 
-const foundColumns = `wanted.index as "rowIndex", ${foundRowColumns}`;
-
-const selectRows = new RowsStatement<WantedRow, Extent & FoundIndex>(
+const selectRows = new RowsStatement<WantedRow, Extent & FoundRow>(
   'select_rows',
   { ...wantedExtent, index: 'int4' },
-  (rows) => `select ${extentColumns}, ${foundColumns} from ${rows('wanted')}
+  (rows) => `select ${extentColumns}, ${wantedRow.columns} from ${rows('wanted')}
     join lateral (
       select extents.* from extents join tables on ${isShownNow}
       where extents.table_id = wanted.table_id and extents.version = wanted.version
         and extents.ordinal = wanted.ordinal and wanted.index < extents.rows limit 1
     ) extents on true
-    ${rowAtIndex('extents', 'wanted.index', latest).join}`,
+    ${wantedRow.join}`,
 );
 
 /** These rows of present generations, as stored; unknown ones are left out. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const found = await selectRows.find(tx, wanted);
   return found.map(({ rowIndex, changeVersion, changeBody, tailVersion, storedBody, ...extent }) => {
-    return toStoredRow(extent, rowIndex, { changeVersion, changeBody, tailVersion, storedBody });
+    return toStoredRow(extent, { rowIndex, changeVersion, changeBody, tailVersion, storedBody });
   });
 }
 
+// Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
+const rowOfKnownExtent = rowAtIndex('wanted', 'wanted.index', latest, 'wanted.may_have_change');
+
 const selectRowsOfExtents = new RowsStatement<
   Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number },
-  FoundIndex & { at: number }
+  FoundRow & { at: number }
 >(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
-  // Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
-  (rows) =>
-    `select wanted.at, ${foundColumns} from ${rows('wanted')} ${rowAtIndex('wanted', 'wanted.index', latest, 'wanted.may_have_change').join}`,
+  (rows) => `select wanted.at, ${rowOfKnownExtent.columns} from ${rows('wanted')} ${rowOfKnownExtent.join}`,
 );
 
-function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundIndex & { at: number })[]> {
+function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow & { at: number })[]> {
   return selectRowsOfExtents.find(
     tx,
     wanted.map(({ extent: { key, segment, first }, index, mayHaveChange }, at) => ({
@@ -154,7 +153,7 @@ function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundIndex
 
 /** Rows of known extents. Each index must be below the number of rows of its extent. */
 export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
-  return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found.rowIndex, found));
+  return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
 /** The same without rows that are not there (yet): the extents may be newer than what is visible. */
@@ -162,7 +161,7 @@ export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPl
   const visible = (await findPlaces(tx, wanted)).filter(
     ({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null,
   );
-  return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found.rowIndex, found));
+  return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
 /** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */

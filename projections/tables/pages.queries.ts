@@ -179,7 +179,7 @@ export class PageQueries {
       if (areConverted(part, widened)) presenterFor ??= await this.#presenters.at(tableId, schemaVersion, widened);
       const prefix = rowIdPrefix(version, ordinal);
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
-      for (const { index, retainedId, body } of readRows(part, presenterFor ?? asStored, taken)) {
+      for (const { index, retainedId, body } of readRows(part, presenterFor ?? (() => asStored), taken)) {
         if (rows.count % rowsBetweenLooks === 0 && slices.isOver) await slices.next();
         if (retainedId === null) rows.add(prefix, index, body);
         else rows.addRetained(retainedId, body);

@@ -7,7 +7,7 @@ import type { Refusal } from '../../src/language/values/refusal.ts';
 import { changedSince, missingRow } from './guards.ts';
 import type { Presenters } from './read/presenters.ts';
 import { rowAtIndex, type JoinedRow } from './read/shown-rows.ts';
-import { extentOfPlace, isShownAt, latest, retainedIdAt, retainingExtents } from './read/table-at.ts';
+import { isExtentOf, isShownAt, latest, retainingExtents, retainsIdAt } from './read/table-at.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 export interface PresentedRow {
@@ -30,9 +30,7 @@ interface FoundRow {
 type ExistingRow = FoundRow & { readonly body: string };
 
 /** A row in the extent that `place`, a join, finds. */
-interface RowOfTable extends JoinedRow {
-  readonly place: string;
-}
+type RowOfTable = JoinedRow & { readonly place: string };
 
 /** Reads a row, and the version that its ETag tells. Returns few columns, because the driver's work grows with them. */
 function rowStatement(
@@ -56,8 +54,8 @@ const namedRow = rowAtIndex('extents', '$5::int4', latest);
 /** Finds a row at the place that its ID names, unless the row there retains another ID. */
 const atPlace: RowOfTable = {
   ...namedRow,
-  place: `extents on ${extentOfPlace(latest, { version: '$3', ordinal: '$4', index: '$5::int4' })}`,
-  body: `case when ${retainedIdAt('extents', 'extents.first + $5::int4')} is null then ${namedRow.body} end`,
+  place: `extents on ${isExtentOf(latest, '$3', '$4', '$5::int4')}`,
+  body: `case when ${retainsIdAt('extents', 'extents.first + $5::int4')} then null else ${namedRow.body} end`,
 };
 const selectRow = rowStatement('read_row', atPlace);
 const selectVersion = rowStatement('read_row_version', atPlace, atPlace.version);
@@ -92,10 +90,8 @@ export class RowQueries {
     const found = await this.#find([selectRow, selectRowByRetainedId], teamId, tableId, row);
     if (typeof found === 'string') return found;
     const { body, etag, form, schemaVersion } = found;
-    const id = formatRowId(row);
-    if (form === null) return { json: withRowId(id, body), etag };
     const present = await this.#presenters.of(tableId, schemaVersion, form);
-    return { json: withRowId(id, present(body)), etag };
+    return { json: withRowId(formatRowId(row), present(body)), etag };
   }
 
   /**

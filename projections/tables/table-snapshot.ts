@@ -14,7 +14,7 @@ import {
 } from './copied-rows.ts';
 import { rowsBetween } from './read/shown-rows.ts';
 import { changedForm } from './read/stored-body.ts';
-import { extentOfPlace, isShownAt, latest, retainedIdAt, retainingExtents } from './read/table-at.ts';
+import { isExtentOf, isShownAt, latest, retainedIdAt, retainingExtents } from './read/table-at.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 /** A table as of a snapshot. */
@@ -73,7 +73,7 @@ const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> 
   text: `select key, index from (
       select extents.key, extents.version, extents.ordinal, asked.index
       from unnest($3::int8[], $4::int4[], $5::int4[]) as asked (version, ordinal, index)
-      join extents on ${extentOfPlace(copied, { version: 'asked.version', ordinal: 'asked.ordinal', index: 'asked.index' })}
+      join extents on ${isExtentOf(copied, 'asked.version', 'asked.ordinal', 'asked.index')}
       union
       select extents.key, extents.version, extents.ordinal, retained_ids.index - extents.first
       from ${retainingExtents}

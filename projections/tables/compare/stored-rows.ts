@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { presentersOf, type PresenterFor } from '../../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../../src/language/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
-import { changedForm, parseForm } from '../read/stored-body.ts';
+import { changedForm, presenterOfForm } from '../read/stored-body.ts';
 import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 
 /** Consecutive rows of an extent. */
@@ -131,7 +131,7 @@ export class RowPresenter {
     )
       return null;
     const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
-    const present = presenterFor(parseForm(extent.form));
+    const present = presenterOfForm(extent.form, presenterFor);
     const rows = new Map<number, PresentedRow>();
     for (const [at, text] of bodies.entries()) {
       const index = indexes?.[at] ?? window.start + at;

@@ -1,7 +1,8 @@
-/** Presenters for the schemas under which HTTP reads rows. */
+/** How rows are presented, by the schemas under which HTTP reads them. */
 import type { Database } from '../../../src/storage/database/database.ts';
 import type { Statement } from '../../../src/storage/database/pipelined-client.ts';
 import {
+  asStored,
   presenterOf,
   presentersOf,
   type Presenter,
@@ -9,7 +10,7 @@ import {
 } from '../../../src/language/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../../src/language/values/table-schema.ts';
 import { SchemaCache } from '../schema-cache.ts';
-import { parseForm } from './stored-body.ts';
+import { presenterOfForm } from './stored-body.ts';
 
 const selectSchema: Statement<{ columns: string }> = {
   name: 'read_schema',
@@ -29,9 +30,11 @@ export class Presenters {
     return presentersOf(await this.schema(tableId, version), widened);
   }
 
-  /** The presenter of bodies that do not read as they are stored: as this form says (`parseForm`). */
-  async of(tableId: string, version: bigint, form: string): Promise<Presenter> {
-    return presenterOf(await this.schema(tableId, version), parseForm(form));
+  /** The presenter of bodies that are stored as `formInSql` says. */
+  async of(tableId: string, version: bigint, form: string | null): Promise<Presenter> {
+    if (form === null) return asStored;
+    const schema = await this.schema(tableId, version);
+    return presenterOfForm(form, (stored) => presenterOf(schema, stored));
   }
 
   /** This version of a table's schema. */

@@ -1,7 +1,7 @@
 /** Reads what the SQL of shown-rows.ts found: each body as the schema presents it. */
-import type { BodyForm, PresenterFor } from '../../../src/language/values/presentation.ts';
+import type { PresenterFor } from '../../../src/language/values/presentation.ts';
 import type { Extent, StoredRow } from '../table.ts';
-import { changedForm, formOf, parseForm } from './stored-body.ts';
+import { changedForm, formOf, presenterOfForm } from './stored-body.ts';
 
 /** Consecutive rows of an extent that are there, as `rowsBetween` gives them: lists have an entry for each. */
 export interface RowsOfPart {
@@ -45,7 +45,7 @@ export function indexIn({ indexes, first }: RowsOfPart, at: number): number {
 export function* readRows(part: RowsOfPart, presenterFor: PresenterFor, count: number): Generator<ReadRow, undefined> {
   const { changeVersions, tailVersions, ids } = part;
   const bodies = part.bodies ?? '';
-  const present = part.form === null ? null : presenterFor(parseForm(part.form));
+  const present = presenterOfForm(part.form, presenterFor);
   for (let at = 0, start = 0; at < count; at += 1) {
     const end = bodies.indexOf('\n', start);
     const stored = bodies.slice(start, end < 0 ? undefined : end);
@@ -55,13 +55,14 @@ export function* readRows(part: RowsOfPart, presenterFor: PresenterFor, count: n
       index: indexIn(part, at),
       retainedId: ids?.[at] ?? null,
       version: changed ?? tailVersions?.[at] ?? null,
-      body: changed === null ? (present?.(stored) ?? stored) : presenterFor(changedForm(BigInt(changed)))(stored),
+      body: (changed === null ? present : presenterFor(changedForm(BigInt(changed))))(stored),
     };
   }
 }
 
 /** A row that `rowAtIndex` found: its change, else the row in its segment. */
 export interface FoundRow {
+  readonly rowIndex: number;
   readonly changeVersion: bigint | null;
   readonly changeBody: string | null;
   readonly tailVersion: bigint | null;
@@ -69,8 +70,10 @@ export interface FoundRow {
 }
 
 /** Throws if the row is not there at all. */
-export function toStoredRow(extent: Extent, index: number, found: FoundRow): StoredRow {
-  const { changeVersion, changeBody, tailVersion, storedBody } = found;
+export function toStoredRow(
+  extent: Extent,
+  { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow,
+): StoredRow {
   if (changeVersion !== null) return changedRow(extent, index, changeVersion, changeBody);
   if (storedBody === null)
     throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);

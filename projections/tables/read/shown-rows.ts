@@ -2,17 +2,19 @@
  * Which rows extents show at a version, and with which bodies, in SQL. A row's body is in the segment of its extent;
  * once the row is patched or deleted, its newest body is a change.
  */
-import { changedFormInSql, formInSql, isPresentedInSql } from './stored-body.ts';
+import { formInSql } from './stored-body.ts';
 import { retainedIdAt, type TableAt } from './table-at.ts';
 
-/** A row, in SQL: what to join, and what is known of it then. */
+/** A row, in SQL: what to join, and what there is then. */
 export interface JoinedRow {
   readonly join: string;
   /** Null: there is no such row, or it is deleted. */
   readonly body: string;
   readonly version: string;
-  /** How the body is stored, for `parseForm`; null: it reads as it is. */
+  /** How the body is stored, as `formInSql` gives it. */
   readonly form: string;
+  /** The columns of a `FoundRow`. */
+  readonly columns: string;
 }
 
 /**
@@ -38,14 +40,11 @@ export function rowAtIndex(
     ) stored on true`,
     body: 'coalesce(change.body, stored.body)',
     version: `greatest(change.version, stored.version, ${extent}.version)`,
-    form: `case when ${isPresentedInSql(`coalesce(change.version, ${extent}.presented)`, widened)} then null
-          when change.version is null then ${formInSql(extent)} else ${changedFormInSql('change.version')} end`,
+    form: formInSql(extent, `coalesce(change.version, ${extent}.presented)`, widened),
+    columns: `${index} as "rowIndex", change.version as "changeVersion", change.body as "changeBody",
+      stored.version as "tailVersion", stored.body as "storedBody"`,
   };
 }
-
-/** The columns of `FoundRow`, of a row that `rowAtIndex` joins. */
-export const foundRowColumns = `change.version as "changeVersion", change.body as "changeBody",
-  stored.version as "tailVersion", stored.body as "storedBody"`;
 
 /**
  * The rows of an extent that are there, from one index (inclusive) to another (exclusive): one row, as `RowsOfPart` has
@@ -60,7 +59,7 @@ export function rowsBetween(
   { limit, versions }: { readonly limit: string; readonly versions: boolean },
 ): string {
   return `select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
-        case when not ${isPresentedInSql(`${extent}.presented`, widened)} then ${formInSql(extent)} end as form,
+        ${formInSql(extent, `${extent}.presented`, widened)} as form,
         case when ${extent}.changed then array_agg(live.index) end as indexes,
         case when ${extent}.changed then array_agg(live.change_version) end as "changeVersions",
         ${versions ? 'case when count(live.tail_version) > 0 then array_agg(live.tail_version) end as "tailVersions",' : ''}

@@ -1,5 +1,12 @@
 /** How a body is stored, in SQL and in code: as it was received, or as a schema presented it. */
-import { receivedForm, type BodyForm, type StoredForm } from '../../../src/language/values/presentation.ts';
+import {
+  asStored,
+  receivedForm,
+  type BodyForm,
+  type Presenter,
+  type PresenterFor,
+  type StoredForm,
+} from '../../../src/language/values/presentation.ts';
 import type { Rule } from '../../../src/language/values/rule.ts';
 import type { Extent } from '../table.ts';
 
@@ -21,28 +28,20 @@ export function changedForm(version: bigint): BodyForm {
   return { stored: 'presented', decidedAt: version, wrap: false, rule: 1 };
 }
 
-/** `formOf` in SQL, as a text for `parseForm`. */
-export function formInSql(extent: string): string {
-  return `case when ${extent}.presented is null
-    then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap, ${extent}.rule)
-    else ${changedFormInSql(`${extent}.presented`)} end`;
-}
-
-/** `changedForm` in SQL. */
-export function changedFormInSql(version: string): string {
-  return `'presented ' || ${version} || ' f 1'`;
-}
-
 /**
- * `isPresentedBy` in SQL, for a body presented under a schema version; false if `presented` is null (stored as
- * received).
+ * How a body in an extent is stored, in SQL, as a text for `presenterOfForm`; null: it reads as it is stored.
+ * @param presented in SQL, the version whose schema presented it; null: it is stored as received
+ * @param widened in SQL, the version of the last widening
  */
-export function isPresentedInSql(presented: string, widened: string): string {
-  return `coalesce(${widened} <= ${presented}, false)`;
+export function formInSql(extent: string, presented: string, widened: string): string {
+  return `case when ${presented} is null
+      then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap, ${extent}.rule)
+    when ${presented} < ${widened} then 'presented ' || ${presented} || ' f 1' end`;
 }
 
-/** Parses the result of `formInSql` or `changedFormInSql`. */
-export function parseForm(text: string): BodyForm {
+/** The presenter of bodies that are stored as `formInSql` says. */
+export function presenterOfForm(text: string | null, presenterFor: PresenterFor): Presenter {
+  if (text === null) return asStored;
   const [stored, decidedAt, wrap, rule] = text.split(' ') as [StoredForm, string, 't' | 'f', string];
-  return { stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't', rule: Number(rule) as Rule };
+  return presenterFor({ stored, decidedAt: BigInt(decidedAt), wrap: wrap === 't', rule: Number(rule) as Rule });
 }

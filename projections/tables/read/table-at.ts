@@ -1,17 +1,16 @@
 /**
  * A table at a version, in SQL: what decides which extents it shows, and how their rows read. Reads are of the table as
- * it is now, or, with a continuation, as it was when a generation ended.
+ * it is now, or, by a continuation, as it was when a generation ended.
  */
-export interface TableAt extends ShownBy {
+export interface TableAt {
+  /** Names of columns, or parameters: the table's ID, and the generation whose extents it shows. */
+  readonly id: string;
+  readonly generation: string;
   /** The version of the last widening before. */
   readonly widened: string;
 }
 
-/** Names of columns, or parameters: the table's ID, and the generation whose extents it shows. */
-interface ShownBy {
-  readonly id: string;
-  readonly generation: string;
-}
+type ShownBy = Pick<TableAt, 'id' | 'generation'>;
 
 /** A table as a row has it, such as that of `tables`. */
 export function tableAt(row: string): TableAt {
@@ -22,8 +21,8 @@ export function tableAt(row: string): TableAt {
 export const latest = tableAt('tables');
 
 /**
- * `tables` joined to a generation: what a table had at its end, or has now if it has not ended (also if it is null). The
- * columns are null if readers no longer reach the generation.
+ * Joins to `tables` what they had at the end of a generation; what they have now, if it is null or has not ended. The
+ * columns are null once readers cannot reach the generation.
  */
 export function atGeneration(asked: string): { readonly join: string; readonly columns: string } {
   return {
@@ -41,7 +40,7 @@ export function isShownAt(extent: string, { id, generation }: ShownBy): string {
   return `${extent}.table_id = ${id} and ${extent}.generation = ${generation}`;
 }
 
-/** Whether the table shows an extent now. Also of ended generations: `isReachableInSql`. */
+/** Whether the table of an extent shows it now. */
 export const isShownNow = `${isShownAt('extents', latest)} and not tables.deleted`;
 
 /** Whether readers can reach an extent: of the present generation, or of one in which continuations go on. */
@@ -50,26 +49,24 @@ export const isReachableInSql = `exists (
   union all
   select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
 
-/** The extent at the place that a row's ID names, if the extent is shown and has the row. */
-export function extentOfPlace(at: ShownBy, place: RowPlace): string {
-  return `${isShownAt('extents', at)} and extents.version = ${place.version} and extents.ordinal = ${place.ordinal}
-    and ${place.index} < extents.rows`;
+/** Whether a table shows the extent that a row's ID names, and whether that has the row. */
+export function isExtentOf(at: ShownBy, version: string, ordinal: string, index: string): string {
+  return `${isShownAt('extents', at)} and extents.version = ${version} and extents.ordinal = ${ordinal} and ${index} < extents.rows`;
 }
 
-/** A place in the order of a table, in SQL. */
-interface RowPlace {
-  readonly version: string;
-  readonly ordinal: string;
-  readonly index: string;
-}
-
-/** Retained IDs with the extents whose rows have them. Several generations may show the same rows. */
+/** Retained IDs with the extents whose rows have them. Extents of several generations may have the same rows. */
 export const retainingExtents = `retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
       and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows`;
 
+const retainedAt = (extent: string, place: string): string =>
+  `from retained_ids where retained_ids.segment = ${extent}.segment and retained_ids.index = ${place}`;
+
 /** The ID that the row at a place in the segment of an extent retains, if it has one. */
 export function retainedIdAt(extent: string, place: string): string {
-  return `case when ${extent}.retained is not null then (
-      select retained_ids.id from retained_ids where retained_ids.segment = ${extent}.segment and retained_ids.index = ${place}
-    ) end`;
+  return `case when ${extent}.retained is not null then (select retained_ids.id ${retainedAt(extent, place)}) end`;
+}
+
+/** Whether it has one. The index alone says so. */
+export function retainsIdAt(extent: string, place: string): string {
+  return `${extent}.retained is not null and exists (select ${retainedAt(extent, place)})`;
 }
