@@ -12,6 +12,7 @@
 import type { Database } from '../../src/storage/database/database.ts';
 import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
+import { hasChangeAt } from './read/shown-rows.ts';
 import { isReachableInSql } from './read/table-at.ts';
 import { eraseInterval } from './table.entity.ts';
 
@@ -78,12 +79,12 @@ const eraseBodies = `
       and extents.first < erased.first + erased.rows and erased.first < extents.first + extents.rows
     where ${isReachableInSql}
   ), old as (
-    select erased.segment, erased.first + changes.index as index from erased
-    join changes on changes.extent = erased.key and changes.version > erased.erased
-    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + changes.index and stored.body <> '${erasedBody}'
+    select erased.segment, erased.first + replaced.index as index from erased
+    join changes replaced on replaced.extent = erased.key and replaced.version > erased.erased
+    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + replaced.index and stored.body <> '${erasedBody}'
     where not exists (
-      select from others where erased.first + changes.index >= others.first and erased.first + changes.index < others.first + others.rows
-        and not exists (select from changes theirs where theirs.extent = others.key and theirs.index = erased.first + changes.index - others.first))
+      select from others where erased.first + replaced.index >= others.first and erased.first + replaced.index < others.first + others.rows
+        and not ${hasChangeAt('others', 'erased.first + replaced.index - others.first')})
     limit ${rowsAtOnce}
   ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
 

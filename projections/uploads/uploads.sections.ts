@@ -1,5 +1,6 @@
 /** What replay must reproduce of uploads, and of the files that rows name. */
 import type { Section } from '../../src/log/compare/section.ts';
+import { hasChangeAt } from '../tables/read/shown-rows.ts';
 import { isShownNow } from '../tables/read/table-at.ts';
 import { storedUploads } from './upload.entity.ts';
 
@@ -23,7 +24,7 @@ export const uploadSections: readonly Section[] = [
       join tables on ${isShownNow}
       join file_references named on named.segment = extents.segment and named.index >= extents.first
         and named.index < extents.first + extents.rows
-      where not exists (select from changes where changes.extent = extents.key and changes.index = named.index - extents.first)
+      where not ${hasChangeAt('extents', 'named.index - extents.first')}
       union all
       select extents.table_id, extents.version, ordinal, named.index, file, named.team_id from extents
       join tables on ${isShownNow}

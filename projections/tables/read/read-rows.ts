@@ -70,10 +70,8 @@ export interface FoundRow {
 }
 
 /** Throws if the row is not there at all. */
-export function toStoredRow(
-  extent: Extent,
-  { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow,
-): StoredRow {
+export function toStoredRow(extent: Extent, found: FoundRow): StoredRow {
+  const { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody } = found;
   if (changeVersion !== null) return changedRow(extent, index, changeVersion, changeBody);
   if (storedBody === null)
     throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);

@@ -5,30 +5,17 @@
 import { formInSql } from './stored-body.ts';
 import { retainedIdAt, type TableAt } from './table-at.ts';
 
-/** A row, in SQL: what to join, and what there is then. */
-export interface JoinedRow {
-  readonly join: string;
-  /** Null: there is no such row, or it is deleted. */
-  readonly body: string;
-  readonly version: string;
-  /** How the body is stored, as `formInSql` gives it. */
-  readonly form: string;
-  /** The columns of a `FoundRow`. */
-  readonly columns: string;
-}
+/** What to join for a row, and what there is of it then: all in SQL. */
+export type JoinedRow = Readonly<Record<'join' | 'body' | 'version' | 'form' | 'columns', string>>;
 
 /**
  * The row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version is
  * null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may
- * scan whole tables for each row.
+ * scan whole tables for each row. Without a row, or if it is deleted, `body` is null; `form` is as `formInSql` gives it,
+ * `columns` are those of a `FoundRow`.
  * @param mayHaveChange in SQL: by default, whether any row of its extent has a change
  */
-export function rowAtIndex(
-  extent: string,
-  index: string,
-  { widened }: TableAt,
-  mayHaveChange = `${extent}.changed`,
-): JoinedRow {
+export function rowAtIndex(extent: string, index: string, at: TableAt, mayHaveChange = `${extent}.changed`): JoinedRow {
   return {
     join: `left join lateral (
       select version, body from changes
@@ -40,7 +27,7 @@ export function rowAtIndex(
     ) stored on true`,
     body: 'coalesce(change.body, stored.body)',
     version: `greatest(change.version, stored.version, ${extent}.version)`,
-    form: formInSql(extent, `coalesce(change.version, ${extent}.presented)`, widened),
+    form: formInSql(extent, `coalesce(change.version, ${extent}.presented)`, at.widened),
     columns: `${index} as "rowIndex", change.version as "changeVersion", change.body as "changeBody",
       stored.version as "tailVersion", stored.body as "storedBody"`,
   };
@@ -76,4 +63,9 @@ export function rowsBetween(
         ) stored
         where body is not null order by place limit ${limit}
       ) live`;
+}
+
+/** Whether a row of an extent was patched or deleted, so that its body in the segment is not shown. */
+export function hasChangeAt(extent: string, index: string): string {
+  return `exists (select from changes where changes.extent = ${extent}.key and changes.index = ${index})`;
 }

@@ -10,17 +10,11 @@ import {
 import type { Rule } from '../../../src/language/values/rule.ts';
 import type { Extent } from '../table.ts';
 
+type StoredBodies = Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>;
+
 /** How the unchanged bodies of an extent are stored. */
-export function formOf({
-  presented,
-  cells,
-  schemaVersion,
-  wrap,
-  rule,
-}: Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>): BodyForm {
-  return presented === null
-    ? { stored: receivedForm(cells), decidedAt: schemaVersion, wrap, rule }
-    : changedForm(presented);
+export function formOf({ presented, cells, schemaVersion: decidedAt, wrap, rule }: StoredBodies): BodyForm {
+  return presented === null ? { stored: receivedForm(cells), decidedAt, wrap, rule } : changedForm(presented);
 }
 
 /** How a body is stored that was presented under this schema version, such as a change. */
