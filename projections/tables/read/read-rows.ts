@@ -23,7 +23,7 @@ export interface RowsOfPart {
 }
 
 /** A row as it is presented. */
-export interface ReadRow {
+interface ReadRow {
   readonly index: number;
   /** Null: its ID is that of its place. */
   readonly retainedId: string | null;

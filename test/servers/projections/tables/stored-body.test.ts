@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { changedForm, formInSql, formOf, presenterOfForm } from '../../../../projections/tables/read/stored-body.ts';
 import { asStored, type BodyForm } from '../../../../src/language/values/presentation.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { createDatabase } from '../../../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let client: pg.Client;
