@@ -1,7 +1,7 @@
 /** Rows for copies of tables: as they are presented, out of parts of extents. */
 import { rowIdPrefix, rowIdSuffix } from '../../src/language/events/row-id.ts';
 import type { PresenterFor } from '../../src/language/values/presentation.ts';
-import { readRows, type RowsOfPart } from './read/read-rows.ts';
+import { presentRows, type RowsOfPart } from './read/read-rows.ts';
 
 /** A row as it is presented, at its place. */
 export interface CopiedRow {
@@ -53,7 +53,7 @@ export function* partsOf(
 export function* copiedRowsOf(part: RowsOfExtent, presenterFor: PresenterFor): Generator<CopiedRow, undefined> {
   const { version, ordinal } = part;
   const prefix = rowIdPrefix(version, ordinal);
-  for (const { index, retainedId, version: own, body } of readRows(part, presenterFor, part.count!)) {
+  for (const { index, retainedId, version: own, body } of presentRows(part, presenterFor, part.count!)) {
     const rowVersion = own === null ? version : BigInt(own);
     yield { version, ordinal, index, rowVersion, rowId: retainedId ?? prefix + rowIdSuffix(index), body };
   }

@@ -5,7 +5,7 @@ import { rowIdPrefix, type RowAddress } from '../../src/language/events/row-id.t
 import { TimeSlices } from '../../src/language/time-slices.ts';
 import { asStored, type PresenterFor } from '../../src/language/values/presentation.ts';
 import type { Presenters } from './read/presenters.ts';
-import { areConverted, indexIn, readRows, type RowsOfPart } from './read/read-rows.ts';
+import { areConverted, indexIn, presentRows, type RowsOfPart } from './read/read-rows.ts';
 import { rowsBetween } from './read/shown-rows.ts';
 import { atGeneration, isShownAt, tableAt } from './read/table-at.ts';
 import { RowsCsv, writtenColumns } from './rows-csv.ts';
@@ -179,7 +179,7 @@ export class PageQueries {
       if (areConverted(part, widened)) presenterFor ??= await this.#presenters.at(tableId, schemaVersion, widened);
       const prefix = rowIdPrefix(version, ordinal);
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
-      for (const { index, retainedId, body } of readRows(part, presenterFor ?? (() => asStored), taken)) {
+      for (const { index, retainedId, body } of presentRows(part, presenterFor ?? (() => asStored), taken)) {
         if (rows.count % rowsBetweenLooks === 0 && slices.isOver) await slices.next();
         if (retainedId === null) rows.add(prefix, index, body);
         else rows.addRetained(retainedId, body);

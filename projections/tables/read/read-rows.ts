@@ -42,7 +42,11 @@ export function indexIn({ indexes, first }: RowsOfPart, at: number): number {
 }
 
 /** The first rows of a part, one by one: all at once, they would be moved by the garbage collector. */
-export function* readRows(part: RowsOfPart, presenterFor: PresenterFor, count: number): Generator<ReadRow, undefined> {
+export function* presentRows(
+  part: RowsOfPart,
+  presenterFor: PresenterFor,
+  count: number,
+): Generator<ReadRow, undefined> {
   const { changeVersions, tailVersions, ids } = part;
   const bodies = part.bodies ?? '';
   const present = presenterOfForm(part.form, presenterFor);
