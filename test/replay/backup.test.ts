@@ -87,6 +87,8 @@ async function dump(environment: Environment, url: string): Promise<string> {
     });
     return text
       .replaceAll(url, '')
+      // The day may end before the restore does.
+      .replaceAll(/"logBytesPerDay":\{[^}]*\}/g, '')
       .split('\n')
       .filter(
         (line) =>
