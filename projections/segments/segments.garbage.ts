@@ -32,7 +32,8 @@ const dropBlocks: RemoveGarbage = (database, later) =>
     `with old as (
     delete from body_blocks where (body_id, number) in (
       select old.* from ${oldestOfPartitions(`
-        select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id and teams.partition = progress.partition
+        select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
+        and teams.partition = progress.partition
         where body_blocks.time < progress.time - $1 order by body_blocks.time limit ${thingsAtOnce}`)}
       limit ${thingsAtOnce})
     returning segment
@@ -103,7 +104,8 @@ const removeDropped: RemoveGarbage = (database) =>
     database,
     `with dropped as (
       select key from (
-        select key, sum(rows) over (order by key) - rows as rows_before from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
+        select key, sum(rows) over (order by key) - rows as rows_before
+        from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
       ) measured where rows_before < ${segmentRowsAtOnce}),
     gone as (delete from segment_rows where segment in (select key from dropped)),
     ids as (delete from retained_ids where segment in (select key from dropped)),
@@ -116,7 +118,8 @@ const removeDropped: RemoveGarbage = (database) =>
  */
 const emptyNamed = `with gone as (delete from segment_rows where segment = any($1::int8[])),
     named as (delete from file_references where segment = any($1::int8[])),
-    extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = any($1::int8[]))
+    extents as (update extents set merged = true, presented = coalesce(presented, schema_version)
+    where segment = any($1::int8[]))
   update segments set emptied = true where key = any($1::int8[])`;
 
 export const segmentGarbage: Garbage = {

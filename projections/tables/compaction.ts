@@ -141,7 +141,8 @@ async function presented(
  */
 const selectScattered = `
   with candidates as materialized (
-    select table_id from extents where not merged and bytes < ${smallExtentBytes} group by table_id having count(*) >= ${mergeExtentsMin}
+    select table_id from extents where not merged and bytes < ${smallExtentBytes} group by table_id
+    having count(*) >= ${mergeExtentsMin}
   )
   select tables.id as table_id, teams.partition
   from candidates join tables on tables.id = candidates.table_id and not tables.deleted
@@ -275,7 +276,8 @@ const updateExtents = new RowsStatement<MovedExtent>(
   'compact_extents',
   movedParameters,
   (moved) => `
-  update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
+  update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented,
+  extents.presented),
     merged = merged or moved.presented is null, erased = 0
   from ${moved('moved')}
   where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`,

@@ -60,11 +60,14 @@ const selectIssuedIds: Statement<IssuedIds> = {
       select version, ordinal from unnest($2::int8[], $3::int4[]) as wanted(version, ordinal)
     ), packs as materialized (
       select distinct pack.version, pack.ordinal from wanted cross join lateral (
-        select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal) order by version desc, ordinal desc limit 1
+        select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal)
+        order by version desc, ordinal desc limit 1
       ) pack where (pack.last_version, pack.last_ordinal) >= (wanted.version, wanted.ordinal)
     ) select $1::uuid as "tableId", entry.* from packs
-    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version and ordinal = packs.ordinal limit 1) issued
-    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal, rows, retained)
+    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version
+    and ordinal = packs.ordinal limit 1) issued
+    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal,
+    rows, retained)
     where ((entry.version, entry.ordinal) in (select version, ordinal from wanted)) is true`,
 };
 

@@ -93,20 +93,25 @@ const selectPage: Statement<PagePart> = {
       ${asked.join}
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
-      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as first_index, target.page_rows, target.part_rows
+      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as first_index,
+      target.page_rows, target.part_rows
       from target join extents on ${isShownAt('extents', target)}
-        and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5) and extents.deleted < extents.rows
+        and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5)
+        and extents.deleted < extents.rows
       order by extents.version, extents.ordinal limit ${pageExtentsMax}
     ), parts as (
       select ahead.*, start, greatest(start, least(rows, start + part_rows)) as ends
-      from ahead cross join generate_series(first_index, least(greatest(first_index, rows - 1), first_index + page_rows + part_rows), part_rows) as start
+      from ahead cross join generate_series(first_index, least(greatest(first_index, rows - 1), first_index + page_rows
+      + part_rows), part_rows) as start
     ), bounded as (
       select *, page_rows + 1 - coalesce(sum(ends - start) over (
         order by version, ordinal, start rows between unbounded preceding and 1 preceding), 0) as lim
       from parts
     )
-    select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion", target.generation,
-      target.page_rows as "pageRows", bounded.version, bounded.ordinal, bounded.start, bounded.ends, bounded.rows as "extentRows", bounded.lim::int4, found.*
+    select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion",
+    target.generation,
+      target.page_rows as "pageRows", bounded.version, bounded.ordinal, bounded.start, bounded.ends,
+      bounded.rows as "extentRows", bounded.lim::int4, found.*
     from target left join bounded on bounded.lim > -bounded.part_rows
     left join lateral (
       ${rowsBetween('bounded', ['bounded.start', 'bounded.ends'], target, { limit: 'greatest(bounded.lim, 0)', versions: false })}

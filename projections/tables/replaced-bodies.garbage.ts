@@ -75,18 +75,22 @@ const eraseBodies = `
   with erased as (
     select key, segment, first, rows, erased from extents where key = $1 and segment = $2
   ), others as materialized (
-    select extents.key, extents.first, extents.rows from erased join extents on extents.segment = erased.segment and extents.key <> erased.key
+    select extents.key, extents.first, extents.rows from erased join extents on extents.segment = erased.segment
+    and extents.key <> erased.key
       and extents.first < erased.first + erased.rows and erased.first < extents.first + extents.rows
     where ${isReachableInSql}
   ), old as (
     select erased.segment, erased.first + replaced.index as index from erased
     join changes replaced on replaced.extent = erased.key and replaced.version > erased.erased
-    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + replaced.index and stored.body <> '${erasedBody}'
+    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + replaced.index
+    and stored.body <> '${erasedBody}'
     where not exists (
-      select from others where erased.first + replaced.index >= others.first and erased.first + replaced.index < others.first + others.rows
+      select from others where erased.first + replaced.index >= others.first
+      and erased.first + replaced.index < others.first + others.rows
         and not ${hasChangeAt('others', 'erased.first + replaced.index - others.first')})
     limit ${rowsAtOnce}
-  ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
+  ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment
+  and segment_rows.index = old.index`;
 
 /**
  * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so
@@ -95,11 +99,13 @@ const eraseBodies = `
 async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {
   await database.pool.query(
     `with free as materialized (select key from extents where key = any($1::int8[]) for update skip locked)
-      update extents set erase_at = now() + ($5::float8 + ${eraseInterval}) * interval '1 ms', erased = case when looked.works is false or exists (
+      update extents set erase_at = now() + ($5::float8 + ${eraseInterval}) * interval '1 ms', erased =
+      case when looked.works is false or exists (
           select from extents others where others.segment = extents.segment and others.key <> extents.key
             and others.first < extents.first + extents.rows and extents.first < others.first + others.rows
         ) then extents.erased else looked.version end
-      from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works) join free using (key)
+      from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works)
+      join free using (key)
       where extents.key = looked.key and extents.segment = looked.segment`,
     [
       extents.map(({ key }) => key),

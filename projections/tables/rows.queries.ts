@@ -40,7 +40,8 @@ function rowStatement(
 ): Statement<FoundRow> {
   return {
     name,
-    text: `select teams.suspended, ${body} as body, ${etag} as etag, ${form} as form, tables.schema_version as "schemaVersion"
+    text: `select teams.suspended, ${body} as body, ${etag} as etag, ${form} as form,
+    tables.schema_version as "schemaVersion"
       from tables
       join teams on teams.id = tables.team_id
       left join ${place}

@@ -31,12 +31,14 @@ export interface TableState {
 
 const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: boolean; readonly columns: string }> = {
   name: 'copy_state',
-  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion", tables.widened, tables.rows::float8,
+  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion",
+  tables.widened, tables.rows::float8,
       tables.row_bytes_max as "rowBytesMax", schemas.columns
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted
-      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $3))`,
+      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id
+      and app_links.app_id = $3))`,
 };
 
 /** The table that is copied: the ID and the generation are parameters. */

@@ -28,7 +28,8 @@ const namedBy = (references: string, place: string): string => `with recursive n
     select (
       select next.${place} from (
         select team_id, file, ${place} from ${references}
-          where (team_id, file, ${place}) > (uploads.team_id, uploads.file, named.place) order by team_id, file, ${place} limit 1
+          where (team_id, file, ${place}) > (uploads.team_id, uploads.file, named.place)
+          order by team_id, file, ${place} limit 1
       ) next where next.team_id = uploads.team_id and next.file = uploads.file
     ) from named where named.place is not null
   )`;
@@ -59,7 +60,8 @@ export const selectClaims: Statement<Claim> = {
         select from (
           select index - extents.first as index from file_references
           where (team_id, file, segment, index) >= (uploads.team_id, uploads.file, named.place, extents.first)
-            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, extents.first + extents.rows) offset 0
+            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, extents.first +
+            extents.rows) offset 0
         ) named_rows
         left join lateral (
           select version from changes where changes.extent = extents.key and changes.index = named_rows.index limit 1

@@ -20,7 +20,8 @@ export const uploadSections: readonly Section[] = [
     },
     keys: ['table_id', 'version', 'ordinal', 'index', 'file'],
     // As `UploadChecked` sees them: of rows that were patched or deleted, only the references of their newest bodies.
-    query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id from extents
+    query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id
+    from extents
       join tables on ${isShownNow}
       join file_references named on named.segment = extents.segment and named.index >= extents.first
         and named.index < extents.first + extents.rows

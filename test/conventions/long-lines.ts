@@ -22,13 +22,11 @@ export function longLinesOfText({ path, text }: RepositoryFile): readonly string
 export function longLinesOfCode({ path, text, tree }: ParsedFile): readonly string[] {
   const unbroken = new Set<number>();
   const visit = (node: ts.Node): void => {
-    const isLiteral =
-      ts.isStringLiteralLike(node) ||
-      ts.isTemplateExpression(node) ||
-      ts.isRegularExpressionLiteral(node) ||
-      ts.isJsxText(node);
-    const lineOf = (place: number): number => tree.getLineAndCharacterOfPosition(place).line;
-    if (isLiteral && lineOf(node.getStart(tree)) === lineOf(node.end)) unbroken.add(lineOf(node.end));
+    const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node) || ts.isJsxText(node);
+    const [first, last] = [node.getStart(tree), node.end].map((at) => tree.getLineAndCharacterOfPosition(at).line);
+    if ((isText || ts.isRegularExpressionLiteral(node)) && first === last) unbroken.add(last!);
+    // What a test prints or reads has the lines that it has.
+    if (isText && path.startsWith('test/')) for (let line = first!; line <= last!; line += 1) unbroken.add(line);
     ts.forEachChild(node, visit);
   };
   visit(tree);

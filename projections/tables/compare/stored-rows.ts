@@ -48,7 +48,8 @@ export interface PresentedRow {
  * rows: joined to them, each row would be looked for among the changes.
  */
 const selectRows = `
-  select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored - changed.deleted)::int4 as live
+  select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored -
+  changed.deleted)::int4 as live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
   join extents on extents.key = windows.key
   cross join lateral (
@@ -57,12 +58,14 @@ const selectRows = `
       case when count(*) <> windows.count then coalesce(array_agg(index - extents.first), '{}') end as indexes
     from (
       select index, version, body from segment_rows where segment = extents.segment
-        and index >= extents.first + windows.start and index < extents.first + windows.start + windows.count order by index
+        and index >= extents.first + windows.start and index < extents.first + windows.start + windows.count
+        order by index
     ) rows
   ) found
   cross join lateral (
     select count(*) filter (where body is null) as deleted, case when count(*) > 0 then json_build_object(
-      'indexes', array_agg(index), 'versions', array_agg(version::text), 'bodies', string_agg(coalesce(body, ''), E'\\n')
+      'indexes', array_agg(index), 'versions', array_agg(version::text), 'bodies', string_agg(coalesce(body, ''),
+      E'\\n')
     ) end as changes
     from (
       select index, version, body from changes where extents.changed and extent = extents.key

@@ -54,10 +54,13 @@ export function rowsBetween(
       from (
         select index, body, change_version, tail_version, ${retainedIdAt(extent, 'stored.place')} as id
         from (
-          select segment_rows.index - ${extent}.first as index, segment_rows.index as place, changes.version as change_version,
-            segment_rows.version as tail_version, case when changes.extent is null then segment_rows.body else changes.body end as body
+          select segment_rows.index - ${extent}.first as index, segment_rows.index as place,
+          changes.version as change_version,
+            segment_rows.version as tail_version, case when changes.extent is null then segment_rows.body
+            else changes.body end as body
           from segment_rows left join changes
-            on ${extent}.changed and changes.extent = ${extent}.key and changes.index = segment_rows.index - ${extent}.first
+            on ${extent}.changed and changes.extent = ${extent}.key
+            and changes.index = segment_rows.index - ${extent}.first
           where segment_rows.segment = ${extent}.segment
             and segment_rows.index >= ${extent}.first + ${from} and segment_rows.index < ${extent}.first + ${to}
         ) stored

@@ -29,7 +29,8 @@ export function changedForm(version: bigint): BodyForm {
  */
 export function formInSql(extent: string, presented: string, widened: string): string {
   return `case when ${presented} is null
-      then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version, ${extent}.wrap, ${extent}.rule)
+      then concat_ws(' ', case when ${extent}.cells then 'cells' else 'received' end, ${extent}.schema_version,
+      ${extent}.wrap, ${extent}.rule)
     when ${presented} < ${widened} then 'presented ' || ${presented} || ' f 1' end`;
 }
 

@@ -47,7 +47,8 @@ export const isShownNow = `${isShownAt('extents', latest)} and not tables.delete
 export const isReachableInSql = `exists (
   select from tables where ${isShownNow}
   union all
-  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
+  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation
+  and not ended.expired)`;
 
 /** Whether a table shows the extent that a row's ID names, and whether that has the row. */
 export function isExtentOf(at: ShownBy, version: string, ordinal: string, index: string): string {
@@ -55,7 +56,8 @@ export function isExtentOf(at: ShownBy, version: string, ordinal: string, index:
 }
 
 /** Retained IDs with the extents whose rows have them. Extents of several generations may have the same rows. */
-export const retainingExtents = `retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
+export const retainingExtents = `retained_ids join extents on extents.segment = retained_ids.segment
+and extents.retained is not null
       and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows`;
 
 const retainedAt = (extent: string, place: string): string =>

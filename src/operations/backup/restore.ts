@@ -186,7 +186,8 @@ async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> 
 /** Rejects with BackupError unless the database has neither a log nor a read model with anything in it. */
 async function checkEmpty(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace namespace on namespace.oid = relnamespace
+    `select format('%I.%I', nspname, relname) as name from pg_class
+    join pg_namespace namespace on namespace.oid = relnamespace
       where (nspname = $1 and relname = 'heads') or (nspname ~ '^tablog_[0-9]+$' and relname = 'progress')`,
     [logSchema],
   );

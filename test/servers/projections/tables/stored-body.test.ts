@@ -43,7 +43,8 @@ async function formAt(
     rows: [found],
   } = await client.query<{ form: string | null }>(
     `select ${formInSql('extents', 'coalesce($7::int8, extents.presented)', '$6::int8')} as form
-      from (values ($1::int8, $2::bool, $3::int8, $4::bool, $5::int4)) as extents(presented, cells, schema_version, wrap, rule)`,
+      from (values ($1::int8, $2::bool, $3::int8, $4::bool, $5::int4)) as extents(presented, cells, schema_version,
+      wrap, rule)`,
     [extent.presented, extent.cells, extent.schemaVersion, extent.wrap, extent.rule, widened, change],
   );
   let form: BodyForm | null = null;
