@@ -4,7 +4,7 @@ import { listenerOf } from '../log/projection-listener.ts';
 import { readProgress } from '../log/progress/progress.store.ts';
 import { AddressLimit } from '../api/http/limits/address-limit.ts';
 import { buildFillingApp } from '../api/http/server/filling-app.ts';
-import { metricsRoute, serveMetrics } from '../api/http/routes/metrics.ts';
+import { metricsRoute, serveMetrics } from '../api/http/service/metrics.ts';
 import type { Metrics } from '../operations/metrics/metrics.ts';
 import { fill, isFarBehind } from '../operations/replay/fill.ts';
 import type { FillProgress } from '../operations/replay/fill-progress.ts';

@@ -4,18 +4,18 @@ import type { DiskFloor } from './limits/disk-floor.ts';
 import type { RateLimits } from './limits/rate-limits.ts';
 import { smallBodyBytesMax, type RowReceiver } from './bodies/receive-rows.ts';
 import { isBodyWithin } from './bodies/request-body.ts';
-import { addExportRoutes, type ExportsRouteDependencies } from './routes/exports.ts';
-import { addFileRoutes, type FilesRouteDependencies } from './routes/files.ts';
-import { addJobRoutes, type JobsRouteDependencies } from './routes/jobs.ts';
-import { addOperatorsRoutes, type OperatorsRouteDependencies } from './routes/operators/operators.ts';
-import { addQueryRoutes, type QueriesRouteDependencies } from './routes/queries.ts';
-import { addRowRoutes, type RowsRouteDependencies } from './routes/rows.ts';
-import { addStashRoutes, type StashesRouteDependencies } from './routes/stashes.ts';
-import { addTableRoute, type TableRouteDependencies } from './routes/table.ts';
-import { addTableRoutes, type TablesRouteDependencies } from './routes/tables.ts';
-import { addTeamRoutes, type TeamRouteDependencies } from './routes/team.ts';
-import { addUploadBytesRoute, type UploadBytesDependencies } from './routes/upload-bytes.ts';
-import { addUploadRoutes, type UploadsRouteDependencies } from './routes/uploads.ts';
+import { addExportRoutes, type ExportsRouteDependencies } from './exports/exports.ts';
+import { addFileRoutes, type FilesRouteDependencies } from './uploads/files.ts';
+import { addJobRoutes, type JobsRouteDependencies } from './jobs/jobs.ts';
+import { addOperatorsRoutes, type OperatorsRouteDependencies } from './operators/operators.ts';
+import { addQueryRoutes, type QueriesRouteDependencies } from './queries/queries.ts';
+import { addRowRoutes, type RowsRouteDependencies } from './rows/rows.ts';
+import { addStashRoutes, type StashesRouteDependencies } from './stashes/stashes.ts';
+import { addTableRoute, type TableRouteDependencies } from './tables/table.ts';
+import { addTableRoutes, type TablesRouteDependencies } from './tables/tables.ts';
+import { addTeamRoutes, type TeamRouteDependencies } from './team/team.ts';
+import { addUploadBytesRoute, type UploadBytesDependencies } from './uploads/upload-bytes.ts';
+import { addUploadRoutes, type UploadsRouteDependencies } from './uploads/uploads.ts';
 
 /** The dependencies of all routes. */
 export type RouteDependencies = TablesRouteDependencies &

@@ -1,10 +1,10 @@
-/** The files of the console are read when they are first asked for (src/api/http/routes/console.ts). */
+/** The files of the console are read when they are first asked for (src/api/http/service/console.ts). */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fastify from 'fastify';
-import { addConsoleRoutes } from '../../../../src/api/http/routes/console.ts';
+import { addConsoleRoutes } from '../../../../src/api/http/service/console.ts';
 import type { App } from '../../../../src/api/http/server/app-type.ts';
 
 test('a file that could not be read is read with the next request', async () => {

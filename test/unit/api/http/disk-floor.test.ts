@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readConfig } from '../../../../src/app/config.ts';
 import { DiskFloor, foldersToWatch, type WatchedFolder } from '../../../../src/api/http/limits/disk-floor.ts';
-import { rowOperations } from '../../../../src/api/http/openapi/operations/rows.ts';
-import { queryOperations } from '../../../../src/api/http/openapi/operations/queries.ts';
+import { rowOperations } from '../../../../src/api/http/rows/rows-operations.ts';
+import { queryOperations } from '../../../../src/api/http/queries/queries-operations.ts';
 import { authorization, buildEdge } from './edge-app.ts';
 
 const postgres = 'postgres://db/tablog';

@@ -10,7 +10,7 @@ import {
   type OperationObject,
 } from '../../../../src/api/http/openapi/document.ts';
 import { addRoutes, type RouteDependencies } from '../../../../src/api/http/routes.ts';
-import { metricsRoute } from '../../../../src/api/http/routes/metrics.ts';
+import { metricsRoute } from '../../../../src/api/http/service/metrics.ts';
 import { InterfaceDocument } from '../../../support/interface-document.ts';
 import type { Exchange } from '../../../support/shapes.ts';
 import { buildEdge } from './edge-app.ts';
