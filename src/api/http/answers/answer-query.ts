@@ -11,7 +11,8 @@ import { invalidContinuation } from '../requests/continuation.ts';
 import { isOfQuery } from '../requests/rows-query.ts';
 import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
-import { HttpError, isErrorType } from './http-error.ts';
+import { isErrorType } from './error-types.ts';
+import { HttpError } from './http-error.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
 /** The most bytes of an answer to SQL, with its columns and versions. */

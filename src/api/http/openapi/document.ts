@@ -5,9 +5,8 @@
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { answerTypesOf } from '../answers/answer-type.ts';
-import { statusOf, type ErrorType } from '../answers/http-error.ts';
+import { errorTypes, type ErrorType } from '../answers/error-types.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
-import { errorMeanings } from './error-meanings.ts';
 import { tags, type Answer, type Contents, type Link, type Operation } from './operation.ts';
 import {
   pathParameters,
@@ -262,8 +261,8 @@ function knowsIfNoneMatch(method: string, operation: Operation): boolean {
 }
 
 function byStatus(types: readonly ErrorType[]): [status: number, types: readonly ErrorType[]][] {
-  const statuses = [...new Set(types.map((type) => statusOf[type]))].sort((a, b) => a - b);
-  return statuses.map((status) => [status, types.filter((type) => statusOf[type] === status)]);
+  const statuses = [...new Set(types.map((type) => errorTypes[type].status))].sort((a, b) => a - b);
+  return statuses.map((status) => [status, types.filter((type) => errorTypes[type].status === status)]);
 }
 
 /** The parts of the document that are emitted once and referenced. */
@@ -303,9 +302,9 @@ class DocumentParts {
 
   /** The response for errors with the same status. */
   errorResponse(types: readonly ErrorType[], withBody = true): Reference {
-    const name = [statusOf[types[0]!], ...types, ...(withBody ? [] : ['head'])].join('.');
+    const name = [errorTypes[types[0]!].status, ...types, ...(withBody ? [] : ['head'])].join('.');
     this.responses[name] ??= {
-      description: types.map((type) => `\`${type}\`: ${errorMeanings[type][0]}`).join('\n\n'),
+      description: types.map((type) => `\`${type}\`: ${errorTypes[type].meaning}`).join('\n\n'),
       headers: this.#refer(errorHeaders(types)),
       ...(withBody ? { content: this.#errorContent(types) } : {}),
     };
@@ -314,7 +313,7 @@ class DocumentParts {
 
   #errorContent(types: readonly ErrorType[]): Record<string, MediaTypeObject> {
     const schema = z.strictObject({ error: z.strictObject({ type: z.enum(types), message: z.string().min(1) }) });
-    const examples = types.map((type) => [type, { error: { type, message: errorMeanings[type][1] } }]);
+    const examples = types.map((type) => [type, { error: { type, message: errorTypes[type].example } }]);
     return this.contents({ 'application/json': { schema, examples: Object.fromEntries(examples) } }, 'output');
   }
 
@@ -338,12 +337,12 @@ class DocumentParts {
 const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
-  const status = statusOf[types[0]!];
+  const { status, isWorthARetry = false } = errorTypes[types[0]!];
   return [
     'Request-ID',
     ...rateLimitHeaders,
     ...(status === 405 ? (['Allow'] as const) : []),
-    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    ...(isWorthARetry ? (['Retry-After'] as const) : []),
     ...(status === 416 ? (['Content-Range'] as const) : []),
     ...(types.includes('outcome_unknown') ? (['Job-ID', 'Tablog-Turned-Away'] as const) : []),
   ];

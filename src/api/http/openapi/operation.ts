@@ -3,7 +3,7 @@
  * it.
  */
 import type { z } from 'zod';
-import type { ErrorType } from '../answers/http-error.ts';
+import type { ErrorType } from '../answers/error-types.ts';
 import type { ResponseHeader } from './parameters.ts';
 
 /** The parts of the interface, in document order. */

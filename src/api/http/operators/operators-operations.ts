@@ -4,7 +4,7 @@ import { appId } from '../../../../commands/inputs.ts';
 import { planChange } from '../../../../commands/plans.ts';
 import { name } from '../../../../commands/teams.ts';
 import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
-import type { ErrorType } from '../answers/http-error.ts';
+import type { ErrorType } from '../answers/error-types.ts';
 import { json, type Answer, type Operation } from '../openapi/operation.ts';
 import { teamLinks, tokenLinks } from '../openapi/links.ts';
 import { continuation, examples, nothing } from '../openapi/schemas.ts';
