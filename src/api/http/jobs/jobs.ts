@@ -1,51 +1,90 @@
-/**
- * Spec 4.7: the state of a request that was answered 202, or 503 with a job's ID. The list of jobs is ours, not the
- * spec's.
- */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
+/** `/jobs`: the list of jobs, which is ours, not the spec's. */
+import { z } from 'zod';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
-import type { UploadQueries } from '../../../../projections/uploads/uploads.queries.ts';
-import { countRowsOf, type UploadResult } from '../../../language/events/outcome.ts';
-import type { Job } from '../../../storage/security/job-id.ts';
-import type { App } from '../server/app-type.ts';
-import type { Principal } from '../access/authenticate.ts';
-import { jobOperations } from './jobs-operations.ts';
-import { replyWithError } from '../answers/error-reply.ts';
 import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import { continuation, examples, tableId } from '../openapi/schemas.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
-import type { Jobs, JobState, ListedJob } from '../submit/jobs.ts';
-import { encloseResult } from '../answers/result-json.ts';
-import type { UploadAnswers } from '../uploads/upload-answers.ts';
+import type { App } from '../server/app-type.ts';
+import type { Jobs, ListedJob } from '../submit/jobs.ts';
+import { exampleJobId, jobId } from './accepted.ts';
+import { addJobRoute, jobProgress, progressOf, type JobDependencies } from './job.ts';
 
-const json = 'application/json; charset=utf-8';
+export interface JobsRouteDependencies extends JobDependencies {
+  readonly tables: Pick<TableQueries, 'idsAmong'>;
+  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
+}
 
 /** How many jobs a page has at most, and the bytes of JSON that a job with a long refusal takes. */
 const pageJobsMax = 1000;
 const jobBytesMax = 4096;
 
-type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
+const listedJob = z
+  .strictObject({
+    id: jobId,
+    operation: z.string().meta({ description: 'The operation that was asked for, by its `operationId`.' }),
+    created: z.iso.datetime().meta({ description: 'When it was asked for.' }),
+    tableID: tableId
+      .nullable()
+      .meta({ description: 'The table that it is about, or has created; null if there is none, or not any more.' }),
+    stashID: z
+      .string()
+      .nullable()
+      .meta({ description: 'The stash whose rows are imported, or that is written to; null if there is none.' }),
+    status: z.enum(['running', 'succeeded', 'failed']),
+    error: z.strictObject({ message: z.string() }).optional().meta({ description: 'Why it failed.' }),
+    progress: jobProgress,
+  })
+  .meta({ id: 'ListedJob' });
 
-export interface JobsRouteDependencies {
-  readonly tables: Pick<TableQueries, 'idsAmong'>;
-  readonly jobs: Jobs;
-  readonly rows: RowQueries;
-  readonly uploads: UploadQueries;
-  readonly uploadAnswers: UploadAnswers;
-  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
-}
+const operation: Operation = {
+  operationId: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs',
+  description:
+    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with " +
+    'the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may ' +
+    'have fewer jobs than were asked for while it has a `continuation`.',
+  answers: {
+    200: {
+      description: 'Jobs, and where to go on.',
+      body: json(z.strictObject({ data: z.array(listedJob), continuation }), {
+        'an import of a stash, and what could not be added': {
+          data: [
+            {
+              id: exampleJobId,
+              operation: 'createTable',
+              created: '2026-01-02T03:04:05.678Z',
+              tableID: null,
+              stashID: 'import-7',
+              status: 'running',
+              progress: { phase: 'waiting', rowsDone: 0, rowsTotal: null, eventsAhead: 12 },
+            },
+            {
+              id: exampleJobId,
+              operation: 'addRows',
+              created: '2026-01-02T03:04:04.567Z',
+              tableID: examples.tableId,
+              stashID: null,
+              status: 'failed',
+              error: { message: 'rows[3].born: "soon" does not fit the column\'s type date' },
+              progress: { phase: 'failed', rowsDone: 0, rowsTotal: 1000 },
+            },
+          ],
+        },
+      }),
+    },
+  },
+};
 
-export function addJobRoutes(
-  app: App,
-  { jobs, tables, rows, uploads, uploadAnswers, shares }: JobsRouteDependencies,
-): void {
+function addListJobs(app: App, { jobs, tables, shares }: JobsRouteDependencies): void {
   app.get(
     '/jobs',
     {
       schema: { querystring: pageQuery('jobs', pageJobsMax) },
-      config: { operation: jobOperations.list, duringQuarantine: true },
+      config: { operation: operation, duringQuarantine: true },
     },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
@@ -66,35 +105,8 @@ export function addJobRoutes(
         ...(page.next === null ? {} : { continuation: page.next }),
       });
       outgoing.shrink(Buffer.byteLength(body));
-      return reply.header('cache-control', 'no-store').type(json).send(body);
+      return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
     },
-  );
-
-  app.get(
-    '/jobs/:jobID',
-    { config: { operation: jobOperations.get, duringQuarantine: true } },
-    answerJob(jobs, async (reply, _job, state) => {
-      if (state.status === 'succeeded' && state.result.upload !== undefined) {
-        const { upload } = state.result;
-        const isShown = upload.file !== null || (await maySendTo(uploads, upload, reply.request.principal));
-        const result = isShown ? await uploadAnswers.dataOf(upload, reply.request) : { uploadID: upload.id };
-        return reply.send(JSON.stringify({ data: { status: state.status, result } }));
-      }
-      if (state.status === 'succeeded') {
-        const before = '{"data":{"status":"succeeded","result":';
-        return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.retainedIds(range)));
-      }
-      const error = state.status === 'failed' ? { error: { message: state.message } } : {};
-      return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
-    }),
-  );
-
-  app.get(
-    '/jobs/:jobID/progress',
-    { config: { operation: jobOperations.progress, duringQuarantine: true } },
-    answerJob(jobs, (reply, job, state) => {
-      return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
-    }),
   );
 }
 
@@ -124,43 +136,7 @@ function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): obj
   };
 }
 
-/** Finds the job, and does what all job routes have in common. */
-function answerJob(jobs: Jobs, answer: Answer) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { jobID } = request.params as { readonly jobID: string };
-    void reply.header('cache-control', 'no-store');
-    const found = await jobs.find(request.principal.teamId, jobID);
-    if (found === null) return replyWithError(reply, 'job_not_found', 'There is no such job.');
-    if (found.state.status === 'running') void reply.header('retry-after', '1');
-    return answer(reply.type(json), found.job, found.state);
-  };
-}
-
-/** The upload location is only for tokens that could have created the upload: it allows writing without a token. */
-async function maySendTo(
-  uploads: UploadQueries,
-  { id }: UploadResult,
-  { teamId, appId, readOnly }: Principal,
-): Promise<boolean> {
-  if (readOnly) return false;
-  return appId === null || (await uploads.upload(id, { teamId, appId })) !== null;
-}
-
-function progressOf(jobs: Jobs, job: Job, state: JobState): object {
-  switch (state.status) {
-    case 'running':
-      return { phase: 'waiting', rowsDone: 0, rowsTotal: job.rows, eventsAhead: jobs.eventsAhead(job) };
-    case 'succeeded': {
-      const rows = job.rows ?? countRowsOf(state.result.rows ?? []);
-      const { droppedCells } = state.result;
-      return {
-        phase: 'done',
-        rowsDone: rows,
-        rowsTotal: rows,
-        ...(droppedCells === undefined ? {} : { cellsDropped: droppedCells }),
-      };
-    }
-    case 'failed':
-      return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };
-  }
+export function addJobRoutes(app: App, dependencies: JobsRouteDependencies): void {
+  addListJobs(app, dependencies);
+  addJobRoute(app, dependencies);
 }

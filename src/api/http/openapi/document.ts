@@ -7,14 +7,9 @@ import { z } from 'zod';
 import { answerTypesOf } from '../answers/answer-type.ts';
 import { errorTypes, type ErrorType } from '../answers/error-types.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
+import { tablePath } from '../requests/table-path.ts';
 import { tags, type Answer, type Contents, type Link, type Operation } from './operation.ts';
-import {
-  pathParameters,
-  requestHeaders,
-  responseHeaders,
-  type DescribedHeader,
-  type ResponseHeader,
-} from './parameters.ts';
+import { requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './headers.ts';
 
 /** General information about the service. */
 export interface DocumentInfo {
@@ -157,9 +152,14 @@ function describeParameters(
   operation: Operation,
   parts: DocumentParts,
 ): ParameterObject[] {
+  const described = {
+    ...tablePath,
+    ...(schema?.params as z.ZodObject | undefined)?.shape,
+    ...operation.path,
+  } as Readonly<Record<string, z.ZodType>>;
   const path = [...url.matchAll(/:(\w+)/g)].map(([, name]): ParameterObject => {
-    const schema = pathParameters[name!];
-    if (schema === undefined) throw new Error(`nothing is known of the path parameter ${name}`);
+    const schema = described[name!];
+    if (schema === undefined) throw new Error(`${operation.operationId} does not describe the path parameter ${name}`);
     return parameterOf(name!, 'path', true, parts.schemas.convert(schema, 'input'));
   });
   const { properties = {}, required = [] } = parts.schemas.convert(schema?.querystring as z.ZodType, 'input') as {

@@ -6,7 +6,7 @@ import type { Content, Contents } from './operation.ts';
 
 export const tableId = z.uuid().meta({ description: 'The ID of the table.' });
 
-export const rowId = z
+const rowId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{22}$/)
   .meta({ description: 'The ID of the row.' });
@@ -27,7 +27,7 @@ export const columnType = z.union([
 ]);
 
 /** The value of a column; empty columns are left out. */
-export const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
 export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
   id: 'Row',
@@ -41,6 +41,9 @@ export const inputRow = z.looseObject({}).meta({
 });
 
 export const inputRows = z.array(inputRow);
+
+/** What can be wrong with the cells of rows. */
+export const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
 
 const cells =
   'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
@@ -78,9 +81,16 @@ export function cellsOf(description: string, examples: Content['examples']): Con
 /** The answer of a write without a result. */
 export const nothing = z.strictObject({});
 
+const rowIdExamples = ['AAAAAAAAAAEAAAAAAAAAAA', 'AAAAAAAAAAEAAAAAAAAAAQ'] as const;
+
 export const examples = {
   tableId: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e',
-  rowIds: ['AAAAAAAAAAEAAAAAAAAAAA', 'AAAAAAAAAAEAAAAAAAAAAQ'],
+  rowIds: rowIdExamples,
+  row: { $rowID: rowIdExamples[0], name: 'Ada', born: '1815-12-10' },
+  columns: [
+    { id: 'name', type: 'string' },
+    { id: 'born', displayName: 'Born on', type: 'date' },
+  ],
   inputRows: [
     { name: 'Ada', born: '1815-12-10' },
     { name: 'Grace', born: '1906-12-09', tags: ['navy'] },

@@ -1,6 +1,8 @@
 /** Teams, their plans and suspensions, for operators. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { resumeTeam, setPlan, suspendTeam } from '../../../../commands/plans.ts';
+import { z } from 'zod';
+import { planChange, resumeTeam, setPlan, suspendTeam } from '../../../../commands/plans.ts';
+import { name } from '../../../../commands/teams.ts';
 import type { TeamSummary } from '../../../../projections/teams/teams.queries.ts';
 import { changeTeam, newTeam, teamAsJson } from '../../../administration/teams.ts';
 import { toIso } from '../../../administration/tokens.ts';
@@ -8,10 +10,133 @@ import type { AuditAction } from '../../../administration/audit/audit-log.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import type { EventData } from '../../../language/events/event.ts';
-import { operatorOperations, newTeamBody, planBody } from './operators-operations.ts';
+import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
+import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { examples } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import { answerOf, count, moment, operatorOperation, pageOf, pathOfTeam, teamId } from './operations.ts';
+
+const limit = count.nullable().meta({ description: 'Null: no limit.' });
+
+const newTeamBody = z
+  .strictObject({ name })
+  .meta({ id: 'NewTeam', description: 'The name is a label, and need not be unique.' });
+
+const planBody = planChange
+  .refine((plan) => Object.keys(plan).length > 0, 'must name a limit')
+  .meta({
+    id: 'PlanChange',
+    minProperties: 1,
+    description:
+      'Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count.',
+  });
+
+const team = z
+  .strictObject({
+    id: teamId,
+    name: z.string(),
+    suspended: z.boolean(),
+    rows: count,
+    rowsMax: limit,
+    uploadBytes: count,
+    uploadBytesMax: limit,
+  })
+  .meta({ id: 'TeamSummary' });
+
+const quota = z.strictObject({
+  used: count,
+  max: limit,
+  setBy: z.string().nullable().meta({ description: '`plan`, or the name of a setting; null if there is no limit.' }),
+});
+
+const shownDetails = team
+  .extend({
+    quarantinedSince: moment.meta({ description: 'Since when it is in quarantine; null: it is not.' }),
+    quotas: z.strictObject(
+      Object.fromEntries(planQuotas.map((name) => [name, quota])) as Record<PlanQuota, typeof quota>,
+    ),
+  })
+  .meta({ id: 'Team' });
+
+const teamLinks: readonly Link[] = linksTo(
+  ['getTeam', 'setPlan', 'suspendTeam', 'resumeTeam', 'listTeamTokens', 'createTeamToken', 'releaseTeam'],
+  { teamID: '$response.body#/data/id' },
+);
+
+const exampleTeam = {
+  id: examples.tableId,
+  name: 'acme',
+  suspended: false,
+  rows: 406,
+  rowsMax: 5_000_000,
+  uploadBytes: 0,
+  uploadBytesMax: null,
+};
+const exampleQuotas = Object.fromEntries(planQuotas.map((name) => [name, { used: 0, max: null, setBy: null }]));
+const exampleDetails = {
+  ...exampleTeam,
+  quarantinedSince: null,
+  quotas: { ...exampleQuotas, rows: { used: 406, max: 5_000_000, setBy: 'plan' } },
+};
+
+const shownTeam = { 200: answerOf('The team, as it is now.', shownDetails, exampleDetails) };
+
+const operations = {
+  listTeams: operatorOperation(
+    'listTeams',
+    'List teams',
+    'All teams, in the order in which they were created, page by page.',
+    {
+      answers: { 200: pageOf('Teams, and where to go on.', team, exampleTeam) },
+    },
+  ),
+  createTeam: operatorOperation('createTeam', 'Create a team', 'A team without tokens and tables.', {
+    body: json(newTeamBody, { team: { name: 'acme' } }),
+    answers: { 201: { ...answerOf('The team was created.', shownDetails, exampleDetails), links: teamLinks } },
+    errors: ['outcome_unknown'],
+  }),
+  getTeam: operatorOperation(
+    'getTeam',
+    'Get a team',
+    'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).',
+    {
+      path: pathOfTeam,
+      answers: shownTeam,
+      errors: ['team_not_found'],
+    },
+  ),
+  setPlan: operatorOperation(
+    'setPlan',
+    'Set the plan of a team',
+    'Limits what the team may have. Limits that are not named stay as they are.',
+    {
+      path: pathOfTeam,
+      body: json(planBody, {
+        'limits': { rowsMax: 5_000_000, logBytesPerDayMax: 10_000_000_000 },
+        'a limit removed': { rowsMax: null },
+      }),
+      answers: shownTeam,
+      errors: ['team_not_found', 'outcome_unknown'],
+    },
+  ),
+  suspendTeam: operatorOperation(
+    'suspendTeam',
+    'Suspend a team',
+    'Its tables, and the URLs of its files, are answered 402 from then on.',
+    {
+      path: pathOfTeam,
+      answers: shownTeam,
+      errors: ['team_not_found', 'outcome_unknown'],
+    },
+  ),
+  resumeTeam: operatorOperation('resumeTeam', 'Resume a team', 'Ends its suspension.', {
+    path: pathOfTeam,
+    answers: shownTeam,
+    errors: ['team_not_found', 'outcome_unknown'],
+  }),
+} as const satisfies Record<string, Operation>;
 
 export interface TeamsDependencies extends OperatorsDependencies {
   readonly logBytes: Pick<LogBytes, 'usedBy'>;
@@ -47,7 +172,7 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
     '/admin/teams',
     {
       schema: { querystring: pageQuery('teams') },
-      config: { operation: operatorOperations.listTeams, forOperators: true },
+      config: { operation: operations.listTeams, forOperators: true },
     },
     (request, reply) =>
       replyWithPage(reply, 'teams', request.query, (after, limit) => teams.teams(after, limit), teamAsJson),
@@ -55,7 +180,7 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.post(
     '/admin/teams',
-    { config: { operation: operatorOperations.createTeam, forOperators: true } },
+    { config: { operation: operations.createTeam, forOperators: true } },
     async (request, reply) => {
       const { name } = await readBody(request, newTeamBody);
       const event = newTeam(name);
@@ -68,13 +193,13 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.get(
     '/admin/teams/:teamID',
-    { config: { operation: operatorOperations.getTeam, forOperators: true } },
+    { config: { operation: operations.getTeam, forOperators: true } },
     async (request, reply) => show(reply, await findTeam(teams, request)),
   );
 
   app.patch(
     '/admin/teams/:teamID/plan',
-    { config: { operation: operatorOperations.setPlan, forOperators: true } },
+    { config: { operation: operations.setPlan, forOperators: true } },
     async (request, reply) => {
       const plan = await readBody(request, planBody);
       return change(request, reply, 'plan.set', (teamId) => setPlan(teamId, plan), plan);
@@ -83,13 +208,13 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.post(
     '/admin/teams/:teamID/suspend',
-    { config: { operation: operatorOperations.suspendTeam, forOperators: true } },
+    { config: { operation: operations.suspendTeam, forOperators: true } },
     (request, reply) => change(request, reply, 'plan.suspend', suspendTeam),
   );
 
   app.post(
     '/admin/teams/:teamID/resume',
-    { config: { operation: operatorOperations.resumeTeam, forOperators: true } },
+    { config: { operation: operations.resumeTeam, forOperators: true } },
     (request, reply) => change(request, reply, 'plan.resume', resumeTeam),
   );
 }

@@ -1,4 +1,7 @@
 /** The tokens of teams, and those of operators, for operators. */
+import { z } from 'zod';
+import { appId } from '../../../../commands/inputs.ts';
+import { name as tokenName } from '../../../../commands/teams.ts';
 import type { TokenSummary } from '../../../../projections/teams/teams.queries.ts';
 import { normalId } from '../../../administration/ids.ts';
 import {
@@ -16,10 +19,147 @@ import {
   type OperatorToken,
 } from '../../../storage/security/operator-tokens.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { newOperatorTokenBody, newTokenBody, operatorOperations } from './operators-operations.ts';
+import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { examples, nothing } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import { answerOf, moment, operatorOperation, pageOf, pathOfTeam } from './operations.ts';
+
+// Not zod's `default`: types that are generated from a document take a property with one as always there.
+const expires = z.iso
+  .datetime({ offset: true })
+  .nullable()
+  .optional()
+  .transform((text) => (text === undefined || text === null ? null : Date.parse(text)))
+  .meta({ description: 'From when on it is refused; null: never.' });
+
+const newOperatorTokenBody = z
+  .strictObject({
+    name: tokenName
+      .optional()
+      .meta({ description: 'What it is for. Without it, the token is named by its creation and its last characters.' }),
+    expires,
+  })
+  .meta({ id: 'NewOperatorToken' });
+
+const newTokenBody = newOperatorTokenBody
+  .extend({
+    readOnly: z
+      .boolean()
+      .optional()
+      .transform((given) => given ?? false)
+      .meta({ description: 'Whether it may change nothing.' }),
+    appID: appId
+      .nullable()
+      .optional()
+      .transform((given) => given ?? null)
+      .meta({ description: 'The only app that it is for; null: all of the team.' }),
+  })
+  .meta({ id: 'NewToken' });
+
+const operatorToken = z
+  .strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    created: moment.unwrap().meta({ description: 'When it was made.' }),
+    endsIn: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its last characters; null: an earlier version of the service made it.' }),
+    revoked: z.boolean(),
+    expires: moment,
+    lastUsed: moment.meta({ description: 'Known to the minute.' }),
+  })
+  .meta({ id: 'OperatorToken' });
+
+const token = operatorToken.extend({ readOnly: z.boolean(), appID: z.string().nullable() }).meta({ id: 'Token' });
+
+const secret = z.string().meta({ description: 'The token. It is shown this one time.' });
+const madeOperatorToken = operatorToken
+  .omit({ created: true, endsIn: true, revoked: true, lastUsed: true })
+  .extend({ token: secret });
+const madeToken = token.omit({ created: true, endsIn: true, revoked: true, lastUsed: true }).extend({ token: secret });
+
+const tokenLinks: readonly Link[] = linksTo(['revokeToken'], { tokenID: '$response.body#/data/id' });
+
+const exampleToken = { id: examples.tableId, name: 'console', expires: '2027-01-31T00:00:00.000Z' };
+const inUse = {
+  ...exampleToken,
+  created: '2026-01-31T08:00:00.000Z',
+  endsIn: '9c41f0',
+  revoked: false,
+  lastUsed: '2026-11-22T09:14:00.000Z',
+};
+const exampleSecret = 'tablog_mV0aZ3lqT1uHq5o2bR8x6wmV0aZ3lqT1uHq5o2bR8x6_0a1b2c3d';
+
+const operations = {
+  listTeamTokens: operatorOperation(
+    'listTeamTokens',
+    'List the tokens of a team',
+    'Those that were revoked or have expired too, in the order in which they were created.',
+    {
+      path: pathOfTeam,
+      answers: { 200: pageOf('Tokens, and where to go on.', token, { ...inUse, readOnly: true, appID: null }) },
+      errors: ['team_not_found'],
+    },
+  ),
+  createTeamToken: operatorOperation(
+    'createTeamToken',
+    'Create a token of a team',
+    'The answer is the only one that shows the token.',
+    {
+      path: pathOfTeam,
+      body: json(newTokenBody, {
+        'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
+        'for an app': { name: 'the shop', appID: 'shop' },
+      }),
+      answers: {
+        201: {
+          ...answerOf('The token.', madeToken, { ...exampleToken, readOnly: true, appID: null, token: exampleSecret }),
+          links: tokenLinks,
+        },
+      },
+      errors: ['team_not_found', 'outcome_unknown'],
+    },
+  ),
+  listOperatorTokens: operatorOperation(
+    'listOperatorTokens',
+    'List the tokens of operators',
+    'Those that were revoked or have expired too, in the order in which they were created.',
+    {
+      answers: { 200: pageOf('Tokens, and where to go on.', operatorToken, inUse) },
+    },
+  ),
+  createOperatorToken: operatorOperation(
+    'createOperatorToken',
+    'Create a token of an operator',
+    'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.',
+    {
+      body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
+      answers: {
+        201: {
+          ...answerOf('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }),
+          links: tokenLinks,
+        },
+      },
+    },
+  ),
+  revokeToken: operatorOperation(
+    'revokeToken',
+    'Revoke a token',
+    'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.',
+    {
+      path: {
+        tokenID: z
+          .string()
+          .meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+      },
+      answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } },
+      errors: ['token_not_found'],
+    },
+  ),
+} as const satisfies Record<string, Operation>;
 
 /** Of an operator. */
 function showOperatorToken(token: OperatorToken): object {
@@ -37,7 +177,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     '/admin/teams/:teamID/tokens',
     {
       schema: { querystring: pageQuery('tokens') },
-      config: { operation: operatorOperations.listTeamTokens, forOperators: true },
+      config: { operation: operations.listTeamTokens, forOperators: true },
     },
     async (request, reply) => {
       const { id } = await findTeam(teams, request);
@@ -53,7 +193,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.post(
     '/admin/teams/:teamID/tokens',
-    { config: { operation: operatorOperations.createTeamToken, forOperators: true } },
+    { config: { operation: operations.createTeamToken, forOperators: true } },
     async (request, reply) => {
       const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
       const made = newToken();
@@ -72,7 +212,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     '/admin/tokens',
     {
       schema: { querystring: pageQuery('tokens') },
-      config: { operation: operatorOperations.listOperatorTokens, forOperators: true },
+      config: { operation: operations.listOperatorTokens, forOperators: true },
     },
     (request, reply) =>
       replyWithPage(
@@ -86,7 +226,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.post(
     '/admin/tokens',
-    { config: { operation: operatorOperations.createOperatorToken, forOperators: true } },
+    { config: { operation: operations.createOperatorToken, forOperators: true } },
     async (request, reply) => {
       const { name: given, expires: expiresAt } = await readBody(request, newOperatorTokenBody);
       const made = newToken();
@@ -101,7 +241,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.delete(
     '/admin/tokens/:tokenID',
-    { config: { operation: operatorOperations.revokeToken, forOperators: true } },
+    { config: { operation: operations.revokeToken, forOperators: true } },
     async (request, reply) => {
       const tokenId = normalId((request.params as { readonly tokenID: string }).tokenID);
       await audited(audit, request, 'token.revoke', { tokenId }, async (details) => {

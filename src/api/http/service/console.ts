@@ -5,12 +5,55 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { newNonce } from '../answers/nonce.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
-import { serviceOperations } from './service-operations.ts';
+import type { Operation } from '../openapi/operation.ts';
+
+const rootOperation: Operation = {
+  operationId: 'getRoot',
+  tag: 'Service',
+  summary: 'The console',
+  description: 'For people who open the address of the service in a browser. All that the page needs comes from here.',
+  answers: {
+    200: {
+      description: 'The page.',
+      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
+    },
+    302: {
+      description: 'There is no console here: it is not built. The documentation is at `Location`.',
+      headers: ['Page-Location'],
+    },
+  },
+};
+
+const filePath = {
+  consoleFile: z
+    .string()
+    .meta({ description: 'The name of a file, which the page has.', examples: ['main-HQ5X2KPA.css'] }),
+};
+
+const fileOperation: Operation = {
+  operationId: 'getConsoleFile',
+  tag: 'Service',
+  path: filePath,
+  summary: 'A file of the console',
+  description: 'What the console is made of. A file never changes: its name has a hash of its content in it.',
+  answers: {
+    200: {
+      description: 'The file.',
+      headers: ['Console-Cache-Control'],
+      body: {
+        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
+        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
+      },
+    },
+  },
+  errors: ['not_found'],
+};
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -58,7 +101,7 @@ export function addConsoleRoutes(
   app.route({
     method,
     url: '/',
-    config: { ...config, operation: serviceOperations.root },
+    config: { ...config, operation: rootOperation },
     // Relative, so that it works behind a path prefix of a proxy too.
     handler: (_request, reply) => {
       if (built === null) return reply.redirect('docs', 302);
@@ -78,7 +121,7 @@ export function addConsoleRoutes(
   app.route({
     method,
     url: '/console/:consoleFile',
-    config: { ...config, operation: serviceOperations.consoleFile },
+    config: { ...config, operation: fileOperation },
     handler: async (request, reply) => {
       const { consoleFile: name } = request.params as { readonly consoleFile: string };
       const type = types[extname(name)];

@@ -2,14 +2,63 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
 import { newNonce } from '../answers/nonce.ts';
 import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
-import { serviceOperations } from './service-operations.ts';
+import { json, type Operation } from '../openapi/operation.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
+
+const documentOperation: Operation = {
+  operationId: 'getDocument',
+  tag: 'Service',
+  summary: 'This document',
+  description: 'The interface in the format of OpenAPI 3.1.',
+  answers: {
+    200: {
+      description: 'The document.',
+      versioned: true,
+      body: json(z.looseObject({ openapi: z.string() }), { 'its beginning': { openapi: '3.1.0' } }),
+    },
+  },
+};
+
+const pageOperation: Operation = {
+  operationId: 'getDocumentation',
+  tag: 'Service',
+  summary: 'This document to be read, and tried out',
+  description: 'A page for browsers. All that it needs comes from here.',
+  answers: {
+    200: {
+      description: 'The page.',
+      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
+    },
+  },
+};
+
+const filePath = { file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }) };
+
+const fileOperation: Operation = {
+  operationId: 'getDocumentationFile',
+  tag: 'Service',
+  path: filePath,
+  summary: 'A file of the page',
+  description: 'What the page for browsers is made of.',
+  answers: {
+    200: {
+      description: 'The file.',
+      versioned: true,
+      body: {
+        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
+        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
+      },
+    },
+  },
+  errors: ['not_found'],
+};
 
 /** URLs are relative, so that the page also works behind a path prefix of a proxy. */
 const pageOf = (nonce: string): string => `<!doctype html>
@@ -77,13 +126,13 @@ export function addDocumentationRoutes(
   app.route({
     method,
     url: '/openapi.json',
-    config: { public: true, operation: serviceOperations.document },
+    config: { public: true, operation: documentOperation },
     handler: (request, reply) => replyWithFile(request, reply, documentFile()),
   });
   app.route({
     method,
     url: '/docs',
-    config: { public: true, operation: serviceOperations.page },
+    config: { public: true, operation: pageOperation },
     handler: (_request, reply) => {
       const nonce = newNonce();
       return reply
@@ -100,7 +149,7 @@ export function addDocumentationRoutes(
   app.route({
     method,
     url: '/docs/:file',
-    config: { public: true, operation: serviceOperations.pageFile },
+    config: { public: true, operation: fileOperation },
     handler: async (request, reply) => {
       const file = filesOfPage.get((request.params as { readonly file: string }).file);
       if (file === undefined) return replyWithError(reply, 'not_found', 'There is nothing at this path.');

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyBaseLogger, type RouteOptions } from 'fastify';
+import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
-import { serviceOperations } from './service-operations.ts';
+import type { Operation } from '../openapi/operation.ts';
 import { addHealthRoutes, type CheckHealth } from './health.ts';
 
 /** The metrics of the service, as text. */
@@ -10,12 +11,25 @@ export interface Scraped {
   scrape(): Promise<string>;
 }
 
+const operation: Operation = {
+  operationId: 'getMetrics',
+  tag: 'Service',
+  summary: 'What the process measures',
+  description: 'In the text format of Prometheus. It is on a port of its own if the service was told so.',
+  answers: {
+    200: {
+      description: 'The measurements.',
+      body: { 'text/plain': { schema: z.string(), examples: { one: 'tablog_postgres_reachable 1\n' } } },
+    },
+  },
+};
+
 /** `/metrics`: the metrics of the service, in the text format of Prometheus. */
 export function metricsRoute(metrics: Scraped): RouteOptions {
   return {
     method: 'GET',
     url: '/metrics',
-    config: { public: true, operation: serviceOperations.metrics },
+    config: { public: true, operation },
     handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()),
   };
 }

@@ -1,23 +1,53 @@
-/** Spec 4.1, 4.2 and 4.12: list, create and overwrite tables. */
+/** `/tables`: lists and creates tables (spec 4.1 and 4.2). */
 import { randomUUIDv7 } from 'node:crypto';
-import { createTable, createTableQuery } from '../../../../commands/create-table.ts';
-import { overwriteTable, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
+import { z } from 'zod';
+import { createTable, createTableBody, createTableQuery } from '../../../../commands/create-table.ts';
+import { stashReference } from '../../../../commands/inputs.ts';
+import { tablesBytesAtMost } from '../../../../projections/tables/tables.queries.ts';
+import type { TableLimits } from '../../../language/events/limits.ts';
 import { scansAtOnce } from '../../../storage/database/database.ts';
-import { tablesBytesAtMost, type TableQueries } from '../../../../projections/tables/tables.queries.ts';
-import type { RowLimits, TableLimits } from '../../../language/events/limits.ts';
 import { appsToLinkOf } from '../access/access.ts';
-import type { App } from '../server/app-type.ts';
-import { tableOperations } from './tables-operations.ts';
 import { readPage } from '../answers/read-page.ts';
+import { writeRows } from '../bodies/write-rows.ts';
+import { accepted, exampleJobId, jobId } from '../jobs/accepted.ts';
 import type { Shares } from '../limits/shares.ts';
+import { json, linksTo, type Answer, type Link, type Operation } from '../openapi/operation.ts';
+import { cellErrors, continuation, examples, inputRows, inputTexts, rowIds, tableId } from '../openapi/schemas.ts';
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
 import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
-import { tableIdOf } from '../requests/table-path.ts';
-import { readIfMatch } from '../requests/versions.ts';
-import { writeRows, type RowWriteDependencies } from '../bodies/write-rows.ts';
+import { rowLinks } from '../rows/row-path.ts';
+import type { App } from '../server/app-type.ts';
+import { addTableRoute, type TableDependencies } from './table.ts';
 
-const json = 'application/json; charset=utf-8';
+export interface TablesRouteDependencies extends TableDependencies {
+  readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
+  readonly tableLimits: TableLimits;
+}
+
+const tableSummary = z.strictObject({ id: tableId, name: z.string() }).meta({ id: 'TableSummary' });
+
+const listOperation: Operation = {
+  operationId: 'listTables',
+  tag: 'Tables',
+  summary: 'List tables',
+  description:
+    "A page of the team's tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, " +
+    'the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat ' +
+    'others. Names need not be unique.',
+  answers: {
+    200: {
+      description: 'Tables, and where to go on.',
+      body: json(z.strictObject({ data: z.array(tableSummary), continuation }), {
+        'all tables': { data: [{ id: examples.tableId, name: 'people' }] },
+        'a page': {
+          data: [{ id: examples.tableId, name: 'people' }],
+          continuation: 'AAAAAAAAAAEBoCJqxPh_koACAAAAAAAABx2nWk0aE',
+        },
+      }),
+    },
+  },
+};
 
 /**
  * What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without
@@ -25,20 +55,12 @@ const json = 'application/json; charset=utf-8';
  */
 const listUnits = scansAtOnce / 2;
 
-export interface TablesRouteDependencies extends RowWriteDependencies {
-  readonly tables: TableQueries;
-  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
-  readonly limits: RowLimits;
-  readonly tableLimits: TableLimits;
-}
-
-export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
-  const { tables, shares, limits, tableLimits } = dependencies;
+function addListTables(app: App, { tables, shares }: TablesRouteDependencies): void {
   app.get(
     '/tables',
     {
       schema: { querystring: pageQuery('tables') },
-      config: { operation: tableOperations.list },
+      config: { operation: listOperation },
     },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
@@ -55,15 +77,94 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
       const texts = [...page.tables.map((text, at) => (at === 0 ? text : `,${text}`)), `]${next}}`];
       const body = Buffer.concat(['{"data":[', ...texts].map((text) => Buffer.from(text)));
       outgoing.shrink(body.length);
-      return reply.type(json).send(body);
+      return reply.type('application/json; charset=utf-8').send(body);
     },
   );
+}
 
+const created = z.strictObject({
+  tableID: tableId,
+  rowIDs: rowIds,
+  linkedAppIDs: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The apps that are linked now. Left out when none was asked for.' }),
+});
+
+const tableLinks: readonly Link[] = linksTo(
+  [
+    'getTable',
+    'getTableHead',
+    'updateTable',
+    'overwriteTable',
+    'deleteTable',
+    'getRowsVersion',
+    'listRows',
+    'addRows',
+    'queryRows',
+    'exportTable',
+  ],
+  { tableID: '$response.body#/data/tableID' },
+);
+
+/** The table exists once the job has succeeded. */
+const acceptedTable: Answer = {
+  ...accepted,
+  body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
+    accepted: { data: { tableID: examples.tableId, jobID: exampleJobId } },
+  }),
+  links: [...accepted.links, ...tableLinks],
+};
+
+const createOperation: Operation = {
+  operationId: 'createTable',
+  tag: 'Tables',
+  summary: 'Create a table',
+  description:
+    'With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body ' +
+    'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
+  asynchronous: true,
+  body: {
+    ...json(
+      z.union([
+        createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
+        inputRows,
+      ]),
+      {
+        'with a schema': {
+          name: 'people',
+          schema: { columns: examples.columns },
+          rows: [{ name: 'Ada', born: '1815-12-10' }],
+        },
+        'with an inferred schema': { name: 'people', rows: examples.inputRows },
+        'rows alone, the name in the query': examples.inputRows,
+      },
+    ),
+    ...inputTexts,
+  },
+  answers: {
+    201: {
+      description: 'The table was created.',
+      versioned: true,
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
+      body: json(z.strictObject({ data: created }), {
+        'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
+        'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
+      }),
+      links: [...tableLinks, ...rowLinks('$response.body#/data/tableID')],
+    },
+    202: acceptedTable,
+  },
+  errors: ['stash_not_found', 'payment_required', ...cellErrors, 'column_id_not_unique'],
+};
+
+function addCreateTable(app: App, dependencies: TablesRouteDependencies): void {
+  const { tables, tableLimits } = dependencies;
   app.post(
     '/tables',
     {
       schema: { querystring: createTableQuery.extend(delimitedQuery) },
-      config: { operation: tableOperations.create },
+      config: { operation: createOperation },
     },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
@@ -85,29 +186,10 @@ export function addTableRoutes(app: App, dependencies: TablesRouteDependencies):
       });
     },
   );
+}
 
-  app.put(
-    '/tables/:tableID',
-    {
-      schema: { querystring: overwriteTableQuery.extend(delimitedQuery) },
-      config: { operation: tableOperations.overwrite },
-    },
-    async (request, reply) => {
-      const { teamId, appId } = request.principal;
-      const tableId = tableIdOf(request);
-      const ifMatch = readIfMatch(request) ?? null;
-      const target = { teamId, appId, tableId, ifMatch, query: request.query, limits };
-      const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
-      return writeRows(request, reply, dependencies, {
-        schema,
-        lookUp: async () => () => refusal,
-        retainIds: true,
-        infersTypes: request.query.onSchemaError === 'updateSchema',
-        dropsCells: request.query.onSchemaError === 'dropColumns',
-        delimited: formOf(request.query),
-        command: (members, rows) => overwriteTable({ ...target, members, rows }),
-        status: 200,
-      });
-    },
-  );
+export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
+  addListTables(app, dependencies);
+  addCreateTable(app, dependencies);
+  addTableRoute(app, dependencies);
 }

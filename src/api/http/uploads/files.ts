@@ -1,5 +1,5 @@
 /**
- * The public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with
+ * `GET /files/{fileID}/{fileName}`: the public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with
  * its declared type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts. With `FILES_URL` it
  * has an origin of its own.
  */
@@ -10,7 +10,7 @@ import { filePath, isFileName } from '../../../storage/files/file-name.ts';
 import { readBytes, type FileStore } from '../../../storage/files/file-store.ts';
 import type { PublicFile, UploadQueries } from '../../../../projections/uploads/uploads.queries.ts';
 import type { App } from '../server/app-type.ts';
-import { uploadOperations } from './uploads-operations.ts';
+import type { Contents, Operation } from '../openapi/operation.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
@@ -18,7 +18,46 @@ import type { Shares } from '../limits/shares.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
 import { readIfRange, readKnownTags } from '../requests/versions.ts';
 
-const path = z.object({ fileID: z.string(), fileName: z.string() });
+const path = z.object({
+  fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
+  fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
+});
+
+export const anyBytes: Contents = {
+  '*/*': { schema: z.string().meta({ format: 'binary' }), examples: { text: 'Hello.' } },
+};
+
+const fileHeaders = [
+  'File-ETag',
+  'File-Cache-Control',
+  'Content-Disposition',
+  'Accept-Ranges',
+  'X-Content-Type-Options',
+  'Content-Security-Policy',
+] as const;
+
+const operation: Operation = {
+  operationId: 'getFile',
+  tag: 'Uploads',
+  summary: 'Get a file',
+  description:
+    'The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is ' +
+    'set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.',
+  answers: {
+    200: { description: 'The file.', headers: fileHeaders, body: anyBytes },
+    206: {
+      description: 'The part of it that `Range` asks for.',
+      headers: ['Content-Range', ...fileHeaders],
+      body: anyBytes,
+    },
+    304: { description: 'The client has it already.', headers: fileHeaders },
+    307: {
+      description: 'Files have an address of their own here. The file is at `Location`.',
+      headers: ['File-Location'],
+    },
+  },
+  errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'rate_limited', 'service_unavailable'],
+};
 
 /** Media types that a browser shows without running anything. All others are downloads. */
 const shown: ReadonlySet<string> = new Set([
@@ -64,13 +103,13 @@ export interface FilesRouteDependencies {
   readonly requireReadModel: () => Promise<void>;
 }
 
-export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): void {
+export function addFileRoute(app: App, dependencies: FilesRouteDependencies): void {
   const { uploads, filesOrigin, filesCacheSeconds, requireReadModel } = dependencies;
   app.route({
     method: ['GET', 'HEAD'],
     url: '/files/:fileID/:fileName',
     schema: { params: path },
-    config: { public: true, operation: uploadOperations.file },
+    config: { public: true, operation },
     onRequest: () => requireReadModel(),
     handler: async (request, reply) => {
       const { fileID, fileName } = request.params as z.output<typeof path>;

@@ -1,6 +1,10 @@
-/** Receives the bytes of uploads when this service stores files itself: the signed URL of an upload (spec 4.8). */
+/**
+ * `PUT /uploads/{uploadID}`: receives the bytes of uploads when this service stores files itself, at the signed URL of
+ * an upload (spec 4.8).
+ */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { uploadPath } from '../../../../commands/complete-upload.ts';
 import type { SecretKeys } from '../../../storage/security/secret-keys.ts';
 import type { ExpectedUpload } from '../../../storage/files/file-store.ts';
 import { UploadTooLarge, type LocalFileStore } from '../../../storage/files/local-file-store.ts';
@@ -10,13 +14,37 @@ import type { UploadQueries, UploadState } from '../../../../projections/uploads
 import type { App } from '../server/app-type.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import type { LogBytes } from '../../usage/log-bytes.ts';
-import { uploadOperations } from './uploads-operations.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { anyBytes } from './files.ts';
+import { uploadNotFound } from './upload.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { AddressLimit } from '../limits/address-limit.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Shares } from '../limits/shares.ts';
 import { normalMediaType } from '../bodies/media-type.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
+
+const operation: Operation = {
+  operationId: 'putUploadBytes',
+  tag: 'Uploads',
+  summary: 'Send the bytes of a file',
+  description:
+    'To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last ' +
+    'that came whole count. Two requests are read at once for an upload; a third waits a while, and is refused then. Where the service keeps files in S3 the URL is one of S3 instead.',
+  isCommand: false,
+  isBodyKept: true,
+  body: anyBytes,
+  answers: { 200: { description: 'The bytes have arrived.' } },
+  errors: [
+    'limit_exceeded',
+    'forbidden',
+    'upload_not_found',
+    'upload_completed',
+    'payload_too_large',
+    'rate_limited',
+    'service_unavailable',
+  ],
+};
 
 export interface UploadBytesDependencies {
   readonly store: LocalFileStore;
@@ -36,7 +64,7 @@ export interface UploadBytesDependencies {
   readonly requireReadModel: () => Promise<void>;
 }
 
-const path = z.object({ uploadID: z.string() });
+const path = uploadPath.pick({ uploadID: true });
 /** All optional: the signature covers the parameters, so a missing, changed or added one is refused with it. */
 const query = z.looseObject({
   contentType: z.string().optional(),
@@ -51,7 +79,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
     '/uploads/:uploadID',
     {
       schema: { params: path, querystring: query },
-      config: { public: true, operation: uploadOperations.put, storesBytes: true },
+      config: { public: true, operation, storesBytes: true },
       onRequest: () => dependencies.requireReadModel(),
     },
     async (request, reply) => {
@@ -91,7 +119,7 @@ async function findOpen(
   const upload = await uploads.upload(uploadId);
   if (upload !== null && !upload.isRemoved) return upload;
   await cleanUp();
-  throw new HttpError('upload_not_found', 'There is no such upload.');
+  throw uploadNotFound();
 }
 
 /**

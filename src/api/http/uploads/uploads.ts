@@ -1,48 +1,32 @@
-/**
- * Spec 4.8 and 4.9: uploads, from their creation to the public URL of the file; their list, and the withdrawal of a
- * file, whose paths are ours, not the spec's.
- */
+/** Uploads: lists and creates them (spec 4.8). The list is ours, not the spec's. */
 import { randomUUIDv7 } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
-import { completeUpload, uploadPath, type UploadPath } from '../../../../commands/complete-upload.ts';
-import { appPath, createUpload } from '../../../../commands/create-upload.ts';
-import { deleteUpload } from '../../../../commands/delete-upload.ts';
-import type { AuditLog } from '../../../administration/audit/audit-log.ts';
-import type { StoredFile } from '../../../language/events/upload-events.ts';
+import { z } from 'zod';
+import { appPath, createUpload, newUpload } from '../../../../commands/create-upload.ts';
+import type { ListedUpload } from '../../../../projections/uploads/uploads.queries.ts';
 import type { UploadLimits } from '../../../language/events/limits.ts';
-import { newFileName } from '../../../storage/files/new-file-name.ts';
 import { readMembers } from '../../../language/formats/read-members.ts';
-import { isUploadId, type FileStore } from '../../../storage/files/file-store.ts';
-import type { ListedUpload, UploadQueries, UploadState } from '../../../../projections/uploads/uploads.queries.ts';
 import type { EventLog } from '../../../log/event-log.ts';
-import type { App } from '../server/app-type.ts';
-import { uploadOperations } from './uploads-operations.ts';
-import type { Shares } from '../limits/shares.ts';
 import { readPage } from '../answers/read-page.ts';
-import { formatUploadsContinuation, parseUploadsContinuation } from '../requests/continuation.ts';
-import { pageQuery } from '../requests/page-query.ts';
-import { HttpError } from '../answers/http-error.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
-import { identify, identifyWithBody } from '../submit/request-identity.ts';
-import type { Submitter } from '../submit/submitter.ts';
-import { turnedAwayOf } from '../submit/turned-away.ts';
-import type { UploadAnswers } from './upload-answers.ts';
-import { originOf } from '../requests/origin.ts';
+import type { Shares } from '../limits/shares.ts';
+import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { continuation, examples } from '../openapi/schemas.ts';
+import { formatUploadsContinuation, parseUploadsContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
+import type { App } from '../server/app-type.ts';
+import { identify } from '../submit/request-identity.ts';
+import { addFileRoute, type FilesRouteDependencies } from './files.ts';
+import { addUploadBytesRoute, type UploadBytesDependencies } from './upload-bytes.ts';
+import { addSingleUploadRoutes, bodyBytesMax, exampleUrl, type UploadDependencies } from './upload.ts';
 
-export interface UploadsRouteDependencies {
-  readonly submitter: Submitter;
-  readonly uploads: UploadQueries;
-  readonly files: FileStore;
-  readonly uploadAnswers: UploadAnswers;
+export interface UploadsRouteDependencies extends UploadDependencies, FilesRouteDependencies {
   readonly uploadLimits: UploadLimits;
-  readonly audit: AuditLog;
   readonly log: Pick<EventLog, 'now'>;
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
+  /** Null if the bytes of uploads are sent elsewhere. */
+  readonly uploadBytes: UploadBytesDependencies | null;
 }
-
-/** Limit of the body of a creation: a media type, a file name, and further members from older clients. */
-const bodyBytesMax = 64 * 1024;
 
 /**
  * How many uploads a page has at most, and how many bytes of JSON one has at most: a name in a URL is long if it is
@@ -51,13 +35,78 @@ const bodyBytesMax = 64 * 1024;
 const pageUploadsMax = 1000;
 const uploadBytesMax = 8 * 1024;
 
-export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies): void {
-  const { submitter, uploads, files, uploadAnswers, uploadLimits, audit, log, shares } = dependencies;
+const uploadId = z.string().meta({ description: 'The ID of the upload.' });
+
+const listed = z
+  .strictObject({
+    id: uploadId,
+    appID: z.string(),
+    status: z.enum(['open', 'complete', 'withdrawn']).meta({
+      description:
+        '`withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.',
+    }),
+    contentType: z.string(),
+    fileName: z.string(),
+    created: z.iso.datetime(),
+    expires: z.iso.datetime().optional().meta({ description: 'Of an open one: until when it can be completed.' }),
+    size: z.int().min(0).optional().meta({ description: 'Of a complete one: the bytes of its file.' }),
+    url: z.string().optional().meta({ description: 'Of a complete one: the public URL of its file.' }),
+  })
+  .meta({ id: 'ListedUpload' });
+
+const listOperation: Operation = {
+  operationId: 'listUploads',
+  tag: 'Uploads',
+  summary: 'List uploads',
+  description:
+    "A page of the team's uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a " +
+    '`continuation`; the last page has none.',
+  answers: {
+    200: {
+      description: 'Uploads, and where to go on.',
+      body: json(z.strictObject({ data: z.array(listed), continuation }), {
+        'one of each status': {
+          data: [
+            {
+              id: examples.tableId,
+              appID: 'shop',
+              status: 'open',
+              contentType: 'image/png',
+              fileName: 'next.png',
+              created: '2026-01-02T03:06:05.678Z',
+              expires: '2026-01-03T03:06:05.678Z',
+            },
+            {
+              id: examples.tableId,
+              appID: 'shop',
+              status: 'complete',
+              contentType: 'image/png',
+              fileName: 'photo.png',
+              created: '2026-01-02T03:05:05.678Z',
+              size: 146_515,
+              url: exampleUrl,
+            },
+            {
+              id: examples.tableId,
+              appID: 'shop',
+              status: 'withdrawn',
+              contentType: 'image/png',
+              fileName: 'old.png',
+              created: '2026-01-02T03:04:05.678Z',
+            },
+          ],
+        },
+      }),
+    },
+  },
+};
+
+function addListUploads(app: App, { uploads, uploadAnswers, log, shares }: UploadsRouteDependencies): void {
   app.get(
     '/uploads',
     {
       schema: { querystring: pageQuery('uploads', pageUploadsMax) },
-      config: { operation: uploadOperations.list },
+      config: { operation: listOperation },
     },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
@@ -76,82 +125,6 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
       });
       outgoing.shrink(Buffer.byteLength(body));
       return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
-    },
-  );
-
-  app.post(
-    '/apps/:appID/uploads',
-    {
-      schema: { params: appPath },
-      config: { operation: uploadOperations.create, storesBytes: true },
-    },
-    async (request) => {
-      const { teamId } = request.principal;
-      readMediaType(request, ['application/json']);
-      const identity = identify(request);
-      const bytes = await collectBody(request, bodyBytesMax);
-      identity.digest?.update(bytes);
-      const members = readMembers(bytes);
-      const event = createUpload({
-        teamId,
-        uploadId: randomUUIDv7(),
-        path: request.params,
-        members,
-        limits: uploadLimits,
-      });
-      const applied = await submitter.submit(teamId, identity, event);
-      return submitter.answering(applied, async ({ upload }) => ({
-        data: await uploadAnswers.dataOf(upload!, request),
-      }));
-    },
-  );
-
-  app.post(
-    '/apps/:appID/uploads/:uploadID/complete',
-    {
-      schema: { params: uploadPath },
-      config: { operation: uploadOperations.complete, storesBytes: true },
-    },
-    async (request) => {
-      const { teamId } = request.principal;
-      const { appID: appId, uploadID } = request.params;
-      const identity = await identifyWithBody(request, bodyBytesMax);
-      const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
-      if (upload === null || (upload.isRemoved && upload.file === null)) throw notFound();
-      // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the
-      // outcome.
-      if (upload.isSuspended && identity.digest === null)
-        throw new HttpError('payment_required', 'The team is suspended.');
-      const event =
-        turnedAwayOf(request.raw) ??
-        completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
-      const applied = await submitter.submit(teamId, identity, event);
-      // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an
-      // orphan.
-      return submitter.answering(applied, async ({ upload }) => ({
-        data: await uploadAnswers.dataOf(upload!, request),
-      }));
-    },
-  );
-
-  app.delete(
-    '/apps/:appID/uploads/:uploadID',
-    {
-      schema: { params: uploadPath },
-      config: { operation: uploadOperations.remove },
-    },
-    async (request) => {
-      const { teamId } = request.principal;
-      const identity = await identifyWithBody(request, bodyBytesMax);
-      if (!isUploadId(request.params.uploadID)) throw notFound();
-      try {
-        await submitter.submit(teamId, identity, deleteUpload(teamId, request.params));
-      } catch (error) {
-        recordWithdrawal(audit, request, request.params, error instanceof HttpError ? error.type : 'failed');
-        throw error;
-      }
-      recordWithdrawal(audit, request, request.params, 'done');
-      return {};
     },
   );
 }
@@ -175,25 +148,71 @@ function present(upload: ListedUpload, now: number, urlOf: (file: string, fileNa
   };
 }
 
-/** Throws HttpError `upload_incomplete` if the bytes have not arrived completely. */
-async function seal(files: FileStore, uploadId: string, { contentType, sizeMax }: UploadState): Promise<StoredFile> {
-  const name = newFileName();
-  const sealed = await files.seal({ uploadId, contentType, sizeMax }, name);
-  if (sealed === null)
-    throw new HttpError('upload_incomplete', 'The bytes of the file have not arrived, or not all of them.');
-  return { name, size: sealed.size };
+/** Where its bytes are sent to is a URL of its own, and no parameter. */
+const uploadLinks: readonly Link[] = linksTo(['completeUpload', 'deleteUpload'], {
+  appID: '$request.path.appID',
+  uploadID: '$response.body#/data/uploadID',
+});
+
+const createOperation: Operation = {
+  operationId: 'createUpload',
+  tag: 'Uploads',
+  summary: 'Create an upload',
+  description:
+    'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless ' +
+    'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither ' +
+    'completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
+  body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
+  answers: {
+    200: {
+      description: 'The upload, and where its bytes go.',
+      body: json(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
+        created: {
+          data: {
+            uploadID: examples.tableId,
+            uploadLocation: `https://tables.example.com/uploads/${examples.tableId}?signature=...`,
+          },
+        },
+      }),
+      links: uploadLinks,
+    },
+  },
+  errors: ['payment_required', 'limit_exceeded', 'forbidden'],
+};
+
+function addCreateUpload(app: App, { submitter, uploadAnswers, uploadLimits }: UploadsRouteDependencies): void {
+  app.post(
+    '/apps/:appID/uploads',
+    {
+      schema: { params: appPath },
+      config: { operation: createOperation, storesBytes: true },
+    },
+    async (request) => {
+      const { teamId } = request.principal;
+      readMediaType(request, ['application/json']);
+      const identity = identify(request);
+      const bytes = await collectBody(request, bodyBytesMax);
+      identity.digest?.update(bytes);
+      const members = readMembers(bytes);
+      const event = createUpload({
+        teamId,
+        uploadId: randomUUIDv7(),
+        path: request.params,
+        members,
+        limits: uploadLimits,
+      });
+      const applied = await submitter.submit(teamId, identity, event);
+      return submitter.answering(applied, async ({ upload }) => ({
+        data: await uploadAnswers.dataOf(upload!, request),
+      }));
+    },
+  );
 }
 
-function recordWithdrawal(
-  audit: AuditLog,
-  request: FastifyRequest,
-  { appID: appId, uploadID: uploadId }: UploadPath,
-  result: string,
-): void {
-  const { teamId, tokenId } = request.principal;
-  audit.write({ action: 'file.withdraw', result, teamId, tokenId, ...originOf(request), appId, uploadId });
-}
-
-function notFound(): HttpError {
-  return new HttpError('upload_not_found', 'There is no such upload.');
+export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies): void {
+  addListUploads(app, dependencies);
+  addCreateUpload(app, dependencies);
+  addSingleUploadRoutes(app, dependencies);
+  if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);
+  addFileRoute(app, dependencies);
 }

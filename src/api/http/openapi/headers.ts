@@ -1,29 +1,7 @@
-/** Path parameters, and the headers of requests and answers, as described in the document. */
+/** The headers of requests and answers, as described in the document. */
 import { z } from 'zod';
-import { appId, stashId } from '../../../../commands/inputs.ts';
 import { idempotencyKey } from '../submit/idempotency.ts';
 import { ifMatch, ifNoneMatch, ifRange } from '../requests/versions.ts';
-
-/** Path parameters by name. A malformed ID is answered like an unknown one. */
-export const pathParameters: Readonly<Record<string, z.ZodType>> = {
-  tableID: z.string().meta({ description: 'The ID of a table.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
-  jobID: z.string().meta({ description: 'The ID of a job.' }),
-  stashID: stashId.meta({ description: 'The name that the client gives the stash.', examples: ['import-7'] }),
-  serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
-  rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
-  appID: appId.meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
-  uploadID: z
-    .string()
-    .meta({ description: 'The ID of an upload.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
-  fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
-  fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
-  teamID: z.string().meta({ description: 'The ID of a team.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
-  tokenID: z.string().meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
-  file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }),
-  consoleFile: z
-    .string()
-    .meta({ description: 'The name of a file, which the page has.', examples: ['main-HQ5X2KPA.css'] }),
-};
 
 /** Request headers. They have no examples: pages that try requests out would send them. */
 export const requestHeaders = {
