@@ -1,7 +1,7 @@
 /** Which requests large bodies give way to. */
 import { expect, jest, test } from '@jest/globals';
 import { addRoutes, type RouteDependencies } from '../../../../src/api/http/routes.ts';
-import { authorization, buildEdge, unlimited } from './edge-app.ts';
+import { authorization, buildEdge, unlimited } from './server/edge-app.ts';
 
 test.each([
   ['a read', 'GET', '', {}, 1],
