@@ -12,6 +12,8 @@ import { addRowRoutes, type RowsRouteDependencies } from './rows/rows.ts';
 import { addStashRoutes, type StashesRouteDependencies } from './stashes/stashes.ts';
 import { addTableRoutes, type TablesRouteDependencies } from './tables/tables.ts';
 import { addTeamRoutes, type TeamRouteDependencies } from './team/team.ts';
+import { addFileRoutes, type FilesRouteDependencies } from './uploads/files.ts';
+import { addUploadBytesRoute, type UploadBytesDependencies } from './uploads/upload-bytes.ts';
 import { addUploadRoutes, type UploadsRouteDependencies } from './uploads/uploads.ts';
 
 /** The dependencies of all routes. */
@@ -21,6 +23,7 @@ export type RouteDependencies = TablesRouteDependencies &
   ExportsRouteDependencies &
   StashesRouteDependencies &
   UploadsRouteDependencies &
+  FilesRouteDependencies &
   JobsRouteDependencies &
   TeamRouteDependencies &
   OperatorsRouteDependencies & {
@@ -28,6 +31,8 @@ export type RouteDependencies = TablesRouteDependencies &
     readonly rateLimits: RateLimits | null;
     /** Null if nothing is refused for want of disk space. */
     readonly diskFloor: DiskFloor | null;
+    /** Null if the bytes of uploads are sent elsewhere. */
+    readonly uploadBytes: UploadBytesDependencies | null;
   };
 
 export function addRoutes(app: App, dependencies: RouteDependencies): void {
@@ -44,6 +49,8 @@ export function addRoutes(app: App, dependencies: RouteDependencies): void {
   addExportRoutes(app, dependencies);
   addStashRoutes(app, dependencies);
   addUploadRoutes(app, dependencies);
+  if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);
+  addFileRoutes(app, dependencies);
   addJobRoutes(app, dependencies);
   addTeamRoutes(app, dependencies);
   addOperatorsRoutes(app, dependencies);

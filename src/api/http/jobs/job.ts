@@ -123,7 +123,7 @@ const progressOperation: Operation = {
 
 type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
 
-export function addJobRoute(app: App, { jobs, rows, uploads, uploadAnswers }: JobDependencies): void {
+export function addSingleJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: JobDependencies): void {
   app.get(
     '/jobs/:jobID',
     { config: { operation: getOperation, duringQuarantine: true } },

@@ -10,7 +10,7 @@ import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import type { Jobs, ListedJob } from '../submit/jobs.ts';
 import { exampleJobId, jobId } from './accepted.ts';
-import { addJobRoute, jobProgress, progressOf, type JobDependencies } from './job.ts';
+import { addSingleJobRoutes, jobProgress, progressOf, type JobDependencies } from './job.ts';
 
 export interface JobsRouteDependencies extends JobDependencies {
   readonly tables: Pick<TableQueries, 'idsAmong'>;
@@ -138,5 +138,5 @@ function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): obj
 
 export function addJobRoutes(app: App, dependencies: JobsRouteDependencies): void {
   addListJobs(app, dependencies);
-  addJobRoute(app, dependencies);
+  addSingleJobRoutes(app, dependencies);
 }

@@ -25,8 +25,8 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   /**
-   * Its path parameters by name, besides `tableID` and those that the route validates. A malformed ID is answered like an
-   * unknown one.
+   * Its path parameters by name, besides `tableID` and those that the route validates. A malformed ID is answered like
+   * an unknown one.
    */
   readonly path?: Readonly<Record<string, z.ZodType>>;
   /** What `If-Match` is compared with; absent: the operation ignores the header. */

@@ -12,33 +12,36 @@ export const pathOfTeam = {
   teamID: z.string().meta({ description: 'The ID of a team.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
 };
 
-/** An operation that is no command of a team: it knows no `Idempotency-Key`. */
-export function operatorOperation(
+/** The `config` of a route of operators, whose operation is no command of a team: it knows no `Idempotency-Key`. */
+export function forOperators(
   operationId: string,
   summary: string,
   description: string,
   { errors = [], ...rest }: Pick<Operation, 'path' | 'answers' | 'body' | 'errors'>,
-): Operation {
+): { readonly operation: Operation; readonly forOperators: true } {
   // Bodies are read by what reads rows: an array may have too many columns.
   const ofBody: readonly ErrorType[] = rest.body === undefined ? [] : ['limit_exceeded'];
   return {
-    operationId,
-    tag: 'Operators',
-    summary,
-    description,
-    isCommand: false,
-    errors: [...ofBody, ...errors],
-    ...rest,
+    operation: {
+      operationId,
+      tag: 'Operators',
+      summary,
+      description,
+      isCommand: false,
+      errors: [...ofBody, ...errors],
+      ...rest,
+    },
+    forOperators: true,
   };
 }
 
 /** The answer `{data}`. */
-export function answerOf(description: string, schema: z.ZodType, example: unknown): Answer {
+export function answerWithData(description: string, schema: z.ZodType, example: unknown): Answer {
   return { description, body: json(z.strictObject({ data: schema }), { example: { data: example } }) };
 }
 
 /** A page of a list. */
-export function pageOf(description: string, item: z.ZodType, example: unknown): Answer {
+export function answerWithPage(description: string, item: z.ZodType, example: unknown): Answer {
   return {
     description,
     body: json(z.strictObject({ data: z.array(item), continuation }), { example: { data: [example] } }),

@@ -13,11 +13,10 @@ import {
 } from '../../../administration/quarantines.ts';
 import { WrongLog } from '../../../log/identity.ts';
 import { ClientGone } from '../bodies/request-body.ts';
-import type { Operation } from '../openapi/operation.ts';
 import { examples } from '../openapi/schemas.ts';
 import type { App } from '../server/app-type.ts';
 import { audited, findTeam, replyWith, type OperatorsDependencies } from './common.ts';
-import { answerOf, count, operatorOperation, pathOfTeam, teamId } from './operations.ts';
+import { answerWithData, count, forOperators, pathOfTeam, teamId } from './operations.ts';
 
 const partition = z
   .strictObject({
@@ -49,88 +48,84 @@ const quarantine = z
   })
   .meta({ id: 'Quarantine' });
 
-const operations = {
-  listPartitions: operatorOperation(
-    'listPartitions',
-    'List the partitions of the log',
-    'All of them, whichever process projects them: how far each is projected, and why it has halted.',
-    {
-      answers: {
-        200: answerOf('The partitions.', z.array(partition), [
-          {
-            partition: 0,
-            logEnd: '1042',
-            projected: '1040',
-            behind: 2,
-            version: '1041',
-            epoch: '7',
-            halted: null,
-            contradicted: false,
-            quarantined: [],
-          },
-        ]),
-      },
-    },
-  ),
-  listQuarantine: operatorOperation(
-    'listQuarantine',
-    'List the teams in quarantine',
-    'With the event that failed and why, the oldest first.',
-    {
-      answers: {
-        200: answerOf('The teams in quarantine.', z.array(quarantine), [
-          {
-            teamID: examples.tableId,
-            name: 'acme',
-            partition: 3,
-            offset: '40',
-            since: '2026-11-22T09:14:00.000Z',
-            reason: 'unexpected type',
-            eventsSince: '12',
-          },
-        ]),
-      },
-    },
-  ),
-  releaseTeam: operatorOperation(
-    'releaseTeam',
-    'Release a team from quarantine',
-    'Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as ' +
-      'it is. If the request is cut off, the next one goes on from there.',
-    {
-      path: pathOfTeam,
-      answers: {
-        200: answerOf(
-          'Whether the team goes on, or which event failed again.',
-          z.strictObject({ teamID: teamId, released: z.boolean(), error: z.string().nullable() }),
-          {
-            teamID: examples.tableId,
-            released: true,
-            error: null,
-          },
-        ),
-      },
-      errors: ['team_not_found'],
-    },
-  ),
-} as const satisfies Record<string, Operation>;
-
 export function addPartitionRoutes(app: App, { log, teams, database, audit }: OperatorsDependencies): void {
   app.get(
     '/admin/partitions',
-    { config: { operation: operations.listPartitions, forOperators: true } },
+    {
+      config: forOperators(
+        'listPartitions',
+        'List the partitions of the log',
+        'All of them, whichever process projects them: how far each is projected, and why it has halted.',
+        {
+          answers: {
+            200: answerWithData('The partitions.', z.array(partition), [
+              {
+                partition: 0,
+                logEnd: '1042',
+                projected: '1040',
+                behind: 2,
+                version: '1041',
+                epoch: '7',
+                halted: null,
+                contradicted: false,
+                quarantined: [],
+              },
+            ]),
+          },
+        },
+      ),
+    },
     async (_request, reply) => replyWith(reply, (await readPartitionStates(log, database)).map(partitionAsJson)),
   );
 
   app.get(
     '/admin/quarantine',
-    { config: { operation: operations.listQuarantine, forOperators: true } },
+    {
+      config: forOperators(
+        'listQuarantine',
+        'List the teams in quarantine',
+        'With the event that failed and why, the oldest first.',
+        {
+          answers: {
+            200: answerWithData('The teams in quarantine.', z.array(quarantine), [
+              {
+                teamID: examples.tableId,
+                name: 'acme',
+                partition: 3,
+                offset: '40',
+                since: '2026-11-22T09:14:00.000Z',
+                reason: 'unexpected type',
+                eventsSince: '12',
+              },
+            ]),
+          },
+        },
+      ),
+    },
     async (_request, reply) => replyWith(reply, (await readShownQuarantines(database, teams)).map(quarantineAsJson)),
   );
 
   app.post(
     '/admin/quarantine/:teamID/release',
-    { config: { operation: operations.releaseTeam, forOperators: true } },
+    {
+      config: forOperators(
+        'releaseTeam',
+        'Release a team from quarantine',
+        'Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as ' +
+          'it is. If the request is cut off, the next one goes on from there.',
+        {
+          path: pathOfTeam,
+          answers: {
+            200: answerWithData(
+              'Whether the team goes on, or which event failed again.',
+              z.strictObject({ teamID: teamId, released: z.boolean(), error: z.string().nullable() }),
+              { teamID: examples.tableId, released: true, error: null },
+            ),
+          },
+          errors: ['team_not_found'],
+        },
+      ),
+    },
     async (request, reply) => {
       const gone = new AbortController();
       // It goes on with the next release where this one stops.

@@ -11,12 +11,12 @@ import type { LogBytes } from '../../usage/log-bytes.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import type { EventData } from '../../../language/events/event.ts';
 import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { json, linksTo, type Link } from '../openapi/operation.ts';
 import { examples } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
-import { answerOf, count, moment, operatorOperation, pageOf, pathOfTeam, teamId } from './operations.ts';
+import { answerWithData, count, moment, forOperators, answerWithPage, pathOfTeam, teamId } from './operations.ts';
 
 const limit = count.nullable().meta({ description: 'Null: no limit.' });
 
@@ -81,69 +81,17 @@ const exampleDetails = {
   quotas: { ...exampleQuotas, rows: { used: 406, max: 5_000_000, setBy: 'plan' } },
 };
 
-const shownTeam = { 200: answerOf('The team, as it is now.', shownDetails, exampleDetails) };
-
-const operations = {
-  listTeams: operatorOperation(
-    'listTeams',
-    'List teams',
-    'All teams, in the order in which they were created, page by page.',
-    {
-      answers: { 200: pageOf('Teams, and where to go on.', team, exampleTeam) },
-    },
-  ),
-  createTeam: operatorOperation('createTeam', 'Create a team', 'A team without tokens and tables.', {
-    body: json(newTeamBody, { team: { name: 'acme' } }),
-    answers: { 201: { ...answerOf('The team was created.', shownDetails, exampleDetails), links: teamLinks } },
-    errors: ['outcome_unknown'],
-  }),
-  getTeam: operatorOperation(
-    'getTeam',
-    'Get a team',
-    'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).',
-    {
-      path: pathOfTeam,
-      answers: shownTeam,
-      errors: ['team_not_found'],
-    },
-  ),
-  setPlan: operatorOperation(
-    'setPlan',
-    'Set the plan of a team',
-    'Limits what the team may have. Limits that are not named stay as they are.',
-    {
-      path: pathOfTeam,
-      body: json(planBody, {
-        'limits': { rowsMax: 5_000_000, logBytesPerDayMax: 10_000_000_000 },
-        'a limit removed': { rowsMax: null },
-      }),
-      answers: shownTeam,
-      errors: ['team_not_found', 'outcome_unknown'],
-    },
-  ),
-  suspendTeam: operatorOperation(
-    'suspendTeam',
-    'Suspend a team',
-    'Its tables, and the URLs of its files, are answered 402 from then on.',
-    {
-      path: pathOfTeam,
-      answers: shownTeam,
-      errors: ['team_not_found', 'outcome_unknown'],
-    },
-  ),
-  resumeTeam: operatorOperation('resumeTeam', 'Resume a team', 'Ends its suspension.', {
-    path: pathOfTeam,
-    answers: shownTeam,
-    errors: ['team_not_found', 'outcome_unknown'],
-  }),
-} as const satisfies Record<string, Operation>;
+const shownTeam = { 200: answerWithData('The team, as it is now.', shownDetails, exampleDetails) };
 
 export interface TeamsDependencies extends OperatorsDependencies {
   readonly logBytes: Pick<LogBytes, 'usedBy'>;
   readonly quotaSettings: QuotaSettings;
 }
 
-export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSettings }: TeamsDependencies): void {
+export function addOperatorTeamRoutes(
+  app: App,
+  { log, teams, audit, logBytes, quotaSettings }: TeamsDependencies,
+): void {
   const show = async (reply: FastifyReply, team: TeamSummary): Promise<FastifyReply> =>
     replyWith(reply, {
       ...teamAsJson(team),
@@ -172,7 +120,12 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
     '/admin/teams',
     {
       schema: { querystring: pageQuery('teams') },
-      config: { operation: operations.listTeams, forOperators: true },
+      config: forOperators(
+        'listTeams',
+        'List teams',
+        'All teams, in the order in which they were created, page by page.',
+        { answers: { 200: answerWithPage('Teams, and where to go on.', team, exampleTeam) } },
+      ),
     },
     (request, reply) =>
       replyWithPage(reply, 'teams', request.query, (after, limit) => teams.teams(after, limit), teamAsJson),
@@ -180,7 +133,15 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.post(
     '/admin/teams',
-    { config: { operation: operations.createTeam, forOperators: true } },
+    {
+      config: forOperators('createTeam', 'Create a team', 'A team without tokens and tables.', {
+        body: json(newTeamBody, { team: { name: 'acme' } }),
+        answers: {
+          201: { ...answerWithData('The team was created.', shownDetails, exampleDetails), links: teamLinks },
+        },
+        errors: ['outcome_unknown'],
+      }),
+    },
     async (request, reply) => {
       const { name } = await readBody(request, newTeamBody);
       const event = newTeam(name);
@@ -193,13 +154,35 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.get(
     '/admin/teams/:teamID',
-    { config: { operation: operations.getTeam, forOperators: true } },
+    {
+      config: forOperators(
+        'getTeam',
+        'Get a team',
+        'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).',
+        { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found'] },
+      ),
+    },
     async (request, reply) => show(reply, await findTeam(teams, request)),
   );
 
   app.patch(
     '/admin/teams/:teamID/plan',
-    { config: { operation: operations.setPlan, forOperators: true } },
+    {
+      config: forOperators(
+        'setPlan',
+        'Set the plan of a team',
+        'Limits what the team may have. Limits that are not named stay as they are.',
+        {
+          path: pathOfTeam,
+          body: json(planBody, {
+            'limits': { rowsMax: 5_000_000, logBytesPerDayMax: 10_000_000_000 },
+            'a limit removed': { rowsMax: null },
+          }),
+          answers: shownTeam,
+          errors: ['team_not_found', 'outcome_unknown'],
+        },
+      ),
+    },
     async (request, reply) => {
       const plan = await readBody(request, planBody);
       return change(request, reply, 'plan.set', (teamId) => setPlan(teamId, plan), plan);
@@ -208,13 +191,26 @@ export function addTeamRoutes(app: App, { log, teams, audit, logBytes, quotaSett
 
   app.post(
     '/admin/teams/:teamID/suspend',
-    { config: { operation: operations.suspendTeam, forOperators: true } },
+    {
+      config: forOperators(
+        'suspendTeam',
+        'Suspend a team',
+        'Its tables, and the URLs of its files, are answered 402 from then on.',
+        { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found', 'outcome_unknown'] },
+      ),
+    },
     (request, reply) => change(request, reply, 'plan.suspend', suspendTeam),
   );
 
   app.post(
     '/admin/teams/:teamID/resume',
-    { config: { operation: operations.resumeTeam, forOperators: true } },
+    {
+      config: forOperators('resumeTeam', 'Resume a team', 'Ends its suspension.', {
+        path: pathOfTeam,
+        answers: shownTeam,
+        errors: ['team_not_found', 'outcome_unknown'],
+      }),
+    },
     (request, reply) => change(request, reply, 'plan.resume', resumeTeam),
   );
 }

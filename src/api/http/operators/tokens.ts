@@ -19,12 +19,12 @@ import {
   type OperatorToken,
 } from '../../../storage/security/operator-tokens.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { json, linksTo, type Link } from '../openapi/operation.ts';
 import { examples, nothing } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
-import { answerOf, moment, operatorOperation, pageOf, pathOfTeam } from './operations.ts';
+import { answerWithData, moment, forOperators, answerWithPage, pathOfTeam } from './operations.ts';
 
 // Not zod's `default`: types that are generated from a document take a property with one as always there.
 const expires = z.iso
@@ -93,74 +93,6 @@ const inUse = {
 };
 const exampleSecret = 'tablog_mV0aZ3lqT1uHq5o2bR8x6wmV0aZ3lqT1uHq5o2bR8x6_0a1b2c3d';
 
-const operations = {
-  listTeamTokens: operatorOperation(
-    'listTeamTokens',
-    'List the tokens of a team',
-    'Those that were revoked or have expired too, in the order in which they were created.',
-    {
-      path: pathOfTeam,
-      answers: { 200: pageOf('Tokens, and where to go on.', token, { ...inUse, readOnly: true, appID: null }) },
-      errors: ['team_not_found'],
-    },
-  ),
-  createTeamToken: operatorOperation(
-    'createTeamToken',
-    'Create a token of a team',
-    'The answer is the only one that shows the token.',
-    {
-      path: pathOfTeam,
-      body: json(newTokenBody, {
-        'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
-        'for an app': { name: 'the shop', appID: 'shop' },
-      }),
-      answers: {
-        201: {
-          ...answerOf('The token.', madeToken, { ...exampleToken, readOnly: true, appID: null, token: exampleSecret }),
-          links: tokenLinks,
-        },
-      },
-      errors: ['team_not_found', 'outcome_unknown'],
-    },
-  ),
-  listOperatorTokens: operatorOperation(
-    'listOperatorTokens',
-    'List the tokens of operators',
-    'Those that were revoked or have expired too, in the order in which they were created.',
-    {
-      answers: { 200: pageOf('Tokens, and where to go on.', operatorToken, inUse) },
-    },
-  ),
-  createOperatorToken: operatorOperation(
-    'createOperatorToken',
-    'Create a token of an operator',
-    'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.',
-    {
-      body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
-      answers: {
-        201: {
-          ...answerOf('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }),
-          links: tokenLinks,
-        },
-      },
-    },
-  ),
-  revokeToken: operatorOperation(
-    'revokeToken',
-    'Revoke a token',
-    'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.',
-    {
-      path: {
-        tokenID: z
-          .string()
-          .meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
-      },
-      answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } },
-      errors: ['token_not_found'],
-    },
-  ),
-} as const satisfies Record<string, Operation>;
-
 /** Of an operator. */
 function showOperatorToken(token: OperatorToken): object {
   const { createdAt, expiresAt, lastUsedAt, ...rest } = operatorTokenAsJson(token);
@@ -177,7 +109,18 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     '/admin/teams/:teamID/tokens',
     {
       schema: { querystring: pageQuery('tokens') },
-      config: { operation: operations.listTeamTokens, forOperators: true },
+      config: forOperators(
+        'listTeamTokens',
+        'List the tokens of a team',
+        'Those that were revoked or have expired too, in the order in which they were created.',
+        {
+          path: pathOfTeam,
+          answers: {
+            200: answerWithPage('Tokens, and where to go on.', token, { ...inUse, readOnly: true, appID: null }),
+          },
+          errors: ['team_not_found'],
+        },
+      ),
     },
     async (request, reply) => {
       const { id } = await findTeam(teams, request);
@@ -193,7 +136,32 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.post(
     '/admin/teams/:teamID/tokens',
-    { config: { operation: operations.createTeamToken, forOperators: true } },
+    {
+      config: forOperators(
+        'createTeamToken',
+        'Create a token of a team',
+        'The answer is the only one that shows the token.',
+        {
+          path: pathOfTeam,
+          body: json(newTokenBody, {
+            'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
+            'for an app': { name: 'the shop', appID: 'shop' },
+          }),
+          answers: {
+            201: {
+              ...answerWithData('The token.', madeToken, {
+                ...exampleToken,
+                readOnly: true,
+                appID: null,
+                token: exampleSecret,
+              }),
+              links: tokenLinks,
+            },
+          },
+          errors: ['team_not_found', 'outcome_unknown'],
+        },
+      ),
+    },
     async (request, reply) => {
       const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
       const made = newToken();
@@ -212,7 +180,12 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     '/admin/tokens',
     {
       schema: { querystring: pageQuery('tokens') },
-      config: { operation: operations.listOperatorTokens, forOperators: true },
+      config: forOperators(
+        'listOperatorTokens',
+        'List the tokens of operators',
+        'Those that were revoked or have expired too, in the order in which they were created.',
+        { answers: { 200: answerWithPage('Tokens, and where to go on.', operatorToken, inUse) } },
+      ),
     },
     (request, reply) =>
       replyWithPage(
@@ -226,7 +199,22 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.post(
     '/admin/tokens',
-    { config: { operation: operations.createOperatorToken, forOperators: true } },
+    {
+      config: forOperators(
+        'createOperatorToken',
+        'Create a token of an operator',
+        'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.',
+        {
+          body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
+          answers: {
+            201: {
+              ...answerWithData('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }),
+              links: tokenLinks,
+            },
+          },
+        },
+      ),
+    },
     async (request, reply) => {
       const { name: given, expires: expiresAt } = await readBody(request, newOperatorTokenBody);
       const made = newToken();
@@ -241,7 +229,22 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
 
   app.delete(
     '/admin/tokens/:tokenID',
-    { config: { operation: operations.revokeToken, forOperators: true } },
+    {
+      config: forOperators(
+        'revokeToken',
+        'Revoke a token',
+        'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.',
+        {
+          path: {
+            tokenID: z
+              .string()
+              .meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+          },
+          answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } },
+          errors: ['token_not_found'],
+        },
+      ),
+    },
     async (request, reply) => {
       const tokenId = normalId((request.params as { readonly tokenID: string }).tokenID);
       await audited(audit, request, 'token.revoke', { tokenId }, async (details) => {

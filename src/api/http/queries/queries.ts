@@ -215,8 +215,8 @@ function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
 const bodyBytesMax = 1024 * 1024;
 
 /**
- * The members of a body that may have these. `exact`: those whose numbers are kept as they are written. Throws HttpError
- * for others, and as `collectInPlace` does.
+ * The members of a body that may have these. `exact`: those whose numbers are kept as they are written. Throws
+ * HttpError for others, and as `collectInPlace` does.
  */
 async function readQueryBody(
   request: FastifyRequest,

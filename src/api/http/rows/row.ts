@@ -1,4 +1,5 @@
 /** `/tables/{tableID}/rows/{rowID}`: a row (spec 4.3 to 4.5). */
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { deleteRow } from '../../../../commands/delete-row.ts';
 import { patchRow, patchRowQuery } from '../../../../commands/patch-row.ts';
@@ -6,6 +7,7 @@ import { refuseRequest } from '../../../../commands/refuse-request.ts';
 import { refusalOfCells } from '../../../../projections/tables/guards.ts';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
+import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
 import { packBody, type PackedBody } from '../../../language/events/event-codec.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
 import { readPatchRow } from '../../../language/formats/read-patch-row.ts';
@@ -18,14 +20,13 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody, isBodyWithin } from '../bodies/request-body.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
 import { cellErrors, examples, inputRow, nothing, row } from '../openapi/schemas.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
-import { rowIdOf, rowOf, rowPath } from './row-path.ts';
 
 export interface RowDependencies {
   readonly submitter: Submitter;
@@ -37,6 +38,25 @@ export interface RowDependencies {
   readonly activity: Pick<TeamActivity, 'rowsRead'>;
   readonly limits: RowLimits;
   readonly bodyBytesMax: number;
+}
+
+const rowPath = {
+  rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
+};
+
+/** What stands in the path for `rowID`, which need not be an ID. */
+function rowIdOf(request: FastifyRequest): string {
+  return (request.params as { readonly rowID: string }).rowID;
+}
+
+/** The row of the path. A malformed ID is answered like an unknown one: it becomes an address that no row has. */
+function rowOf(request: FastifyRequest): RowAddress {
+  return parseRowId(rowIdOf(request)) ?? { version: 0n, ordinal: 0, index: 0 };
+}
+
+/** From the first of the rows that an answer names. `tableID`: where the ID of their table stands. */
+export function rowLinks(tableID: '$response.body#/data/tableID' | '$request.path.tableID'): Link[] {
+  return linksTo(['getRow', 'updateRow', 'deleteRow'], { tableID, rowID: '$response.body#/data/rowIDs/0' });
 }
 
 const getOperation: Operation = {

@@ -20,8 +20,7 @@ import { isOfQuery, queryOf, whichRows } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
-import { rowLinks } from './row-path.ts';
-import { addSingleRowRoutes, type RowDependencies } from './row.ts';
+import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
 export interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
   readonly tables: TableQueries;
@@ -64,16 +63,10 @@ const listOperation: Operation = {
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(
-          z.strictObject({
-            data: z.array(row),
-            continuation,
-          }),
-          {
-            'a page': { data: [examples.row], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
-            'the last page': { data: [examples.row] },
-          },
-        ),
+        ...json(z.strictObject({ data: z.array(row), continuation }), {
+          'a page': { data: [examples.row], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
+          'the last page': { data: [examples.row] },
+        }),
         ...cellsOf('A line with `$rowID` and the IDs of the columns in their order, and a line for each row.', {
           'a page': '$rowID,name,born\nAAAAAAAAAAEAAAAAAAAAAA,Ada,1815-12-10\n',
         }),

@@ -9,8 +9,8 @@ import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
-import { newNonce } from '../answers/nonce.ts';
-import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
+import { fileContents, pageAnswer, sendPage } from './page.ts';
+import { makeFile, sendFile, type StaticFile } from './static-file.ts';
 import type { Operation } from '../openapi/operation.ts';
 
 const rootOperation: Operation = {
@@ -19,10 +19,7 @@ const rootOperation: Operation = {
   summary: 'The console',
   description: 'For people who open the address of the service in a browser. All that the page needs comes from here.',
   answers: {
-    200: {
-      description: 'The page.',
-      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
-    },
+    200: pageAnswer,
     302: {
       description: 'There is no console here: it is not built. The documentation is at `Location`.',
       headers: ['Page-Location'],
@@ -42,16 +39,7 @@ const fileOperation: Operation = {
   path: filePath,
   summary: 'A file of the console',
   description: 'What the console is made of. A file never changes: its name has a hash of its content in it.',
-  answers: {
-    200: {
-      description: 'The file.',
-      headers: ['Console-Cache-Control'],
-      body: {
-        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
-        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
-      },
-    },
-  },
+  answers: { 200: { description: 'The file.', headers: ['Console-Cache-Control'], body: fileContents } },
   errors: ['not_found'],
 };
 
@@ -105,16 +93,12 @@ export function addConsoleRoutes(
     // Relative, so that it works behind a path prefix of a proxy too.
     handler: (_request, reply) => {
       if (built === null) return reply.redirect('docs', 302);
-      const nonce = newNonce();
-      return reply
-        .headers({
-          'content-security-policy': policyOf(nonce, media),
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
-          'referrer-policy': 'no-referrer',
-        })
-        .type('text/html; charset=utf-8')
-        .send(built.page.replaceAll('{nonce}', nonce));
+      const { page } = built;
+      return sendPage(
+        reply,
+        (nonce) => policyOf(nonce, media),
+        (nonce) => page.replaceAll('{nonce}', nonce),
+      );
     },
   });
   const files = new Map<string, Promise<StaticFile>>();

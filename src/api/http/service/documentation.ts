@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
-import { newNonce } from '../answers/nonce.ts';
-import { makeFile, sendFile, type StaticFile } from '../answers/static-file.ts';
+import { fileContents, pageAnswer, sendPage } from './page.ts';
+import { makeFile, sendFile, type StaticFile } from './static-file.ts';
 import { json, type Operation } from '../openapi/operation.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
@@ -31,12 +31,7 @@ const pageOperation: Operation = {
   tag: 'Service',
   summary: 'This document to be read, and tried out',
   description: 'A page for browsers. All that it needs comes from here.',
-  answers: {
-    200: {
-      description: 'The page.',
-      body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
-    },
-  },
+  answers: { 200: pageAnswer },
 };
 
 const filePath = { file: z.string().meta({ description: 'The name of a file.', examples: ['swagger-ui.css'] }) };
@@ -47,16 +42,7 @@ const fileOperation: Operation = {
   path: filePath,
   summary: 'A file of the page',
   description: 'What the page for browsers is made of.',
-  answers: {
-    200: {
-      description: 'The file.',
-      versioned: true,
-      body: {
-        'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
-        'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
-      },
-    },
-  },
+  answers: { 200: { description: 'The file.', versioned: true, body: fileContents } },
   errors: ['not_found'],
 };
 
@@ -133,18 +119,7 @@ export function addDocumentationRoutes(
     method,
     url: '/docs',
     config: { public: true, operation: pageOperation },
-    handler: (_request, reply) => {
-      const nonce = newNonce();
-      return reply
-        .headers({
-          'content-security-policy': policyOf(nonce),
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
-          'referrer-policy': 'no-referrer',
-        })
-        .type('text/html; charset=utf-8')
-        .send(pageOf(nonce));
-    },
+    handler: (_request, reply) => sendPage(reply, policyOf, pageOf),
   });
   app.route({
     method,

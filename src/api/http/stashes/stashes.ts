@@ -109,10 +109,7 @@ const deleteOperation: Operation = {
 function addDeleteStash(app: App, { submitter, bodyBytesMax }: StashesRouteDependencies): void {
   app.delete(
     '/stashes/:stashID',
-    {
-      schema: { params: stashPath },
-      config: { operation: deleteOperation },
-    },
+    { schema: { params: stashPath }, config: { operation: deleteOperation } },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
       const identity = await identifyWithBody(request, bodyBytesMax);

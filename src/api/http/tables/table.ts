@@ -31,7 +31,7 @@ import {
 import { delimitedQuery } from '../requests/delimited-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
-import { rowLinks } from '../rows/row-path.ts';
+import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 
@@ -98,11 +98,7 @@ function addOverwriteTable(app: App, dependencies: TableDependencies): void {
 }
 
 const column = z
-  .strictObject({
-    id: z.string(),
-    displayName: z.string().optional(),
-    type: columnType,
-  })
+  .strictObject({ id: z.string(), displayName: z.string().optional(), type: columnType })
   .meta({ id: 'Column', description: 'As a request may have it too.' });
 
 const table = z
@@ -137,9 +133,7 @@ const getOperation: Operation = {
             version: '42',
             created: '2026-01-02T03:04:05.678Z',
             rows: 2,
-            schema: {
-              columns: examples.columns,
-            },
+            schema: { columns: examples.columns },
             appIDs: [],
           },
         },
@@ -244,7 +238,7 @@ function addDeleteTable(app: App, { submitter, bodyBytesMax }: TableDependencies
   });
 }
 
-export function addTableRoute(app: App, dependencies: TableDependencies): void {
+export function addSingleTableRoutes(app: App, dependencies: TableDependencies): void {
   addOverwriteTable(app, dependencies);
   addGetTable(app, dependencies);
   addPatchTable(app, dependencies);

@@ -16,9 +16,9 @@ import { cellErrors, continuation, examples, inputRows, inputTexts, rowIds, tabl
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
 import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
-import { rowLinks } from '../rows/row-path.ts';
+import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
-import { addTableRoute, type TableDependencies } from './table.ts';
+import { addSingleTableRoutes, type TableDependencies } from './table.ts';
 
 export interface TablesRouteDependencies extends TableDependencies {
   readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
@@ -58,10 +58,7 @@ const listUnits = scansAtOnce / 2;
 function addListTables(app: App, { tables, shares }: TablesRouteDependencies): void {
   app.get(
     '/tables',
-    {
-      schema: { querystring: pageQuery('tables') },
-      config: { operation: listOperation },
-    },
+    { schema: { querystring: pageQuery('tables') }, config: { operation: listOperation } },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
       const { limit, continuation } = request.query;
@@ -162,10 +159,7 @@ function addCreateTable(app: App, dependencies: TablesRouteDependencies): void {
   const { tables, tableLimits } = dependencies;
   app.post(
     '/tables',
-    {
-      schema: { querystring: createTableQuery.extend(delimitedQuery) },
-      config: { operation: createOperation },
-    },
+    { schema: { querystring: createTableQuery.extend(delimitedQuery) }, config: { operation: createOperation } },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
       const target = { teamId, appId, tableId: randomUUIDv7(), query: request.query, limits: tableLimits };
@@ -191,5 +185,5 @@ function addCreateTable(app: App, dependencies: TablesRouteDependencies): void {
 export function addTableRoutes(app: App, dependencies: TablesRouteDependencies): void {
   addListTables(app, dependencies);
   addCreateTable(app, dependencies);
-  addTableRoute(app, dependencies);
+  addSingleTableRoutes(app, dependencies);
 }

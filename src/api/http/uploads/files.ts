@@ -1,7 +1,7 @@
 /**
- * `GET /files/{fileID}/{fileName}`: the public URLs of files. Whatever somebody uploads, it can run no script in this service's origin: it is sent with
- * its declared type and `nosniff`, in a sandbox, and shown inline only if its type has no scripts. With `FILES_URL` it
- * has an origin of its own.
+ * `GET /files/{fileID}/{fileName}`: the public URLs of files. Whatever somebody uploads, it can run no script in this
+ * service's origin: it is sent with its declared type and `nosniff`, in a sandbox, and shown inline only if its type
+ * has no scripts. With `FILES_URL` it has an origin of its own.
  */
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -103,7 +103,7 @@ export interface FilesRouteDependencies {
   readonly requireReadModel: () => Promise<void>;
 }
 
-export function addFileRoute(app: App, dependencies: FilesRouteDependencies): void {
+export function addFileRoutes(app: App, dependencies: FilesRouteDependencies): void {
   const { uploads, filesOrigin, filesCacheSeconds, requireReadModel } = dependencies;
   app.route({
     method: ['GET', 'HEAD'],

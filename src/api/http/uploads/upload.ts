@@ -57,10 +57,7 @@ const completeOperation: Operation = {
 function addCompleteUpload(app: App, { submitter, uploads, files, uploadAnswers }: UploadDependencies): void {
   app.post(
     '/apps/:appID/uploads/:uploadID/complete',
-    {
-      schema: { params: uploadPath },
-      config: { operation: completeOperation, storesBytes: true },
-    },
+    { schema: { params: uploadPath }, config: { operation: completeOperation, storesBytes: true } },
     async (request) => {
       const { teamId } = request.principal;
       const { appID: appId, uploadID } = request.params;
@@ -107,10 +104,7 @@ const deleteOperation: Operation = {
 function addDeleteUpload(app: App, { submitter, audit }: UploadDependencies): void {
   app.delete(
     '/apps/:appID/uploads/:uploadID',
-    {
-      schema: { params: uploadPath },
-      config: { operation: deleteOperation },
-    },
+    { schema: { params: uploadPath }, config: { operation: deleteOperation } },
     async (request) => {
       const { teamId } = request.principal;
       const identity = await identifyWithBody(request, bodyBytesMax);

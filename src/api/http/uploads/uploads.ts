@@ -16,16 +16,12 @@ import { formatUploadsContinuation, parseUploadsContinuation } from '../requests
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { identify } from '../submit/request-identity.ts';
-import { addFileRoute, type FilesRouteDependencies } from './files.ts';
-import { addUploadBytesRoute, type UploadBytesDependencies } from './upload-bytes.ts';
 import { addSingleUploadRoutes, bodyBytesMax, exampleUrl, type UploadDependencies } from './upload.ts';
 
-export interface UploadsRouteDependencies extends UploadDependencies, FilesRouteDependencies {
+export interface UploadsRouteDependencies extends UploadDependencies {
   readonly uploadLimits: UploadLimits;
   readonly log: Pick<EventLog, 'now'>;
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
-  /** Null if the bytes of uploads are sent elsewhere. */
-  readonly uploadBytes: UploadBytesDependencies | null;
 }
 
 /**
@@ -104,10 +100,7 @@ const listOperation: Operation = {
 function addListUploads(app: App, { uploads, uploadAnswers, log, shares }: UploadsRouteDependencies): void {
   app.get(
     '/uploads',
-    {
-      schema: { querystring: pageQuery('uploads', pageUploadsMax) },
-      config: { operation: listOperation },
-    },
+    { schema: { querystring: pageQuery('uploads', pageUploadsMax) }, config: { operation: listOperation } },
     async (request, reply) => {
       const { teamId, appId } = request.principal;
       const { limit, continuation } = request.query;
@@ -183,10 +176,7 @@ const createOperation: Operation = {
 function addCreateUpload(app: App, { submitter, uploadAnswers, uploadLimits }: UploadsRouteDependencies): void {
   app.post(
     '/apps/:appID/uploads',
-    {
-      schema: { params: appPath },
-      config: { operation: createOperation, storesBytes: true },
-    },
+    { schema: { params: appPath }, config: { operation: createOperation, storesBytes: true } },
     async (request) => {
       const { teamId } = request.principal;
       readMediaType(request, ['application/json']);
@@ -213,6 +203,4 @@ export function addUploadRoutes(app: App, dependencies: UploadsRouteDependencies
   addListUploads(app, dependencies);
   addCreateUpload(app, dependencies);
   addSingleUploadRoutes(app, dependencies);
-  if (dependencies.uploadBytes !== null) addUploadBytesRoute(app, dependencies.uploadBytes);
-  addFileRoute(app, dependencies);
 }

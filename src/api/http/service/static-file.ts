@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { networkOf } from '../limits/network-of.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
-import { chooseEncoding, compress } from './compression.ts';
-import { varyBy } from './vary.ts';
+import { chooseEncoding, compress } from '../answers/compression.ts';
+import { varyBy } from '../answers/vary.ts';
 
 export interface StaticFile {
   readonly type: string;
