@@ -75,7 +75,8 @@ export interface OpenApiDocument {
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
-for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, who have tokens
+for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, \
+who have tokens
 of their own.
 
 Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
