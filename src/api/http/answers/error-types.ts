@@ -1,6 +1,7 @@
 /**
  * The error types of the interface (spec section 7, decisions sections 1, 3 and 5). Statuses, the answers of errors in
- * the OpenAPI document and whether a request is worth a retry follow from this table.
+ * the OpenAPI document and whether a request is worth a retry follow from this table; docs/reference/errors.md says of
+ * each type what a client can do.
  */
 import type { RefusalType } from '../../../language/values/refusal.ts';
 import type { QueryErrorType } from '../../query/language/query-error.ts';
