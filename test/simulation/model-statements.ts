@@ -1,5 +1,5 @@
 /** What the queries of the models find in the model of Postgres. */
-import { formOf } from '../../projections/tables/stored-body.ts';
+import { formOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { decodeRows } from './stored-rows.ts';
@@ -23,7 +23,7 @@ function extents(view: View): readonly Extent[] {
   return view.all('extents') as unknown as readonly Extent[];
 }
 
-/** The row at an index of an extent, as `joinRowAt` gives it. */
+/** The row at an index of an extent, as `rowAtIndex` finds it. */
 function rowAt(
   view: View,
   { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>,
