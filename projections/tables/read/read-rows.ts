@@ -13,7 +13,9 @@ export interface RowsOfPart {
   readonly bodies: string | null;
   /** How the bodies are stored that are no changes; null: they read as they are. */
   readonly form: string | null;
-  /** The indexes, and the versions of changes; null: no row of the extent was changed, so the rows follow each other. */
+  /**
+   * The indexes, and the versions of changes; null: no row of the extent was changed, so the rows follow each other.
+   */
   readonly indexes: readonly number[] | null;
   readonly changeVersions: readonly (string | null)[] | null;
   /** The versions of rows that came through a tail; null, or left out: none has one, or nobody asked for them. */

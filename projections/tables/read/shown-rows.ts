@@ -11,8 +11,8 @@ export type JoinedRow = Readonly<Record<'join' | 'body' | 'version' | 'form' | '
 /**
  * The row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version is
  * null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may
- * scan whole tables for each row. Without a row, or if it is deleted, `body` is null; `form` is as `formInSql` gives it,
- * `columns` are those of a `FoundRow`.
+ * scan whole tables for each row. Without a row, or if it is deleted, `body` is null; `form` is as `formInSql` gives
+ * it, `columns` are those of a `FoundRow`.
  * @param mayHaveChange in SQL: by default, whether any row of its extent has a change
  */
 export function rowAtIndex(extent: string, index: string, at: TableAt, mayHaveChange = `${extent}.changed`): JoinedRow {

@@ -121,8 +121,8 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
 }
 
 /**
- * The presenters of a table at a version by form, each created once: `schema` is that of the version, and a column of it
- * was last widened at `widened`.
+ * The presenters of a table at a version by form, each created once: `schema` is that of the version, and a column of
+ * it was last widened at `widened`.
  */
 export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor {
   const made = new Map<string, Presenter>();
