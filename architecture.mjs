@@ -68,6 +68,12 @@ export default {
       {},
     ),
     rule(
+      'endpoints-are-above-what-they-share',
+      'An endpoint is in the folder of its noun. What endpoints of several nouns share knows none of them.',
+      { path: '^src/api/http/(access|answers|bodies|limits|openapi|requests|submit)/' },
+      { path: '^src/api/http/(?!(access|answers|bodies|limits|openapi|requests|server|submit)/)' },
+    ),
+    rule(
       'decisions-are-pure',
       'A decision reads the event and the states of models. All that it runs is as pure as it is.',
       { path: decisions },

@@ -1,5 +1,5 @@
 /** What `/readyz` says. */
-import type { CheckHealth } from '../api/http/routes/health.ts';
+import type { CheckHealth } from '../api/http/service/health.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { StandstillWatch } from './standstill-watch.ts';

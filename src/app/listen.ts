@@ -1,7 +1,7 @@
 /** Listens where the settings say, and explains failures in terms of the setting at fault. */
 import type { Logger } from 'pino';
-import { serveMetrics } from '../api/http/routes/metrics.ts';
-import type { CheckHealth } from '../api/http/routes/health.ts';
+import { serveMetrics } from '../api/http/service/metrics.ts';
+import type { CheckHealth } from '../api/http/service/health.ts';
 import type { App } from '../api/http/server/app-type.ts';
 import { untilClosed } from '../log/until-closed.ts';
 import type { Metrics } from '../operations/metrics/metrics.ts';

@@ -1,7 +1,7 @@
 /** Runs the service and its HTTP interface, from the start to the end of the process. */
 import type { AddressInfo } from 'node:net';
 import { pino, type Logger } from 'pino';
-import { stopping as stoppingHealth } from '../api/http/routes/health.ts';
+import { stopping as stoppingHealth } from '../api/http/service/health.ts';
 import type { App } from '../api/http/server/app-type.ts';
 import type { Submitter } from '../api/http/submit/submitter.ts';
 import { openTracing } from '../api/tracing/open-tracing.ts';

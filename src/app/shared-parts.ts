@@ -4,7 +4,7 @@ import { openAuditLog, type AuditLog } from '../administration/audit/audit-log.t
 import { RefusedTokens } from '../administration/audit/refused-tokens.ts';
 import type { ReachHead } from '../api/http/access/at-head.ts';
 import { HttpError } from '../api/http/answers/http-error.ts';
-import { UploadAnswers } from '../api/http/answers/upload-answers.ts';
+import { UploadAnswers } from '../api/http/uploads/upload-answers.ts';
 import type { RowReceiver } from '../api/http/bodies/receive-rows.ts';
 import { Turns } from '../api/http/bodies/turns.ts';
 import { AddressLimit } from '../api/http/limits/address-limit.ts';

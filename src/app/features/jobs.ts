@@ -1,6 +1,6 @@
 /** Jobs: requests that are answered before they are done. */
 import { Jobs } from '../../api/http/submit/jobs.ts';
-import { addJobRoutes } from '../../api/http/routes/jobs.ts';
+import { addJobRoutes } from '../../api/http/jobs/jobs.ts';
 import { forgetJobs } from '../../api/jobs/job-notes.ts';
 import { outcomeLife } from '../../log/outcomes/recorded-outcome.ts';
 import type { Feature } from '../feature.ts';

@@ -1,5 +1,5 @@
 /** What operators may do over HTTP. */
-import { addOperatorsRoutes } from '../../api/http/routes/operators/operators.ts';
+import { addOperatorsRoutes } from '../../api/http/operators/operators.ts';
 import type { Feature } from '../feature.ts';
 
 export const operatorsFeature: Feature = (parts) => ({

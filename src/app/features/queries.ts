@@ -1,6 +1,6 @@
 /** Filters, sorts, groups, SQL and exports, which the query processes answer. */
-import { addExportRoutes } from '../../api/http/routes/exports.ts';
-import { addQueryRoutes } from '../../api/http/routes/queries.ts';
+import { addExportRoutes } from '../../api/http/exports/export-table.ts';
+import { addQueryRoutes } from '../../api/http/queries/queries.ts';
 import { addQueryMetrics } from '../../operations/metrics/query-metrics.ts';
 import type { Feature } from '../feature.ts';
 

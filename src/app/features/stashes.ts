@@ -1,6 +1,6 @@
 /** Stashes, which collect rows before an import. */
 import { stashLimits } from '../../../commands/limits.ts';
-import { addStashRoutes } from '../../api/http/routes/stashes.ts';
+import { addStashRoutes } from '../../api/http/stashes/stashes.ts';
 import { expireStashes } from '../../operations/maintenance/expire-stashes.ts';
 import type { Feature } from '../feature.ts';
 

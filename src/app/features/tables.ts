@@ -2,9 +2,8 @@
 import { rowLimits, tableLimits } from '../../../commands/limits.ts';
 import { convertExtent, mergeExtents } from '../../../projections/tables/compaction.ts';
 import { UnconvertibleExtents } from '../../../projections/tables/unconvertible-extents.ts';
-import { addRowRoutes } from '../../api/http/routes/rows.ts';
-import { addTableRoute } from '../../api/http/routes/table.ts';
-import { addTableRoutes } from '../../api/http/routes/tables.ts';
+import { addRowRoutes } from '../../api/http/rows/rows.ts';
+import { addTableRoutes } from '../../api/http/tables/tables.ts';
 import { expireBodies } from '../../operations/maintenance/expire-bodies.ts';
 import type { Feature } from '../feature.ts';
 
@@ -21,7 +20,6 @@ export const tablesFeature: Feature = (parts) => {
         bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
       };
       addTableRoutes(app, dependencies);
-      addTableRoute(app, dependencies);
       addRowRoutes(app, dependencies);
     },
     maintenance: [

@@ -1,6 +1,6 @@
 /** What a team may know of itself and its use, and its tokens. */
 import { tellRevocations } from '../../administration/tell-revocations.ts';
-import { addTeamRoutes } from '../../api/http/routes/team.ts';
+import { addTeamRoutes } from '../../api/http/team/team.ts';
 import type { Feature } from '../feature.ts';
 
 export const teamsFeature: Feature = (parts) => ({

@@ -1,7 +1,7 @@
 /** Uploaded files. */
-import { addFileRoutes } from '../../api/http/routes/files.ts';
-import { addUploadBytesRoute } from '../../api/http/routes/upload-bytes.ts';
-import { addUploadRoutes } from '../../api/http/routes/uploads.ts';
+import { addFileRoutes } from '../../api/http/uploads/files.ts';
+import { addUploadBytesRoute } from '../../api/http/uploads/upload-bytes.ts';
+import { addUploadRoutes } from '../../api/http/uploads/uploads.ts';
 import { UploadMaintenance } from '../../operations/maintenance/upload-maintenance.ts';
 import { LocalFileStore } from '../../storage/files/local-file-store.ts';
 import type { Feature } from '../feature.ts';
