@@ -110,7 +110,7 @@ describe('what is in the way of the start is a sentence about a setting', () => 
       'HOST: the name foo.bar.invalid cannot be resolved; name an address of this machine, such as 127.0.0.1',
     ],
     ['192.0.2.1', 'HOST: 192.0.2.1 is no address of this machine; 127.0.0.1 is, and 0.0.0.0 is all of them'],
-  ])('HOST=%s', async (HOST, problem) => {
+  ])('HOST=%s is explained', async (HOST, problem) => {
     expect(await problemsOf({ DATABASE_URL: databaseUrl(), HOST, METRICS_PORT: '0' })).toEqual([problem]);
   });
 

@@ -129,7 +129,7 @@ describe('an export to Parquet', () => {
     expect(await readFile(target, 'utf8')).toBe('city,visits\nOslo,1\nRome,2\n');
   });
 
-  test('or to a workbook goes in again; CSV can be for Excel', async () => {
+  test('an export to Parquet or to a workbook goes in again, and CSV can be for Excel', async () => {
     const source = await fileOf('towns of the world.csv', ['town,visits,on', '=Oslo,1,2024-02-29', 'Rome,-2,']);
     await imported(source, '--table', 'towns');
     const target = join(folder(), 'towns.xlsx');
@@ -144,7 +144,7 @@ describe('an export to Parquet', () => {
     );
   });
 
-  test('of a table without columns can be read', async () => {
+  test('an export of a table without columns can be read', async () => {
     const { id } = await createTable(client(), []);
     const target = join(folder(), 'empty.parquet');
     await output('export', id, '--output', target);

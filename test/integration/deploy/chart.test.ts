@@ -162,7 +162,7 @@ describe('what cannot work is refused', () => {
     ['a setting that the chart makes', [...needed, 'settings.ROLE=api'], 'settings.ROLE'],
     ['a digest that is none', [...needed, 'image.digest=latest'], 'image'],
     ['an unknown value', [...needed, 'apis.replicas=2'], 'apis'],
-  ])('%s', (_what, values, named) => {
+  ])('a chart with %s is refused', (_what, values, named) => {
     expect(template(values)).toEqual({ ok: false, output: expect.stringContaining(named) });
   });
 });

@@ -145,14 +145,14 @@ describe.each<[string, (writers: readonly Writer[], team: PlannedTeam) => Promis
       [applied, applied, applied],
       [0, 6],
     ],
-  ])('%s', async (_case, writers, outcomes, used) => {
+  ])('the plan holds: %s', async (_case, writers, outcomes, used) => {
     const team = await newTeam();
     expect(await run(writers, team)).toEqual(outcomes);
     expect(await team.used()).toEqual(used);
   });
 });
 
-test.each([1, 2, 3, 500])('and it is the same when it is replayed in batches of %d', async (batchEvents) => {
+test.each([1, 2, 3, 500])('a replay in batches of %d decides the same', async (batchEvents) => {
   const { differences, counts } = await verify({
     url: url(),
     log,

@@ -94,7 +94,7 @@ beforeAll(async () => {
   await database().pool.query('analyze');
 });
 
-test.each(Object.entries(garbageOf(models)))('%s', async (_kind, remove) => {
+test.each(Object.entries(garbageOf(models)))('garbage of %s is found by an index', async (_kind, remove) => {
   const scans: string[] = [];
   const explained = explaining(scans);
   const found: number[] = [];

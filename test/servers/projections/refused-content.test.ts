@@ -80,7 +80,7 @@ describe.each([
     ['to overwrite a table that is not there', () => overwriting(rows, missing), 'table_not_found'],
     ['for a table that has changed', () => adding(rows, table, 0n), 'precondition_failed'],
     ['to overwrite a table that has changed', () => overwriting(rows, table, 0n), 'precondition_failed'],
-  ])('%s', async (_case, write, refusal) => {
+  ])('rows are not read %s', async (_case, write, refusal) => {
     expect(await decided(write())).toEqual([refusal]);
     expect(read).toEqual([]);
   });

@@ -22,7 +22,7 @@ describe('a size', () => {
     ['2TiB', 2_199_023_255_552],
     ['9PB', 9e15],
     ['7PiB', 7_881_299_347_898_368],
-  ])('%s', (text, bytes) => expect(parseByteSize(text)).toBe(bytes));
+  ])('the size %s is read in bytes', (text, bytes) => expect(parseByteSize(text)).toBe(bytes));
 
   test.each([
     '',

@@ -62,7 +62,7 @@ describe('failures', () => {
     expect(stops).toBe(2);
   });
 
-  test('of the items counts behind that of an item before', async () => {
+  test('a failure of the items counts behind that of an item before', async () => {
     async function* items(): AsyncGenerator<number> {
       yield 0;
       throw new Error('the items');

@@ -53,7 +53,7 @@ describe('what the service refuses is told with its place in the file', () => {
       'line 1502 (row 1501): request_validation_error: rows[500]: the line has 3 cells, the header 2',
     ],
     ['a header', 'bad.csv', ['', 'n,n', '1,2'], 'line 2: column_id_not_unique: header[1]: '],
-  ])('%s', async (_what, name, lines, message) => {
+  ])('a refusal names the place in the file: %s', async (_what, name, lines, message) => {
     const table = `places ${_what}`;
     const { tableID } = await imported(await fileOf('good.csv', ['n,s', '1,x']), '--table', table);
     relay().reset();

@@ -67,7 +67,7 @@ describe('a query', () => {
       'count,sum_n\n0,\n',
       '1 group',
     ],
-  ])('%s', async (_what, args, stdout, said) => {
+  ])('a query prints its rows: %s', async (_what, args, stdout, said) => {
     const more = said.startsWith('The first') ? '; --limit gives more' : '';
     expect(await tablog(['query', 'many', ...args])).toEqual({
       code: 0,
@@ -125,7 +125,7 @@ describe('what is refused', () => {
       /^error: option '--limit <n>' argument '0' is invalid\. It must be a whole number of at least 1\./,
     ],
     [['--format', 'xml'], /Allowed choices are table, csv, tsv, json, ndjson\./],
-  ])('%j', async (args, said) => {
+  ])('a query is refused: %j', async (args, said) => {
     const refused = await tablog(['query', 'many', ...args]);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(said);

@@ -53,7 +53,7 @@ test.each<readonly [string, readonly string[], string, string]>([
     ` n\n${first100}`,
     'The first 100 rows of 300; --limit gives more.',
   ],
-])('%s', async (_what, args, stdout, said) => {
+])('SQL prints its rows: %s', async (_what, args, stdout, said) => {
   expect(await tablog(['sql', ...args])).toEqual({ code: 0, stdout, stderr: `${said}\n` });
 });
 

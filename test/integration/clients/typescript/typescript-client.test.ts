@@ -168,7 +168,7 @@ describe('rows are loaded', () => {
     expect((await table.rows().toArray()).map(({ name }) => name)).toEqual(['city 0', 'city 1', 'city 2']);
   });
 
-  test('or none of them, if one does not fit', async () => {
+  test('no row is loaded if one does not fit', async () => {
     const table = await makeTable(cities(1));
     const rows = [...cities(1500), { ...city(1), visits: 'many' as unknown as number }];
     await expect(table.load(rows)).rejects.toMatchObject({ message: expect.stringContaining('visits') });
@@ -207,7 +207,7 @@ describe('a file is uploaded', () => {
     ['bytes', () => bytes],
     ['a blob', () => new Blob([bytes])],
     ['a stream', () => new Blob([bytes]).stream() as ReadableStream<Uint8Array<ArrayBuffer>>],
-  ])('from %s', async (_name, file) => {
+  ])('a file is uploaded from %s', async (_name, file) => {
     const { id, url } = await tablog.upload('shop', file(), options);
     expect(await (await fetch(url)).text()).toBe('Hello.');
     for await (const newest of tablog.uploads()) {
@@ -217,7 +217,7 @@ describe('a file is uploaded', () => {
     }
   });
 
-  test('or given up, if that fails', async () => {
+  test('an upload that fails is given up', async () => {
     const stopping = new AbortController();
     const client = new Tablog({ url: server.url, token: await server.token(), signal: stopping.signal });
     const stopped = new ReadableStream<Uint8Array>({
@@ -297,7 +297,7 @@ describe('requests are sent again', () => {
     expect(asked[0]!.key).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('but not if they are refused', async () => {
+  test('a request that is refused is not sent again', async () => {
     const { client, asked } = await answering([422, { error: { type: 'column_has_invalid_value', message: 'no' } }]);
     await expect(client.table('t').add([{}])).rejects.toMatchObject({
       status: 422,
@@ -307,7 +307,7 @@ describe('requests are sent again', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('nor to what has never answered, or does not answer as Tablog does', async () => {
+  test('a request is not sent again to what never answered, or does not answer as Tablog does', async () => {
     const { client, asked } = await answering('break');
     await expect(client.tables().toArray()).rejects.toBeInstanceOf(Unreachable);
     expect(asked).toHaveLength(1);

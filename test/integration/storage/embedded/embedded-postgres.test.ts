@@ -78,14 +78,17 @@ describe('starting and stopping', () => {
 });
 
 describe('several processes', () => {
-  test.each(['first', 'second'])('of two that start at once, at the %s start, one adopts', async (when) => {
-    if (when === 'first') startsAnew();
-    const [here, there] = await Promise.all([start(), startInAnotherProcess()]);
-    expect([here.adopted, there.adopted].sort()).toEqual([false, true]);
-    expect(here.pid).toBe(there.pid);
-    expect(await query(here.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-    await here.stop();
-  });
+  test.each(['first', 'second'])(
+    'one of two processes that start at once adopts the database at the %s start',
+    async (when) => {
+      if (when === 'first') startsAnew();
+      const [here, there] = await Promise.all([start(), startInAnotherProcess()]);
+      expect([here.adopted, there.adopted].sort()).toEqual([false, true]);
+      expect(here.pid).toBe(there.pid);
+      expect(await query(here.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+      await here.stop();
+    },
+  );
 
   test('a server that others use is left running by those who ask', async () => {
     const service = await start();

@@ -56,6 +56,6 @@ test.each<[string, readonly number[], number, TryOutcome]>([
     'forgotten',
   ],
   ['a later try of the second command', [first, first + 8 * day], first + 9 * day, outcomeAt(first + 8 * day)],
-])('%s', async (_name, times, triedAt, outcome) => {
+])('an attempt finds the outcome: %s', async (_name, times, triedAt, outcome) => {
   expect(await findAfter(times, triedAt)).toEqual(outcome);
 });

@@ -117,7 +117,7 @@ describe('on Kafka', () => {
       'applied',
       '0',
     ],
-  ])('%s', async (_name, time, notAfter, isPlaced, expected, effect) => {
+  ])('on Kafka, %s', async (_name, time, notAfter, isPlaced, expected, effect) => {
     expect(await heardOfRepetition(time, notAfter, isPlaced)).toBe(expected);
     expect(await offsetOfEffect()).toBe(effect);
   });
@@ -153,7 +153,7 @@ describe('on Postgres, when the answer to the commit is lost', () => {
   test.each<[string, number, string]>([
     ['the last record that repeats it has the earlier outcome', edge - 1, '0'],
     ['the first record that counts as new has an outcome of its own', edge, '1'],
-  ])('%s', async (_name, time, effect) => {
+  ])('on Postgres, %s', async (_name, time, effect) => {
     const clock = new SetClock('the test');
     let losesAnswers = false;
     const through = losing(

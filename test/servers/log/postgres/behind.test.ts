@@ -114,7 +114,7 @@ test('what is more than one transaction should hold is projected in parts, under
   expect(catchUps).toBe(1);
 });
 
-test('of two versions that write to one partition, the one that writes little is not overtaken by the one that writes much', async () => {
+test('the version that writes little is not overtaken by the one that writes much in the same partition', async () => {
   const other = await openOther('tablog_many');
   const [teamId] = teamIds as [string];
   const atOnce = 16;

@@ -38,7 +38,7 @@ const extents = [null, 7n].flatMap((presented) =>
   ),
 );
 
-test.each(extents)('of an extent of %j', async (extent) => {
+test.each(extents)('the stored form of an extent of %j is read back', async (extent) => {
   const {
     rows: [found],
   } = await client.query<{ form: string }>(
@@ -48,7 +48,7 @@ test.each(extents)('of an extent of %j', async (extent) => {
   expect(parseForm(found!.form)).toEqual(formOf(extent));
 });
 
-test('of a change', async () => {
+test('the stored form of a change is read back', async () => {
   const {
     rows: [found],
   } = await client.query<{ form: string }>(`select ${changedFormInSql('$1::int8')} as form`, [2n ** 60n + 1n]);

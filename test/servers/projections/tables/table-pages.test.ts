@@ -49,7 +49,7 @@ describe('where a page ends', () => {
     ['the limit ends it', 2, 3 * bytes, 2],
     ['its bytes end it', 3, 3 * bytes - 1, 2],
     ['the first is in it, however large', 3, 1, 1],
-  ])('%s', async (_name, limit, bytesMax, count) => {
+  ])('a page ends where %s', async (_name, limit, bytesMax, count) => {
     const queries = new TableQueries(database());
     const { tables, next } = await queries.list(team, null, null, limit, bytesMax);
     const found = JSON.parse(`[${tables.join(',')}]`) as { readonly id: string; readonly name: string }[];

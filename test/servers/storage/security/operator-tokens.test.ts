@@ -7,7 +7,7 @@ import { listOperatorTokens } from '../../../../src/storage/security/operator-to
 import { createTokenNotes, operatorTokens } from '../../../../src/storage/security/token-notes.ts';
 import { createDatabase } from '../../../support/postgres.ts';
 
-test('those of a version that did not note their last characters stay, and new ones have them', async () => {
+test('tokens from before their last characters were noted stay, and new ones have them', async () => {
   const { url, drop } = await createDatabase();
   const pool = new pg.Pool({ connectionString: url });
   try {

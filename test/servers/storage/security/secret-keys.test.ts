@@ -64,7 +64,7 @@ describe('the keys', () => {
     expect(await listSecretKeys(pool)).toEqual([{ id: 1, state: 'current' }]);
   });
 
-  test('of before there was a rotation go on', async () => {
+  test('keys from before there was a rotation go on', async () => {
     await pool.query('create schema tablog_keys');
     await pool.query('create table tablog_keys.keys (id smallint primary key, bytes bytea not null)');
     await pool.query('insert into tablog_keys.keys values (1, $1)', [Buffer.alloc(32, 7)]);
@@ -160,7 +160,7 @@ describe('a key that is removed', () => {
     expect(await removeSecretKey(pool, 1)).toBe('removed');
   });
 
-  test('of several that are removed at once one is left, which signs', async () => {
+  test('one of several keys that are removed at once is left, and signs', async () => {
     await open();
     await rotateSecretKey(pool, 0);
     await rotateSecretKey(pool, 0);

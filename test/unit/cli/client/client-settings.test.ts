@@ -89,7 +89,7 @@ describe('a file with a token that others can read is warned about', () => {
     [0o640, { url, token: 't' }, true],
     [0o604, { url, token: 't' }, true],
     [0o644, { url }, false],
-  ])('%o, %j: %j', async (mode, content, isWarned) => {
+  ])('a file of mode %o that holds %j is warned about: %j', async (mode, content, isWarned) => {
     await write(content);
     await chmod(file, mode);
     const { warning } = await read({ token: 't' });

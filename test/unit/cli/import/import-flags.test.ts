@@ -81,7 +81,7 @@ test.each([
   [{ skipLines: 1 }, '--skip-lines'],
   [{ duplicateColumns: 'rename' }, '--rename-duplicates'],
   [{ dateFormat: 'd.m.y' }, '--date-format'],
-] as const)('of %j the first flag is %s', (form, flag) => {
+] as const)('for the form %j the first flag is %s', (form, flag) => {
   expect(flagOfForm(form)).toBe(flag);
 });
 

@@ -35,7 +35,7 @@ test.each<readonly [string, Uint8Array, Compression | null, string]>([
   ['gzip', gzipSync(long), 'gzip', long],
   ['gzip of several members', Buffer.concat([gzipSync('a'), gzipSync('b')]), 'gzip', 'ab'],
   ['zstd', zstdCompressSync(long), 'zstd', long],
-])('%s', async (_what, content, compression, text) => {
+])('a source is read: %s', async (_what, content, compression, text) => {
   expect(await read(content, compression)).toBe(text);
 });
 
@@ -57,7 +57,7 @@ describe('what is not whole is refused, and never taken for less', () => {
       'gzip',
       'this is not gzip data as it should be',
     ],
-  ])('%s', async (_what, content, compression, message) => {
+  ])('a source that is not whole is refused: %s', async (_what, content, compression, message) => {
     await expect(read(content, compression)).rejects.toThrow(message);
   });
 

@@ -43,7 +43,7 @@ describe('rows', () => {
       terminal,
       '{"n":4.20,"s":"2","json":"a"}\n{"n":null,"s":"a long text with blanks","json":{"b":[1]}}\n{"n":100}\n',
     ],
-  ])('%s', (_what, flags, stdout, wanted) => {
+  ])('rows are printed: %s', (_what, flags, stdout, wanted) => {
     expect(written(flags, stdout)).toBe(wanted);
   });
 });

@@ -16,7 +16,7 @@ test.each([
   ['["a,b","c"]', ['a,b', 'c']],
   ['[]', []],
   ['a b', ['a b']],
-])('names: %s', (text, names) => {
+])('the list of names %s is parsed', (text, names) => {
   expect(parseNames(text)).toEqual(names);
 });
 
@@ -29,7 +29,7 @@ test.each([
   ['sum:amount,count', [{ op: 'sum', column: 'amount' }, { op: 'count' }]],
   ['max:a:b', [{ op: 'max', column: 'a:b' }]],
   ['["sum:a,b"]', [{ op: 'sum', column: 'a,b' }]],
-])('aggregates: %s', (text, aggregates) => {
+])('the list of aggregates %s is parsed', (text, aggregates) => {
   expect(parseAggregates(text)).toEqual(aggregates);
 });
 

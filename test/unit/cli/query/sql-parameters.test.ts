@@ -14,7 +14,7 @@ test.each<readonly [string, unknown]>([
   ['', ''],
   ['[1]', '[1]'],
   ['{}', '{}'],
-])('%s', (text, value) => {
+])('the parameter %s keeps its type', (text, value) => {
   expect(JSON.parse(JSON.stringify(addParameter(text)))).toEqual([value]);
   expect(JSON.parse(JSON.stringify(addParameter(text, ['before'])))).toEqual(['before', value]);
 });

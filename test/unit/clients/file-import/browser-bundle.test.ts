@@ -73,7 +73,7 @@ const files: readonly (readonly [TextFormat, string])[] = [
   ['ndjson', '{"a":{"b":"\\u00e9"},"n":1e3}\n'.repeat(50)],
 ];
 
-test.each(files)('%s: %#', async (format, text) => {
+test.each(files)('the bundle previews a file as the source does: %s: %#', async (format, text) => {
   const previewed = (from: typeof direct): Promise<direct.Preview> =>
     from.preview(sourceOfBlob(new File([text], 'file')), {
       format,

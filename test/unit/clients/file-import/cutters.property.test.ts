@@ -77,7 +77,7 @@ describe('CSV', () => {
     );
   });
 
-  test('of a file with a mistake, the service refuses the row that it would refuse of the whole', () => {
+  test('a file with a mistake is refused for the row for which the service would refuse the whole', () => {
     const mistaken = csv.chain((text) => withMistakes(text));
     fc.assert(
       fc.property(mistaken, limits, (text, limits) => {

@@ -18,7 +18,7 @@ describe('CSV is cut into chunks with its header', () => {
     ['a header alone', 'a,b', ['a,b\n'], []],
     ['a header and its line end', 'a,b\r\n', ['a,b\r\n'], []],
     ['texts as they are', 'a\n 004.20 \n"é 😀"\n', ['a\n 004.20 \n"é 😀"\n'], [2, 3]],
-  ])('%s', (_what, text, bodies, lines) => {
+  ])('CSV is cut into chunks with its header: %s', (_what, text, bodies, lines) => {
     const chunks = cutPieces('csv', [text], two);
     expect(chunks.map(bodyOf)).toEqual(bodies);
     expect(linesOf(chunks)).toEqual(lines);
@@ -56,7 +56,7 @@ describe('delimiters that are recognised go with the chunks, which are as the fi
     ['none in quotes', '"a;b;c",d\n1,2\n', null],
     ['one column', 'a\n1;2\n', null],
     ['of lines that end with carriage returns', 'a,b;c\r1;2\r3;4\r', ';'],
-  ])('%s', (_what, text, recognised) => {
+  ])('a recognised delimiter goes with the chunks: %s', (_what, text, recognised) => {
     const told: string[] = [];
     const cutter = cutterFor('csv', { onRecognised: (found) => told.push(found) });
     expect([...cutter.push(Buffer.from(text)), ...cutter.end()].map(bodyOf)).toEqual([text]);
@@ -147,7 +147,7 @@ describe('forms that were said, and those that are read without being asked', ()
     ['carriage returns', 'a\r1\r\r"2\r"\r3', {}, ['a\r1\r"2\r"\r', 'a\r3'], [2, 4, 6], {}],
     ['Ctrl-Z', 'a\n1\n2\n\u001a', {}, ['a\n1\n2\n\u001a'], [2, 3], {}],
     ['Ctrl-Z below a header', 'a\n\u001a\u001a', {}, ['a\n\u001a\u001a'], [], {}],
-  ])('%s', (_what, text, form, bodies, lines, sent) => {
+  ])('forms go with the chunks: %s', (_what, text, form, bodies, lines, sent) => {
     for (const pieces of [[Buffer.from(text)], Array.from(Buffer.from(text), (byte) => Buffer.from([byte]))]) {
       const cutter = cutterFor('csv', { form, limits: two });
       const chunks = [...pieces.flatMap((piece) => [...cutter.push(piece)]), ...cutter.end()];
@@ -189,7 +189,7 @@ describe('what cannot be cut is refused with its line', () => {
       [3, 'a row must not be longer than 524288 bytes; cell 1 has a quote that is not closed within them'],
     ],
     ['bytes that are no UTF-8', Buffer.from('a\n1\n"x\n\xff"\n', 'latin1'), [4, 'the text is not UTF-8']],
-  ])('%s', (_what, content, mistake) => {
+  ])('CSV that cannot be cut is refused with its line: %s', (_what, content, mistake) => {
     expect(mistakeOf(() => cutPieces('csv', [content]))).toEqual(mistake);
   });
 });

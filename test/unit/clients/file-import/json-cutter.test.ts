@@ -17,7 +17,7 @@ describe('a JSON array is cut into arrays', () => {
       [1],
     ],
     ['a byte order mark', '\ufeff[{}]', ['[{}]'], [1]],
-  ])('%s', (_what, text, bodies, lines) => {
+  ])('a JSON array is cut into arrays: %s', (_what, text, bodies, lines) => {
     const chunks = cutPieces('json', [text], two);
     expect(chunks.map(bodyOf)).toEqual(bodies);
     expect(linesOf(chunks)).toEqual(lines);
@@ -32,7 +32,7 @@ describe('NDJSON is cut into arrays', () => {
     ['objects of several lines', '{\n"a":1\n}\n{"a":2}', ['[{\n"a":1\n},{"a":2}]'], [1, 4]],
     ['nothing', '', ['[]'], []],
     ['a byte order mark alone', '\ufeff', ['[]'], []],
-  ])('%s', (_what, text, bodies, lines) => {
+  ])('NDJSON is cut into arrays: %s', (_what, text, bodies, lines) => {
     const chunks = cutPieces('ndjson', [text], two);
     expect(chunks.map(bodyOf)).toEqual(bodies);
     expect(linesOf(chunks)).toEqual(lines);
@@ -50,7 +50,7 @@ describe('NDJSON is recognised by its content, whatever its name says', () => {
       [1, 2],
     ],
     ['with braces in texts', '{"a":"}{"}\n{"a":"\\"}"}', ['[{"a":"}{"},{"a":"\\"}"}]'], [1, 2]],
-  ])('%s', (_what, text, bodies, lines) => {
+  ])('NDJSON is recognised by its content: %s', (_what, text, bodies, lines) => {
     for (const pieces of [[text], Array.from(text, (character) => character)]) {
       const chunks = cutPieces('json', pieces, two);
       expect(chunks.map(bodyOf)).toEqual(bodies);
@@ -94,7 +94,7 @@ describe('rows are found in an object', () => {
       [1, 1],
       'data',
     ],
-  ])('%s', (_what, text, bodies, lines, key) => {
+  ])('rows are found in an object: %s', (_what, text, bodies, lines, key) => {
     for (const pieces of [
       [text],
       text.length > 1000 ? text.match(/.{1,70000}/g)! : Array.from(text, (character) => character),
@@ -152,7 +152,7 @@ describe('what is malformed is refused with its line', () => {
     ['ndjson', '{"a":1}\n\n{"a":2', [3, 'the file ends in the middle of an object that begins here']],
     ['ndjson', '{"a":1}\n[]\n', [2, 'a row must be an object']],
     ['ndjson', `{"a":1}\n{"a":"${'x'.repeat(600_000)}"}`, [2, 'a row must not be longer than 524288 bytes']],
-  ])('%s: %j', (format, content, mistake) => {
+  ])('a malformed file of %s is refused with its line: %j', (format, content, mistake) => {
     expect(mistakeOf(() => cutPieces(format, [content]))).toEqual(mistake);
   });
 });

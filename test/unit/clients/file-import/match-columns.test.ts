@@ -46,7 +46,7 @@ test.each<[string, string[], NamedColumn[], Record<string, string>, string[]]>([
     [],
   ],
   ['no row IDs, and no empty names', ['$rowID', ''], [{ id: 'a', displayName: '$rowID' }], {}, []],
-])('%s', (_what, names, table, columns, byDisplayName) => {
+])('columns are matched by %s', (_what, names, table, columns, byDisplayName) => {
   const matched = matchColumns(names, table);
   expect([{ ...matched.columns }, matched.byDisplayName]).toEqual([columns, byDisplayName]);
 });

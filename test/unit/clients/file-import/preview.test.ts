@@ -179,11 +179,11 @@ describe('columns, types and rows', () => {
       },
     ],
     ['no rows', 'json', '[]', {}, { columns: [], rows: [], rowsRead: 0, isWhole: true }],
-  ])('%s', async (_what, format, content, options, expected) => {
+  ])('the preview shows columns, types and rows: %s', async (_what, format, content, options, expected) => {
     expect(await previewOf(format, content, options)).toMatchObject(expected);
   });
 
-  test('of columns without a name', async () => {
+  test('columns without a name have one in the preview, with a note', async () => {
     const file = ',a,\n1,x,\n';
     expect(await previewOf('csv', file)).toMatchObject({
       columns: [{ id: 'column_1' }, { id: 'a' }],
@@ -195,7 +195,7 @@ describe('columns, types and rows', () => {
     });
   });
 
-  test('of the first rows of many', async () => {
+  test('the preview shows the first rows of many', async () => {
     const file = `n\n${'1\n'.repeat(1000)}${'x\n'.repeat(5000)}`;
     expect(await previewOf('csv', file)).toMatchObject({
       columns: [{ id: 'n', type: 'number' }],
@@ -206,12 +206,12 @@ describe('columns, types and rows', () => {
     expect(await previewOf('csv', `n\n${'1\n'.repeat(1000)}`)).toMatchObject({ rowsRead: 1000, isWhole: true });
   });
 
-  test('of 1 MiB of long rows', async () => {
+  test('the preview reads 1 MiB of long rows', async () => {
     const { rowsRead, isWhole } = await previewOf('ndjson', `{"a":"${'x'.repeat(100_000)}"}\n`.repeat(40));
     expect([rowsRead, isWhole]).toEqual([10, false]);
   });
 
-  test('of a file that is compressed', async () => {
+  test('a compressed file is previewed', async () => {
     expect(
       await previewOf(
         'csv',
@@ -252,7 +252,7 @@ describe('mistakes have their line', () => {
       [2, '$stashID: the column ID "$stashID" is reserved'],
     ],
     ['a workbook', 'csv', 'PK\x03\x04....', [null, 'this is a zip archive, not text: unpack it first']],
-  ])('%s', async (_what, format, content, mistake) => {
+  ])('a mistake has its line: %s', async (_what, format, content, mistake) => {
     expect(await mistakeOf(format, content)).toEqual(mistake);
   });
 

@@ -70,7 +70,7 @@ test('what is said of a file counts, also the types of columns', async () => {
   );
 });
 
-test('of JSON the types are known', async () => {
+test('the types of JSON are known without reading on', async () => {
   expect(await read('ndjson', '{"a":1}\n{"a":"NA"}\n')).toEqual({
     columns: [{ id: 'a', type: 'string' }],
     texts: [],

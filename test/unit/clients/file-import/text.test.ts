@@ -27,7 +27,7 @@ test.each<readonly [string, Uint8Array, string, string]>([
   ['the other UTF-16 by its byte order mark', utf16be('\ufeffa€😀'), 'utf-8', 'a€😀'],
   ['nothing', Buffer.alloc(0), 'utf-16le', ''],
   ['a byte', Buffer.from('a'), 'windows-1252', 'a'],
-])('%s', async (_what, content, encoding, text) => {
+])('a text is decoded: %s', async (_what, content, encoding, text) => {
   for (const pieceBytes of [1, 3, Infinity]) expect(await textOf(content, encoding, 'file.csv', pieceBytes)).toBe(text);
 });
 
@@ -38,7 +38,7 @@ describe('what is no text is refused with what to do', () => {
     ['a workbook', zip, 'book.xlsx', 'a workbook of Excel, not text: its format is xlsx'],
     ['an old workbook, whatever its name', ole, 'book.csv', 'a workbook of an older form of Excel'],
     ['an archive', zip, 'file.csv', 'a zip archive, not text: unpack it first'],
-  ])('%s', async (_what, content, file, reason) => {
+  ])('a file that is %s is refused with what to do', async (_what, content, file, reason) => {
     for (const pieceBytes of [1, Infinity]) {
       await expect(textOf(content, 'utf-8', file, pieceBytes)).rejects.toThrow(new RegExp(reason));
     }

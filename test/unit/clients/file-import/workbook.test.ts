@@ -208,7 +208,7 @@ describe('what is wrong is refused', () => {
       null,
       'the workbook is too large: its part xl/styles.xml',
     ],
-  ])('%s', async (_what, book, line, reason) => {
+  ])('a workbook is refused: %s', async (_what, book, line, reason) => {
     await expect(read(await book())).rejects.toMatchObject({ line, reason: expect.stringContaining(reason) });
   });
 

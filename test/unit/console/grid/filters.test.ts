@@ -53,7 +53,7 @@ test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
       ],
     },
   ],
-])('%j', (filters, filter) => {
+])("the grid's filters %j become a filter of the interface", (filters, filter) => {
   expect(viewOf(columns, filters, [])).toEqual(filter === undefined ? {} : { filter });
 });
 
@@ -102,7 +102,7 @@ test.each<[message: string, text: string | null]>([
   ],
   ['filter.value: it does not fit (column "gone")', null],
   ['rows[0].n: "x" does not fit the column\'s type number', null],
-])('%s', (message, text) => {
+])("the service's refusal is told in words of the grid: %s", (message, text) => {
   const titled: Column = { id: 'a "b" (column "n")', displayName: 'When', type: 'dateTime' };
   expect(describeMisfit(new TablogError(422, 'column_has_invalid_value', message), [...columns, titled])).toBe(text);
   expect(describeMisfit(new TablogError(404, 'table_not_found', message), columns)).toBeNull();

@@ -74,7 +74,7 @@ test.each<[what: string, text: string, lines: string[][]]>([
   ['lines of different lengths', 'a\nb\tc', [['a'], ['b', 'c']]],
   ['blanks', ' a \t" b "', [[' a ', ' b ']]],
   ['nothing', '', []],
-])('%s: %j', (_, text, lines) => {
+])('a pasted text becomes cells: %s: %j', (_, text, lines) => {
   expect(cellsOfText(text)).toEqual(lines);
   // What the console copies it reads as the same.
   expect(cellsOfText(textOfCells(lines))).toEqual(lines);
@@ -128,6 +128,6 @@ test.each<[lines: string[][], message: string]>([
     [['2024-02-01'], ['2024-02-01', '1', 'lost']],
     'Line 2 has 3 cells, but only 2 columns can take them. Nothing was changed.',
   ],
-])('%j: %s', (lines, message) => {
+])('pasted lines %j are refused with %s', (lines, message) => {
   expect(() => rowsOfCells(columns, lines)).toThrow(message);
 });

@@ -39,7 +39,7 @@ test.each<[said: Partial<FormDraft>, form: DelimitedForm]>([
   [{ skipLines: '0', nulls: ' , ' }, {}],
   [{ nulls: 'NA, NULL,-' }, { null: ['NA', 'NULL', '-'] }],
   [{ types: { zip: 'string' } }, { types: { zip: 'string' } }],
-])('%j says %j', (said, form) => {
+])('a draft with %j says the form %j', (said, form) => {
   expect(formOfDraft({ ...plainDraft, ...said }, ',')).toEqual(form);
 });
 
@@ -119,7 +119,7 @@ test.each<[what: string, names: string[], chosen: Targets, targets: Targets, ren
     { __proto__x: '__proto__x', constructor: 'constructor' },
     undefined,
   ],
-])('%s: %j', (_, names, chosen, targets, renamed) => {
+])('columns find their targets: %s: %j', (_, names, chosen, targets, renamed) => {
   expect(targetsOf(names, columns, chosen)).toEqual(targets);
   expect(columnsOfTargets(targets)).toEqual(renamed);
   expect(problemOfTargets(targets, columns)).toBeNull();

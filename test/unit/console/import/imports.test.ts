@@ -47,7 +47,7 @@ test.each<readonly [Error, number | null, string]>([
   ],
   [new TablogError(404, 'table_not_found', 'there is no such table'), null, 'there is no such table'],
   [away, null, 'The service cannot be reached.'],
-])('%s', (error, line, text) => {
+])('the failure is told to a person: %s', (error, line, text) => {
   expect(describeFailure(error, false)).toEqual({ line, text, isCanceled: false });
 });
 

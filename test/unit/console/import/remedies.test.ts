@@ -43,7 +43,7 @@ test.each<[cells: string[], remedies: Omit<Remedy, 'isWhole'>[]]>([
     ],
   ],
   [['2024-03-01', 'soon', '2024-03-02'], [{ label: 'Read soon as empty', form: { null: ['soon'] } }]],
-])('%j', async (cells, remedies) => {
+])('the cells %j have their remedies', async (cells, remedies) => {
   const { columns, texts } = await previewOf(cells);
   expect([columns[0]!.type, texts.map(({ id }) => id)]).toEqual(['string', ['c']]);
   expect(remediesOf(texts[0]!)).toEqual(remedies.map((remedy) => ({ ...remedy, isWhole: true })));

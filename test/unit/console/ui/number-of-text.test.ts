@@ -26,7 +26,7 @@ test.each<[text: string, value: number]>([
   ['0.1', 0.1],
   ['0.30000000000000004', 0.30000000000000004],
   ['0e999', 0],
-])('%j is %j', (text, value) => {
+])('the text %j is the number %j', (text, value) => {
   expect(numberOfText(text)).toBe(value);
 });
 

@@ -12,7 +12,7 @@ describe('an event is taken in if all live processes read its language, and ther
     ['one before it', { language: 1, size: 10 }, 2, null],
     ['one after it, and no room', { language: 3, size: 11 }, 2, 'language'],
     ['no room for its bytes', { language: 1, size: 11 }, 1, 'queue_bytes'],
-  ])('%s', (_what, event, languageMax, expected) => {
+  ])('an event is taken in or refused: %s', (_what, event, languageMax, expected) => {
     const refused: RefusalReason[] = [];
     const observer = { ...noLogObserver, refused: (reason: RefusalReason) => void refused.push(reason) };
     const queue = new AppendQueue({ eventsMax: 1, bytesMax: 10, languageMax: () => languageMax, observer });

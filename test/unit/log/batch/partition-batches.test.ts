@@ -110,7 +110,7 @@ test.each([
   [[4, 6, 1], '4,6'],
   [[4, 7, 1], '4'],
   [[11, 1], '11'],
-])('of %j a batch takes %s, since it costs 10 at most unless it has one item', async (items, taken) => {
+])('a batch takes of %j the items %s, since it costs 10 at most unless it has one item', async (items, taken) => {
   const tried = new Batches();
   tried.batches.push(items);
   expect(await tried.look()).toEqual([`store ${taken}`]);

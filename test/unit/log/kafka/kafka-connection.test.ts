@@ -150,7 +150,7 @@ describe('there are new doubts', () => {
       [true, true],
     ],
   ];
-  test.each(cases)('%s', async (_name, happens, expected) => {
+  test.each(cases)('there are new doubts if %s', async (_name, happens, expected) => {
     const { cluster, connection, doubts } = await connect();
     const before = doubts();
     await happens(cluster, connection);
@@ -178,7 +178,7 @@ describe('a leader is found', () => {
     expect(await connection.findLeaderAnew(0)).toBe('2');
   });
 
-  test('or not, while other tasks learn of one that was deposed, whom no other broker names', async () => {
+  test('no leader is found while others learn of one that was deposed, whom no other broker names', async () => {
     const { cluster, connection } = await connect();
     cluster.knows[3]![0] = 3;
     const { refreshMetadata } = cluster;
@@ -211,13 +211,13 @@ describe('a leader is found', () => {
     expect(await connection.findLeaderAnew(0)).toBe('1');
   });
 
-  test('or not, while no broker says who leads', async () => {
+  test('no leader is found while no broker says who leads', async () => {
     const { cluster, connection } = await connect();
     cluster.leaderless = ['log'];
     await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker says who leads');
   });
 
-  test('or not, while each names itself', async () => {
+  test('no leader is found while each broker names itself', async () => {
     const { cluster, connection } = await connect();
     for (const broker of [1, 2, 3]) cluster.knows[broker]![0] = broker;
     await expect(connection.findLeaderAnew(0)).rejects.toThrow('do not agree');

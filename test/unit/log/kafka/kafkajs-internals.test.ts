@@ -194,7 +194,7 @@ describe('another kafkajs is refused in one line', () => {
       },
       '3.0.0 is installed and lacks kafkajs/src/broker#isConnected, kafkajs/src/broker#metadata, kafkajs/src/broker#produce. Run `npm ci`.',
     ],
-  ])('one %s', (_name, changes, problem) => {
+  ])('a kafkajs %s is refused in one line', (_name, changes, problem) => {
     expect(problemOf(loading(changes))).toBe(`${needed} ${problem}`);
   });
 

@@ -67,7 +67,7 @@ describe('a request hears', () => {
     ['why it was not sent', (_, wait) => wait.fail(new NotAppended('no')), 'NotAppended'],
     ['that nobody knows whether it was sent', (_, wait) => wait.fail(new AppendUnknown('lost')), 'AppendUnknown'],
   ];
-  test.each(cases)('%s', async (_name, act, expected) => {
+  test.each(cases)('a request hears %s', async (_name, act, expected) => {
     const waiters = new OutcomeWaiters(2);
     const wait = waitFor(waiters, 'mine', 7n);
     act(waiters, wait);

@@ -9,7 +9,7 @@ test.each<[string, kept: readonly number[], delays: readonly number[]]>([
     [50, 100, 200, 500, 1000, 2000, 5000, 5000],
   ],
   ['one that is lost soon after it was kept for long', [6000, 10, 6000, 10], [0, 50, 0, 50]],
-])('%s', (_name, kept, delays) => {
+])('the delays follow how long a partition was kept: %s', (_name, kept, delays) => {
   const retakeDelays = new RetakeDelays();
   expect(kept.map((ms) => retakeDelays.next(0, ms))).toEqual(delays);
 });

@@ -84,7 +84,7 @@ describe('an outcome of the record at offset 5 is that of an attempt', () => {
     ['with an unknown record that repeats it or comes too late', unplaced(edge - 1), true],
     ['but not with an unknown record that may count as new', unplaced(edge), false],
     ['that is the only one of its command', unplaced(null), true],
-  ])('%s', (_name, attempt, expected) => {
+  ])('whether the outcome at offset 5 answers an attempt %s', (_name, attempt, expected) => {
     expect(answersAttempt(first, attempt)).toBe(expected);
   });
 });
@@ -110,7 +110,7 @@ describe('what a try of a command is told, whose outcome is of the time 0', () =
     ['a minute before the week ends', outcomeLife - minute, 'forgotten'],
     ['a minute after it', outcomeLife + minute, 'forgotten'],
     ['later', outcomeLife + minute + 1, null],
-  ])('%s', async (_name, at, expected) => {
+  ])('a try that comes %s is told its outcome or that it is forgotten', async (_name, at, expected) => {
     expect(await told(at, at, 0, null)).toBe(expected);
     // An outcome that replaced one from so long ago.
     expect(await told(at, at + outcomeLife, outcomeLife, 0)).toBe(expected === 'forgotten' ? 'forgotten' : 'applied');

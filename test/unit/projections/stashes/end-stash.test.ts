@@ -45,11 +45,11 @@ describe('a deletion', () => {
       begin + 7,
       `ok | stash stash@62 1 chunks 1 rows ended ${begin + 7}`,
     ],
-  ])('%s', (_name, steps, time, outcome) => {
+  ])('a deletion %s', (_name, steps, time, outcome) => {
     expect(shown(when(after(...steps), deleteStash(), at(time)))).toBe(outcome);
   });
 
-  test('of what never was says nothing', () => {
+  test('a deletion of a stash that never was says nothing', () => {
     expect(shown(when(given(), deleteStash()))).toBe('ok');
   });
 });
@@ -71,11 +71,11 @@ describe('that its time is over', () => {
       [end + 1000, expireStash(61n)],
       `ok | stash stash@61 1 chunks 1 rows ended ${end + 1000}`,
     ],
-  ])('%s', (_name, steps, [time, request], outcome) => {
+  ])("the end of a stash's time %s", (_name, steps, [time, request], outcome) => {
     expect(shown(when(after(...steps), request, at(time)))).toBe(outcome);
   });
 
-  test('of what never was says nothing', () => {
+  test('the end of the time of a stash that never was says nothing', () => {
     expect(shown(when(given(), expireStash(60n)))).toBe('ok');
   });
 });
@@ -127,7 +127,7 @@ describe.each(imports)('an import that %s', (name, request) => {
       begin + 8,
       wasDeleted,
     ],
-  ])('%s', (_name, steps, time, outcome) => {
+  ])('the import %s', (_name, steps, time, outcome) => {
     const decision = shown(when(after(...steps), request(), at(time)));
     expect(decision.startsWith('ok') ? 'ok' : decision).toBe(outcome);
     if (outcome === 'ok') expect(decision).toMatch(/ \| extent 100 1 by 100? plain/);

@@ -45,7 +45,7 @@ describe('the order of chunks', () => {
     ['of numbers beside a word by code point', ['1', '10', '11', '2', '9', 'a']],
     ['of numbers with a dash by code point', ['1', '1-0', '10', '2']],
     ['of 256 characters', ['1', `${'0'.repeat(255)}2`, '3', '9'.repeat(256)]],
-  ])('%s', (_name, serials) => {
+  ])('chunks have the order %s', (_name, serials) => {
     const sent = serials.map((serial, at) => [serial, blockOf(at + 1)] as const);
     for (const order of [
       sent,
@@ -201,7 +201,7 @@ describe('the rows of a stash', () => {
       'ok 50',
       { otherRows: 1, rowsMax: 1 },
     ],
-  ])('%s', check);
+  ])('the rows of a stash %s', check);
 
   test('may be imported again and again, each time as rows of their own', () => {
     const state = holding({ 1: block(one), 2: block(one, one) });
@@ -256,7 +256,7 @@ describe('the rows of a stash', () => {
     if (outcome.status === 'applied') expect(outcome.result.rows).toEqual(rows);
   });
 
-  test('of extents that keep IDs are ranges of their own', () => {
+  test('the rows of extents that keep IDs are ranges of their own', () => {
     const state = holding(
       { 1: block(one), 2: block(withId(blockRow(0))), 3: block(withId(blockRow(1))), 4: block(one) },
       { block: [one, one] },
@@ -321,9 +321,9 @@ describe('an import is refused, in the order of the guards:', () => {
       'limit_exceeded: the table would hold more than 1 rows',
       { rowsMax: 1 },
     ],
-  ])('%s', check);
+  ])('an import is refused for %s', check);
 
-  test('and nothing has changed then', () => {
+  test('a refused import changes nothing', () => {
     const state = holding(bad, { block: [one] });
     const before = [state.tables.table('table'), state.teams.team('team'), state.stashes.stash('team', 'stash')];
     expect(when(state, overwrite(stash)).changes).toEqual([]);
@@ -413,7 +413,7 @@ describe('what offends is named by chunk and row:', () => {
       add(stash),
       unknown('chunk 2, rows[0]', 'z'),
     ],
-  ])('%s', check);
+  ])('a cell that offends is named: %s', check);
 
   const never = (place: string, id: RowAddress): string =>
     `request_validation_error: ${place}.$rowID: "${formatRowId(id)}" is the ID of no row that this table ever had`;
@@ -455,7 +455,7 @@ describe('what offends is named by chunk and row:', () => {
       never('chunk 1, rows[0]', { ...blockRow(0), ordinal: 3 }),
       had,
     ],
-  ])('%s', check);
+  ])('a row ID that offends is named: %s', check);
 });
 
 describe('the identities that rows of a stash come with', () => {
@@ -483,7 +483,7 @@ describe('the identities that rows of a stash come with', () => {
       create(stash),
       'ok 100 | table 1 new schema | schema a:number | extent 100 1 by 100 plain wrap | team 1',
     ],
-  ])('%s', check);
+  ])('row IDs that the rows of a stash have %s', check);
 
   test('are kept once more by the next overwrite from the same stash', () => {
     const state = holding(chunks, had);
@@ -504,7 +504,7 @@ describe('the identities that rows of a stash come with', () => {
   });
 });
 
-test('of a stash that names very many different columns nothing is imported', () => {
+test('nothing is imported of a stash that names very many different columns', () => {
   const wide = (chunk: number): Rows =>
     block(`{${Array.from({ length: 1000 }, (_, at) => `"c${chunk} ${at}":1`).join()}}`);
   const chunks = Array.from({ length: 10 }, (_, chunk) => [String(chunk), wide(chunk)] as const);

@@ -119,7 +119,7 @@ describe('a chunk', () => {
       putChunk(block('{"$rowID":"x"}'), '1'),
       `ok | stash stash@100 1 chunks 1 rows ${until} | chunk 1 1`,
     ],
-  ])('%s', check);
+  ])('a chunk %s', check);
 
   test('counts the columns of each of its blocks, as long as it is there', () => {
     const state = after(
@@ -226,9 +226,9 @@ describe('a stash has at most', () => {
       `ok | stash stash@60 2 chunks 2 rows ${until} | chunk 2 1 replaces`,
     ],
     ['no more columns of headers', two, putChunk(cells('a,b,c'), '3', { profiledColumnsMax: 4 }), columns],
-  ])('%s', check);
+  ])('a stash has at most %s', check);
 
-  test('and what is refused leaves it as it was', () => {
+  test('a refused chunk leaves the stash as it was', () => {
     const state = after(...two);
     const before = state.stashes.stash('team', 'stash');
     expect(when(state, putChunk(block(one), '3', { chunksMax: 2 })).changes).toEqual([]);
@@ -236,7 +236,7 @@ describe('a stash has at most', () => {
     expect(state.stashes.chunk(before!.key, '3')).toBeNull();
   });
 
-  test('and what is refused makes none', () => {
+  test('a refused chunk makes no stash', () => {
     const state = given();
     expect(when(state, putChunk(block(one), '1', { rowsMax: 0 })).changes).toEqual([]);
     expect(state.stashes.stash('team', 'stash')).toBeNull();
@@ -271,7 +271,7 @@ describe('after', () => {
     ],
     ['a deletion a chunk makes a new one', [first, deleteStash()], here.time, `ok | ${made(here.time)}`],
     ['a deletion and its time a chunk makes a new one', [first, deleteStash()], expired, `ok | ${made(expired)}`],
-  ])('%s', (_name, before, time, outcome) => {
+  ])('a chunk is put after %s', (_name, before, time, outcome) => {
     expect(shown(when(after(...before), next, at(time)))).toBe(outcome);
   });
 

@@ -131,7 +131,7 @@ describe('the content of a stash', () => {
   });
 });
 
-test('of very many different columns only so many are looked at', () => {
+test('only so many of very many different columns are looked at', () => {
   const builder = new StashContentBuilder(defaultColumnsMax);
   const contentOf = (chunk: number): Profile =>
     profileOfRows(`{${Array.from({ length: 500 }, (_, at) => `"c${chunk * 500 + at}":1`).join()}}`);

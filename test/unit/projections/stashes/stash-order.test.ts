@@ -58,5 +58,5 @@ describe('serials', () => {
     ['1-', null],
     ['1_000', null],
     ['a', null],
-  ])('%s', (each, order) => expect(numericOrderOf(each)).toBe(order));
+  ])('the serial %s has its order', (each, order) => expect(numericOrderOf(each)).toBe(order));
 });

@@ -46,7 +46,7 @@ describe('a few rows', () => {
       {},
       'ok 100 | table 1 open | extent 100 1 by 10 plain | rows 100[0] {"b":"x"} | team 1',
     ],
-  ])('%s', check);
+  ])('a few rows %s', check);
 });
 
 describe('blocks', () => {
@@ -109,7 +109,7 @@ describe('blocks', () => {
       'ok 100 | table 2 new schema | schema a:number b:string c:string' +
         ' | extent 100 1 by 100 wrap | extent 100.1 1 by 100 plain wrap | team 2',
     ],
-  ])('%s', check);
+  ])('blocks of rows %s', check);
 
   test('give their rows IDs, block by block', () => {
     expect(when(given({ tail: [one] }), add(body([0, one, one], [0, one]))).outcome).toMatchObject({
@@ -291,7 +291,7 @@ describe('the schema', () => {
       "column_has_invalid_value: rows[0].a: 9007199254740993 does not fit the column's type number: a 64-bit" +
         ' floating-point number cannot hold it exactly',
     ],
-  ])('%s', check);
+  ])('the schema %s', check);
 });
 
 describe('no rows', () => {
@@ -307,7 +307,7 @@ describe('no rows', () => {
       'precondition_failed: the table has changed: its version is 50, not 49 or older',
     ],
     ['still need the table', { owner: 'nobody' }, noRows, {}, 'table_not_found: there is no such table'],
-  ])('%s', check);
+  ])('no rows %s', check);
 });
 
 describe('If-Match, limits and plans', () => {
@@ -341,7 +341,7 @@ describe('If-Match, limits and plans', () => {
       "payment_required: the team's plan allows 3 rows and 9 are in use",
     ],
     ['an unknown stash', {}, stash, {}, 'stash_not_found: there is no stash stash'],
-  ])('%s', check);
+  ])('an add is judged: %s', check);
 
   test('a refusal changes nothing', () => {
     const { changes } = when(given(before), add(few(one, '{"a":"x"}')));

@@ -62,7 +62,9 @@ describe('added', () => {
       'ok 100 | table 1 new schema widened open | schema a:string b:string c:date' +
         ' | extent 100 1 by 100 plain | rows 100[0] {"a":"TRUE","c":"2024-02-29"} | team 1',
     ],
-  ])('%s', (_name, rows, asked, outcome) => expect(shown(when(given({}), add(rows, asked)))).toBe(outcome));
+  ])('rows are added: %s', (_name, rows, asked, outcome) =>
+    expect(shown(when(given({}), add(rows, asked)))).toBe(outcome),
+  );
 
   test('to a column of arrays: what is an array, and under updateSchema what can be wrapped', () => {
     const csv = 'a\n"[1, 2]"\n3\n';
@@ -120,9 +122,11 @@ describe('created', () => {
       cellBlock('n,s\n1,x\n2.50,007\n'),
       'ok 100 | table 2 new schema | schema n:number s:string | extent 100 2 by 100 plain wrap | team 2',
     ],
-  ])('%s', (_name, rows, outcome) => expect(shown(when(given({}), create(rows, { columnsMax: 6 })))).toBe(outcome));
+  ])('a table is created: %s', (_name, rows, outcome) =>
+    expect(shown(when(given({}), create(rows, { columnsMax: 6 })))).toBe(outcome),
+  );
 
-  test('of CSV and JSON together, what fits neither is refused', () => {
+  test('what fits neither CSV nor JSON is refused in both together', () => {
     const csv = cellBlock('a\nx\n').source;
     const json = body([0, '{"a":{}}']);
     const before = [

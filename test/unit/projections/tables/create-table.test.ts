@@ -72,7 +72,7 @@ describe('without a schema', () => {
       'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
     ],
     ['a stash must be there', {}, stash, {}, 'stash_not_found: there is no stash stash'],
-  ])('%s', check);
+  ])('a table is created without a schema: %s', check);
 });
 
 describe('with a schema', () => {
@@ -133,7 +133,7 @@ describe('with a schema', () => {
       { schema: 'a:number b:date', columnsMax: 1 },
       'limit_exceeded: the table would have 2 columns; at most 1 are allowed',
     ],
-  ])('%s', check);
+  ])('a table is created with a schema: %s', check);
 
   test('it is stored once, its widest types since the version of the table', () => {
     const state = given();
@@ -182,7 +182,7 @@ describe('apps and plans', () => {
       { rowsPerTableMax: 1 },
       'limit_exceeded: the table would hold more than 1 rows',
     ],
-  ])('%s', check);
+  ])('a table is created: %s', check);
 
   test.each<[apps: string[] | undefined, linkedAppIds: string[] | undefined]>([
     [undefined, undefined],

@@ -51,7 +51,7 @@ test.each<Case>([
     {},
     'table_not_found: there is no such table',
   ],
-])('%s', (_name, state, row, asked, outcome) => {
+])('a row is deleted or the request refused: %s', (_name, state, row, asked, outcome) => {
   expect(shown(when(given(state), remove(row, asked)))).toBe(outcome);
 });
 

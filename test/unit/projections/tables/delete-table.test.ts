@@ -46,7 +46,9 @@ test.each<readonly [name: string, state: Given, asked: Asked, outcome: string]>(
   ['it has no version to match', { owner: 'nobody' }, { ifMatch: 0n }, 'ok'],
   ['nor is it one for a suspended team', { owner: 'nobody', suspended: true }, {}, 'ok'],
   ["another team's table is not there", { owner: 'another', block: two }, {}, 'ok'],
-])('%s', (_name, state, asked, outcome) => expect(shown(when(given(state), removeTable(asked)))).toBe(outcome));
+])('a table is deleted or the request refused: %s', (_name, state, asked, outcome) =>
+  expect(shown(when(given(state), removeTable(asked)))).toBe(outcome),
+);
 
 describe('behind the end of a table, in the same batch,', () => {
   const next = { ...here, version: 101n };
@@ -61,7 +63,7 @@ describe('behind the end of a table, in the same batch,', () => {
     ['it has no other name', patchTable({ name: 'New' }), noTable],
     ['it is not deleted again', removeTable({ ifMatch: 0n }), 'ok'],
     ['other tables are made', create(noRows, { schema: 'a:number' }), 'ok 101 | table 0 new schema | schema a:number'],
-  ])('%s', (_name, request, outcome) => {
+  ])('behind the end of a table, in the same batch, %s', (_name, request, outcome) => {
     const state = given({ block: two, tail: two });
     when(state, removeTable());
     expect(shown(when(state, request, next), next)).toBe(outcome);

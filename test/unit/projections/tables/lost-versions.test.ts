@@ -54,7 +54,7 @@ describe('the versions of a partition', () => {
       { base: 100n, gaps: [] },
       { base: 100n, gaps: [] },
     ],
-  ])('%s', (_what, given, offset, before, after) => {
+  ])('the versions of a partition %s', (_what, given, offset, before, after) => {
     expect(versionsAt(given, offset, before)).toEqual(after);
   });
 
@@ -92,7 +92,7 @@ describe('the versions of a partition', () => {
     ],
     ['higher, if they were just resumed', BigInt(hour) * 2n ** 21n, hour + 1, BigInt(hour + 1) * 2n ** 21n + 2n ** 37n],
     ['higher, if a clock was ahead', 2n ** 50n, 0, 2n ** 50n + 2n ** 37n],
-  ])('resume %s', (_what, version, seconds, base) => {
+  ])('the versions of a partition resume %s', (_what, version, seconds, base) => {
     expect(resumedBase(version, begins + seconds * 1000)).toBe(base);
   });
 
@@ -142,7 +142,7 @@ describe('If-Match', () => {
     [1009n, null],
     [1010n, 'the version 1010 is lost: that of the row is 20'],
     [2000n, null],
-  ])('of %s on a row of version 20: %s', (ifMatch, message) => {
+  ])('If-Match of %s on a row of version 20 is answered: %s', (ifMatch, message) => {
     const refused = changedSince('row', 20n, ifMatch, at);
     expect(refused).toEqual(message && { type: 'precondition_failed', message });
   });
@@ -160,7 +160,7 @@ describe('few rows', () => {
       { from: 12n, to: 29n },
       'extent 30 2 by 10 plain | rows 30[1] {"a":2}',
     ],
-  ])('%s', (_what, gap, extent) => {
+  ])('a few rows %s', (_what, gap, extent) => {
     const added = shown(
       when(given({ tail: ['{"a":1}'] }), add(few('{"a":2}')), { ...here, gaps: [{ from: 5n, to: 11n }, gap] }),
     );

@@ -81,7 +81,7 @@ describe('the rows of a table', () => {
       {},
       `ok 100 | table 2 | ${ended} | team 0 | extent 100 2 by 10 plain | team 2`,
     ],
-  ])('%s', check);
+  ])('the rows of a table %s', check);
 });
 
 describe('is refused, in the order of the guards:', () => {
@@ -141,9 +141,9 @@ describe('is refused, in the order of the guards:', () => {
       {},
       "payment_required: the team's plan allows 4 rows and 3 are in use",
     ],
-  ])('%s', check);
+  ])('an overwrite is refused for %s', check);
 
-  test('and nothing has changed then', () => {
+  test('a refused overwrite changes nothing', () => {
     const state = given({ block: two });
     expect(when(state, overwrite(few('{"z":1}'))).changes).toEqual([]);
     expect(shown(when(state, patch(blockRow(0), '{"a":7}')))).toContain('row 20[0] {"a":7}');
@@ -167,7 +167,7 @@ describe('row IDs', () => {
       'extent 100 1 by 10 plain | extent 100.1 1 by 10 plain retains',
     ],
     ['may be null', few('{"$rowID":null,"a":1}'), 'extent 100 1 by 10 plain |'],
-  ])('%s', (_name, rows, extent) => {
+  ])('the row IDs %s', (_name, rows, extent) => {
     expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toContain(extent);
   });
 
@@ -209,7 +209,7 @@ describe('row IDs', () => {
     expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toBe(outcome);
   });
 
-  test('of deleted rows are kept, and add rows pay no attention to IDs', () => {
+  test('row IDs of deleted rows are kept, and added rows pay no attention to IDs', () => {
     const state = given({ block: two });
     when(state, remove(blockRow(0)));
     expect(shown(when(state, overwrite(few(withId(blockRow(0))))))).toContain('retains');

@@ -34,7 +34,7 @@ describe('a patch', () => {
       { mode: 'dropColumns' },
       `${applied} | row 20[0] {"a":1,"b":"y"}`,
     ],
-  ])('%s', check);
+  ])('a patch %s', check);
 });
 
 describe('a patch changes nothing', () => {
@@ -46,7 +46,7 @@ describe('a patch changes nothing', () => {
     ['that clears an empty column', '{"b":"x"}', '{"a":null}', {}, 'ok 20'],
     ['of which all is dropped', '{"a":1}', '{"a":"x","c":1}', { mode: 'dropColumns' }, 'ok 20'],
     ['also if it may update the schema', '{"a":1}', '{"a":1}', { mode: 'updateSchema' }, 'ok 20'],
-  ])('%s', check);
+  ])('a patch %s changes nothing', check);
 });
 
 describe('a patch is refused', () => {
@@ -91,7 +91,7 @@ describe('a patch is refused', () => {
       { ifMatch: 19n },
       'precondition_failed: the row has changed: its version is 20, not 19 or older',
     ],
-  ])('%s', check);
+  ])('a patch is refused %s', check);
 
   test.each([20n, 21n, 50n])('not for the version %d', (ifMatch) => {
     expect(when(given({ block: ['{}'] }), patch(blockRow(0), '{"a":1}', { ifMatch })).outcome.status).toBe('applied');
@@ -121,7 +121,7 @@ describe('a patch that may update the schema', () => {
       { mode: 'updateSchema' },
       `ok 100 | table 1 new schema widened | schema a:string b:string | ${changedExtent} | row 20[0] {"a":"x"}`,
     ],
-  ])('%s', check);
+  ])('a patch that may update the schema %s', check);
 
   test('wraps a scalar for an array column', () => {
     const state = given({ schema: 'a:array<number>', block: ['{"a":[1]}'] });
@@ -174,7 +174,7 @@ describe('the row that is patched', () => {
       { schema: 'b:array<number> new:number', block: ['{"b":1}'] },
       `${ofBlock} | row 20[0] {"new":1}`,
     ],
-  ])('%s', (_name, state, outcome) => {
+  ])('the row that is patched %s', (_name, state, outcome) => {
     const row = state.tail ? tailRow(0) : blockRow(0);
     const decision = when(given({ schema: 'a:number b:string new:number', ...state }), patch(row, '{"new":1}'));
     expect(shown(decision)).toBe(outcome);

@@ -92,7 +92,9 @@ test.each<readonly [name: string, state: Given, asked: AskedPatch, outcome: stri
     'table_not_found: there is no such table',
   ],
   ['no table', { owner: 'nobody' }, {}, 'table_not_found: there is no such table'],
-])('%s', (_name, state, asked, outcome) => expect(shown(when(given(state), patchTable(asked)))).toBe(outcome));
+])('a table is renamed or linked: %s', (_name, state, asked, outcome) =>
+  expect(shown(when(given(state), patchTable(asked)))).toBe(outcome),
+);
 
 test('display names come and go, and each time move the version', () => {
   const state = given();

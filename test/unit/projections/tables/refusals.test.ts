@@ -36,12 +36,15 @@ function inOrder<Ask extends object>(wrongs: readonly Wrong<Ask>[], request: (as
   };
 
   test('nothing is wrong', () => expect(answer()).toMatch(/^ok /));
-  test.each(wrongs)('$what', (wrong) => expect(answer(wrong)).toBe(wrong.refusal));
+  test.each(wrongs)('a request is refused if $what', (wrong) => expect(answer(wrong)).toBe(wrong.refusal));
 
   const pairs = wrongs.flatMap((first, at) => wrongs.slice(at + 1).map((second) => ({ first, second })));
-  test.each(pairs)('$first.what, and $second.what', ({ first, second }) => {
-    expect(answer(first, second)).toBe(first.refusal);
-  });
+  test.each(pairs)(
+    'a request with two mistakes is refused for the first: $first.what, and $second.what',
+    ({ first, second }) => {
+      expect(answer(first, second)).toBe(first.refusal);
+    },
+  );
 }
 
 describe('rows are not added:', () => {
@@ -216,5 +219,7 @@ describe('rows that no table takes are judged by the schema first:', () => {
       false,
       'column_has_invalid_value: a: "x" does not fit the column\'s type number',
     ],
-  ])('%s', (_name, request, isNew, refusal) => expect(judge(request, isNew)).toBe(refusal));
+  ])('rows that no table takes are judged by the schema: %s', (_name, request, isNew, refusal) =>
+    expect(judge(request, isNew)).toBe(refusal),
+  );
 });

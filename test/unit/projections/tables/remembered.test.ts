@@ -85,7 +85,7 @@ describe('of tables is remembered', () => {
     const mayHaveChange = (remembered: RememberedTables, extent: bigint): boolean[] =>
       [0, 1, 2].map((index) => remembered.mayHaveChange(extent, index));
 
-    test('those of an extent without changes, but the ones that were patched or deleted since', () => {
+    test('rows of an extent without changes have none, but those that were patched or deleted since', () => {
       const state = given({ block: [one, one, one] });
       when(state, add(few(one)));
       const remembered = remember(state);
@@ -175,7 +175,7 @@ describe('of tables is remembered', () => {
       return asked;
     };
 
-    test('those of known extents', async () => {
+    test('rows of known extents are looked up ahead', async () => {
       const remembered = known();
       expect(await lookAhead(remembered, blockRow(1))).toBe(1);
       expect(remembered.row(1n, 1)).toMatchObject({ body: one, version: 20n });
@@ -271,7 +271,7 @@ describe('of tables is remembered', () => {
   });
 });
 
-test('of teams is remembered how they are now, and nothing once they were too many', () => {
+test('teams are remembered as they are now, and no more once they were too many', () => {
   const state = given();
   const team = state.teams.team('team')!;
   const first = models.teams.remember!(null, state.teams)!;

@@ -145,7 +145,7 @@ describe('a fact', () => {
     ['an unknown team has no plan', { type: 'TeamPlanSet', teamId: 'unknown', rowsMax: 3 }, []],
     ['an unknown team has no tokens', { ...created, teamId: 'unknown' }, []],
     ['a log begins', { type: 'GenerationStarted', logId: 'log', base: 9n }, []],
-  ])('%s', (_name, fact, expected) => expect(changes(fact)).toEqual(expected));
+  ])('the fact changes the model: %s', (_name, fact, expected) => expect(changes(fact)).toEqual(expected));
 });
 
 describe('facts in a row', () => {

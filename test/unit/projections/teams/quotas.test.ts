@@ -98,7 +98,7 @@ describe('what a setting allows is all that there can be, unless a plan says oth
       'open uploads',
       'complete them, or wait until they expire',
     ],
-  ])('%s', (_name, used, request, plan, noun, remedy) => {
+  ])('a setting allows so many %s, unless a plan says otherwise', (_name, used, request, plan, noun, remedy) => {
     const refused = { outcome: `limit_exceeded: the team has 5 ${noun} and may have at most 5: ${remedy}`, used };
     const byPlan = (max: number) => ({
       outcome: `payment_required: the team's plan allows ${max} ${noun} and 5 are in use`,
@@ -143,9 +143,11 @@ describe('an event from before a quota is decided as then, though it counts:', (
     ['a table', { tables: 1e6 }, table(), { tables: 1e6 + 1 }],
     ['a stash', { stashes: 1e6 }, chunk(), { stashes: 1e6 + 1 }],
     ['an upload', { openUploadBytes: 1e12 }, upload('u'), { openUploadBytes: 1e12 + 10, openUploads: 1 }],
-  ])('%s', (_name, team, request, used) => expect(after({ team }, request)).toEqual({ outcome: 'ok', used }));
+  ])('an event from before there was a quota on %s is decided as then, and counts', (_name, team, request, used) =>
+    expect(after({ team }, request)).toEqual({ outcome: 'ok', used }),
+  );
 
-  test('but the body of blocks that nothing opened', () => {
+  test('an event from before there was a quota on bodies is decided as then, and a body that nothing opened does not count', () => {
     expect(after({ owner: 'team' }, add(large))).toEqual({ outcome: 'ok', used: { rows: 2 } });
   });
 });
@@ -259,7 +261,7 @@ describe('what counts', () => {
       {},
     ],
     ['not one that is over', [upload('upload'), [1000, checkUpload()]], 'ok', {}],
-  ])('%s', (_name, steps, outcome, used) => expect(after({}, ...steps)).toEqual({ outcome, used }));
+  ])('the quota counts %s', (_name, steps, outcome, used) => expect(after({}, ...steps)).toEqual({ outcome, used }));
 
   test('not a table that is deleted', () => {
     expect(after({ owner: 'team', team: { tables: 3 } }, removeTable(), removeTable())).toEqual({

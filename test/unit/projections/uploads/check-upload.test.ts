@@ -48,7 +48,7 @@ describe('an upload that was not completed', () => {
     ['is removed later', [], [end + 1e9, 'unclaimed'], removed(end + 1e9)],
     ['is removed from a team that is suspended', [[begin, 'suspended']], [end, 'unclaimed'], removed(end)],
     ['is removed once', [[end, 'unclaimed']], [end + 1, 'unclaimed'], 'ok'],
-  ])('%s', check);
+  ])('an upload that was not completed %s', check);
 
   test('is open until somebody looks, whether its time is over or not', () => {
     const state = after([end - 1, 'unclaimed']);
@@ -107,7 +107,7 @@ describe('a file', () => {
       [over + 1, 'claimed'],
       'ok',
     ],
-  ])('%s', check);
+  ])('a file %s', check);
 
   test('that was refused has no bytes to give back', () => {
     const state = given({ uploadBytes: 7, uploadBytesMax: 8 });

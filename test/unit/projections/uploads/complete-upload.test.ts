@@ -97,7 +97,7 @@ describe('an upload', () => {
       first,
       `ok | ${completed('file-1', 4)} | team 0 4 bytes`,
     ],
-  ])('%s', check);
+  ])('an upload %s', check);
 });
 
 describe('completed again', () => {
@@ -129,7 +129,7 @@ describe('completed again', () => {
       first,
       'ok',
     ],
-  ])('%s', check);
+  ])('an upload that is completed again %s', check);
 
   test('it has the answer of the first time', () => {
     const state = afterSteps({});
@@ -183,9 +183,9 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
       first,
       `${overPlan(5, 9)} | ${givenUp(4, 9)}`,
     ],
-  ])('%s', check);
+  ])('a completion is refused %s', check);
 
-  test('and leaves what the plan has left', () => {
+  test('a refused completion leaves what the plan has left', () => {
     const state = afterSteps({ uploadBytes: 5, uploadBytesMax: 8 }, first);
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 5 });
     when(state, createUpload({ uploadId: 'next' }));

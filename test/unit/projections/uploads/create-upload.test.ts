@@ -37,7 +37,7 @@ describe('an upload', () => {
     ['is not created beside as many as may be open', { openUploads: 5 }, createUpload(), tooMany(5)],
     ['is not created beside more than may be open now', { openUploads: 6 }, createUpload(), tooMany(6)],
     ['is refused for a suspension first', { openUploads: 5, suspended: true }, createUpload(), suspended],
-  ])('%s', (_name, state, request, outcome) => {
+  ])('an upload %s', (_name, state, request, outcome) => {
     expect(shown(when(given(state), request))).toBe(outcome);
   });
 

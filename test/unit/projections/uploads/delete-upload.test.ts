@@ -65,7 +65,7 @@ describe('a file', () => {
       `ok | ${withdrawn(begin)} | team 0`,
     ],
     ['that was withdrawn is completed no more', {}, [completed, deleted], completed, unknown],
-  ])('%s', check);
+  ])('a deletion %s', check);
 
   test('that rows name is withdrawn like any other', () => {
     const state = afterSteps({}, completed);
@@ -112,7 +112,7 @@ describe('an upload that was not completed', () => {
     ],
     ['that was given up is not completed', {}, [deleted], completed, unknown],
     ['that was given up is seen to be over no more', {}, [deleted], [end, checkUpload()], 'ok'],
-  ])('%s', check);
+  ])('a deletion %s', check);
 });
 
 describe('there is no upload', () => {
@@ -127,7 +127,7 @@ describe('there is no upload', () => {
       [begin, deleteUpload({ uploadId: 'unknown' })],
       unknown,
     ],
-  ])('%s', check);
+  ])('there is no upload %s', check);
 });
 
 function requestOf([time, request]: Step): [Request, typeof here] {

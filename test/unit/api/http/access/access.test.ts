@@ -102,7 +102,7 @@ describe('a token for reading only', () => {
     expect(await ask(edgeOf({ ...ofApp, readOnly: true }), one, { tableID: mine, appID: 'app 1' })).toEqual(forbidden);
   });
 
-  test.each(reads)('may $method $url', async (one) => {
+  test.each(reads)('a token for reading only may send $method $url', async (one) => {
     expect((await ask(edgeOf({ ...team, readOnly: true }), one)).status).toBe(200);
   });
 });

@@ -58,7 +58,7 @@ describe('the data of the answer to', () => {
       { rows: [range(5n, 0), range(7n, 1, 3, 2)] },
       { rowIDs: [formatRowId({ version: 7n, ordinal: 2, index: 3 })] },
     ],
-  ])('%s', async (_name, result, data) => expect(await dataOf(result)).toEqual(data));
+  ])('the answer to %s has its data', async (_name, result, data) => expect(await dataOf(result)).toEqual(data));
 
   test.each([1, 4095, 4096, 4097, 8192, 20_000, 20_001, 300_000])('an add of %i rows', async (count) => {
     const keeps = { ...range(8n, 5000, 1), keeps: 'a' } as const;

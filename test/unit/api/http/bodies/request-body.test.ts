@@ -72,12 +72,12 @@ describe.each(ways)('%s', (url) => {
     expect((await put(url, '', { 'content-type': 'application/json' })).rawPayload).toHaveLength(0);
   });
 
-  test.each(encodings)('decompresses %s', async (encoding) => {
+  test.each(encodings)('a body in %s is decompressed', async (encoding) => {
     const response = await put(url, compressors[encoding](sample), { 'content-encoding': encoding });
     expect(response.rawPayload.equals(sample)).toBe(true);
   });
 
-  test.each(['identity', ' GZIP '])('takes "%s"', async (encoding) => {
+  test.each(['identity', ' GZIP '])('a body in the encoding "%s" is taken', async (encoding) => {
     const payload = encoding === 'identity' ? sample : gzipSync(sample);
     expect((await put(url, payload, { 'content-encoding': encoding })).rawPayload.equals(sample)).toBe(true);
   });
@@ -320,7 +320,7 @@ describe('a client that reads only once it has sent all of a body that is too la
     },
   );
 
-  test('slowly', async () => {
+  test('a client that reads slowly receives the answer', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.socket.pause();
     client.send(requestText('PUT /whole', ['Content-Length: 5000000', 'Connection: close']));

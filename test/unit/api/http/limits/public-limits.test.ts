@@ -233,7 +233,7 @@ describe('new connections', () => {
   const open = (changes: Partial<AppDependencies['config']>) =>
     limited(0, { config: { ...edgeConfig, RATE_LIMIT_CONNECTIONS: 2, RATE_LIMIT_WINDOW_MS: day, ...changes } });
 
-  test('of one address are closed unread once there were too many, and older ones go on', async () => {
+  test('new connections of one address are closed unread once there were too many, and older ones go on', async () => {
     const { app, closed } = open({});
     const port = await listen(app);
     const first = await RawClient.open(port);
@@ -280,7 +280,7 @@ describe('connections that are closed are counted', () => {
   test.each<[CloseReason, Partial<AppDependencies['config']>]>([
     ['open', { CONNECTIONS_MAX: 1, CONNECTIONS_PER_ADDRESS_MAX: 10 }],
     ['open_of_address', { CONNECTIONS_PER_ADDRESS_MAX: 1 }],
-  ])('%s', async (reason, changes) => {
+  ])('a closed connection is counted as %s', async (reason, changes) => {
     const { app, closed } = limited(0, { config: { ...edgeConfig, ...changes } });
     const port = await listen(app);
     const idle = await RawClient.open(port);
@@ -317,7 +317,7 @@ describe('behind a proxy', () => {
     ['two proxies', ['10.0.0.0/8'], '198.51.100.1, 203.0.113.9, 10.0.0.9', '203.0.113.9'],
     ['one proxy, by number', 1, '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['two proxies, by number', 2, '198.51.100.1, 203.0.113.9', '198.51.100.1'],
-  ] as const)('%s', async (_what, trusted, forwarded, client) => {
+  ] as const)("the client's address is known if %s", async (_what, trusted, forwarded, client) => {
     expect(await clientOf(trusted, forwarded)).toBe(client);
   });
 

@@ -28,7 +28,7 @@ describe('what is counted', () => {
     ['taking nothing does not touch a window', 10, [0, 25], [true, true], 0],
     ['one a window', 1, [1, 1], [true, false], 0],
     ['some are left', 10, [3, 3], [true, true], 4],
-  ])('%s', (_what, max, units, taken, left) => {
+  ])('a limit counts: %s', (_what, max, units, taken, left) => {
     const limit = new RateLimit('rows', max, hour);
     expect(take(limit, 'a', ...units)).toEqual(taken);
     expect(limit.left('a').units).toBe(left);

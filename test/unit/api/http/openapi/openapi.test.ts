@@ -201,7 +201,7 @@ function* contentsAt(
 }
 
 describe('its examples', () => {
-  test.each([...bodies()])('$name', ({ place, examples }) => {
+  test.each([...bodies()])('the examples of $name are what the body takes', ({ place, examples }) => {
     expect(Object.keys(examples).length).toBeGreaterThan(0);
     for (const { value } of Object.values(examples)) expect(interfaceDocument.misfitAt(place, value)).toBeNull();
   });

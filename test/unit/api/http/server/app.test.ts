@@ -51,7 +51,7 @@ describe('routing', () => {
     ['GET', '/tables/%zz/rows', 400, 'request_validation_error', undefined],
     ['GET', '/tables/%ff/rows', 400, 'request_validation_error', undefined],
     ['GET', '/nothing/%', 400, 'request_validation_error', undefined],
-  ] as const)('%s %s is %i %s', async (method, url, status, type, allow) => {
+  ] as const)('%s %s is routed to %i %s', async (method, url, status, type, allow) => {
     const response = await edge().app.inject({ method: method as 'GET', url, headers });
     expect(response.statusCode).toBe(status);
     expect(response.json()).toEqual(errorOf(type));
@@ -180,7 +180,7 @@ describe('what is thrown', () => {
     [new Error('secret detail'), 500, 'internal_error', expect.any(String), undefined],
     [Object.assign(new Error('x'), { statusCode: 418 }), 500, 'internal_error', expect.any(String), undefined],
     [Object.assign(new Error('x'), { type: 'toString' }), 500, 'internal_error', expect.any(String), undefined],
-  ])('%s', async (thrown, status, type, message, retryAfter) => {
+  ])('%s is answered in the shape of an error', async (thrown, status, type, message, retryAfter) => {
     const { app } = failing(thrown);
     for (const url of ['/sync', '/async']) {
       const response = await app.inject({ url, headers });

@@ -53,7 +53,7 @@ describe('malformed HTTP is answered as every error is', () => {
     ['an unknown expectation', 'GET /quick HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n'],
     ['CONNECT', 'CONNECT here:80 HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ])('%s', async (_name, text) => {
+  ])('%s is answered as every error is', async (_name, text) => {
     const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
     client.send(Buffer.from(text, 'latin1'));
     expect(await client.ended()).toMatch(bad);

@@ -102,7 +102,7 @@ describe('a preflight', () => {
     });
   });
 
-  test('of another origin is not allowed', async () => {
+  test('a preflight of another origin is not allowed', async () => {
     const answer = await edge([app]).app.inject({
       method: 'OPTIONS',
       url: '/tables',

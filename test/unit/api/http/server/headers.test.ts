@@ -42,7 +42,7 @@ describe('If-Match', () => {
     ['"9223372036854775807"', '9223372036854775807'],
     ['"9223372036854775808"', '9223372036854775807'],
     [`"${'9'.repeat(300)}"`, '9223372036854775807'],
-  ])('%s is %s', async (tag, version) => {
+  ])('If-Match: %s is read as %s', async (tag, version) => {
     expect((await get('/if-match', { 'if-match': tag })).json()).toEqual({ data: version });
   });
 
@@ -138,7 +138,7 @@ describe('compression', () => {
     ['*', 'zstd'],
     ['*;q=0.1, zstd;q=0', 'br'],
     ['br;q=0, *', 'zstd'],
-  ])('%j takes %j', (header, encoding) => {
+  ])('a client that accepts %j is answered in %j', (header, encoding) => {
     expect(chooseEncoding(header)).toBe(encoding);
   });
 });

@@ -179,7 +179,7 @@ describe('what fails behind a 202 is logged, and harms nobody', () => {
     ['warn', new AppendUnknown('who knows')],
     ['error', new ProjectionBug('a bug')],
     ['error', new TypeError('another bug')],
-  ])('%s: %s', async (level, error) => {
+  ])('a failure behind a 202 is logged as %s: %s', async (level, error) => {
     const outcome = Promise.withResolvers<Outcome>();
     const { submitter, lines } = prepare(() => outcome.promise, 0);
     const { jobId } = (await submitter.submitOrAccept(teamId, identity, event)) as { jobId: string };
@@ -188,7 +188,7 @@ describe('what fails behind a 202 is logged, and harms nobody', () => {
     expect(lines).toEqual([{ level, jobId, error: error.name }]);
   });
 
-  test('but a refusal is none', async () => {
+  test('a refusal behind a 202 is not logged as a failure', async () => {
     const outcome = Promise.withResolvers<Outcome>();
     const { submitter, lines } = prepare(() => outcome.promise, 0);
     await submitter.submitOrAccept(teamId, identity, event);

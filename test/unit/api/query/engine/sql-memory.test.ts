@@ -60,7 +60,7 @@ test.each([
   expect(begun).toEqual(['a']);
 });
 
-test('of several, only SQL that takes too much alone is refused, and SQL that comes meanwhile waits', async () => {
+test('only SQL that takes too much alone is refused, and SQL that comes meanwhile waits', async () => {
   const late: Promise<string>[] = [];
   const { begun, query, end } = queries(
     (atWork) => ({ resident: atWork.has('large') ? 101 : 50, mapped: 0 }),

@@ -19,7 +19,7 @@ test.each<readonly [string, Condition, string | null]>([
   ['2,001 values', isOf(2001), 'filter: must name at most 2000 values by `in`'],
   ['2,000 values by several', all(2, isOf(1000)), null],
   ['2,001 values by several', { or: [all(2, isOf(1000)), isOf(1)] }, 'filter: must name at most 2000 values by `in`'],
-])('%s', (_name, condition, problem) => {
+])('a condition is bounded: %s', (_name, condition, problem) => {
   const read = (): Condition => readCondition(condition, 'filter');
   if (problem === null) expect(read()).toEqual(condition);
   else expect(read).toThrow(problem);

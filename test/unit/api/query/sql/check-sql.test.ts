@@ -23,9 +23,12 @@ test('200 characters of operators in sequence are fine, and 201 are not', () => 
   expect(() => checkSql(`SELECT 1 ${'-+'.repeat(100)}-1`)).toThrow('in sequence');
 });
 
-test.each(refused.map(([sql, message]) => [message, sql.slice(0, 60), sql]))('%s: %s', (message, _begin, sql) => {
-  expect(() => checkSql(sql)).toThrow(message);
-});
+test.each(refused.map(([sql, message]) => [message, sql.slice(0, 60), sql]))(
+  'SQL is refused with "%s": %s',
+  (message, _begin, sql) => {
+    expect(() => checkSql(sql)).toThrow(message);
+  },
+);
 
 test.each(
   [

@@ -157,7 +157,7 @@ test.each<[string, string, (string | number | boolean | null)[]?]>([
     'WITH a AS (SELECT 1) SELECT * FROM (WITH a AS (SELECT 2) SELECT * FROM a), a',
     'WITH w1 AS (SELECT 1 AS "column") SELECT * FROM ((WITH w2 AS (SELECT 2 AS "column") SELECT * FROM w2 AS "a") CROSS JOIN w1 AS "a")',
   ],
-])('%s', async (sql, expected, parameters = []) => {
+])('SQL is compiled: %s', async (sql, expected, parameters = []) => {
   expect(await compile(sql, parameters)).toBe(expected);
 });
 
@@ -303,7 +303,7 @@ test.each<[string, string | RegExp, (string | number | boolean | null)[]?]>([
   [`SELECT ${'$1, '.repeat(50)} 1`, 'too large', ['x'.repeat(100_000)]],
   ...doubled.map((sql): [string, string] => [sql, 'more than 10000 parts']),
   ['SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i)', 'more than 256 grouping sets'],
-])('refuses %s', async (sql, message, parameters = []) => {
+])('SQL is refused by the compiler: %s', async (sql, message, parameters = []) => {
   await expect(compile(sql, parameters)).rejects.toThrow(message);
 });
 
@@ -363,7 +363,7 @@ describe('names', () => {
     ['\u{1f600}', '___1f600_'],
     ['\u{10ffff}', '___10ffff_'],
     ['___41_', '___5f__5f__5f_41_5f_'],
-  ])('%j', (name, encoded) => {
+  ])('the name %j is encoded as %j', (name, encoded) => {
     expect([encodeName(name), decodeNames(encoded)]).toEqual([encoded, name]);
   });
 

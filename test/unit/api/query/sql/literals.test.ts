@@ -19,7 +19,7 @@ test.each([
   ['HUGEINT', { upper: '1', lower: '5' }, '18446744073709551621'],
   ['HUGEINT', { upper: '-1', lower: '0' }, '-18446744073709551616'],
   ['DOUBLE', '1.5e-3', `CAST('1.5e-3' AS DOUBLE)`],
-])('%s %j is %s', (id, value, text) => {
+])('a constant of the type %s with the value %j is written as %s', (id, value, text) => {
   expect(constantText(constant(id, value))).toBe(text);
 });
 
