@@ -7,7 +7,7 @@ import { builtinModules } from 'node:module';
 const rooms = [
   ['src/main.ts', 'Starts the service, or the command line.'],
   ['src/cli/', 'The command line: as a client of a service, and for its operator.'],
-  ['src/app/', 'Wiring: settings, the start and the end of the service.'],
+  ['src/app/', 'Wiring: settings, the list of features, the start and the end of the service.'],
   [
     'src/operations/',
     'What an operator runs, and what runs in the background: backups, replays, maintenance, metrics.',

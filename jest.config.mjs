@@ -129,7 +129,7 @@ const groups = {
   ],
   processes: [
     {
-      ...project('integration'),
+      ...project('integration', '{integration,toy-capability}'),
       testPathIgnorePatterns: [
         ...onlyInFull,
         ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']),

@@ -9,10 +9,10 @@ import {
   type OpenApiDocument,
   type OperationObject,
 } from '../../../../../src/api/http/openapi/document.ts';
-import { addRoutes, type RouteDependencies } from '../../../../../src/api/http/routes.ts';
 import { metricsRoute } from '../../../../../src/api/http/routes/metrics.ts';
 import { InterfaceDocument } from '../../../../support/interface-document.ts';
 import type { Exchange } from '../../../../support/shapes.ts';
+import { addAllRoutes } from '../all-routes.ts';
 import { buildEdge } from '../server/edge-app.ts';
 
 /** All routes of the service, and the document that it serves. No route is asked for anything else. */
@@ -23,7 +23,7 @@ async function describeService(): Promise<{ routes: RouteOptions[]; document: Op
       routes.push(route);
     });
     app.route(metricsRoute({ contentType: 'text/plain', scrape: async () => '' }));
-    addRoutes(app, {} as RouteDependencies);
+    addAllRoutes(app);
   });
   const answer = await app.inject('/openapi.json');
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
