@@ -11,7 +11,7 @@ export interface LockingSession extends Holder {
 }
 
 /** `texts`: that of the statement, and what stands in it for each `{}`. Gives the rows of the answer. */
-export type Run = (view: View, values: Values, texts: readonly string[]) => readonly Row[];
+export type Effect = (view: View, values: Values, texts: readonly string[]) => readonly Row[];
 
 export interface Handler {
   /** Whether it uses tables of the read model of its session. */
@@ -20,7 +20,7 @@ export interface Handler {
   readonly locks?: (values: Values, texts: readonly string[], readModel: string) => readonly string[];
   /** What it does to the session, once it has its locks; the rows that it gives, if it is this that gives them. */
   readonly inSession?: (session: LockingSession, values: Values) => readonly Row[] | void;
-  readonly run: Run;
+  readonly run: Effect;
 }
 
 /**
@@ -30,10 +30,10 @@ export interface Handler {
 export type Handlers = Readonly<Record<string, Handler>>;
 
 /** A statement on the read model of its session that takes no other locks. */
-export const onReadModel = (run: Run): Handler => ({ usesReadModel: true, run });
+export const onReadModel = (run: Effect): Handler => ({ usesReadModel: true, run });
 
 /** A statement that names the schemas of its tables, as those on the log do, and takes no locks. */
-export const onNamed = (run: Run): Handler => ({ usesReadModel: false, run });
+export const onNamed = (run: Effect): Handler => ({ usesReadModel: false, run });
 
 /** A statement that does nothing here. */
 export const nothing = onNamed(() => []);

@@ -2,7 +2,7 @@
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
-import { inOrder, onNamed, onReadModel, refuseIfClosed, type Handler, type Handlers, type Run } from './handler.ts';
+import { inOrder, onNamed, onReadModel, refuseIfClosed, type Handler, type Handlers, type Effect } from './handler.ts';
 import { partitions } from './partitions.ts';
 import { progressOf } from './progress-statements.ts';
 import { postgresError, type Row, type View } from './view.ts';
@@ -33,7 +33,7 @@ function putRecord(view: View, partition: unknown, offset: bigint, time: number,
 const recordAt = (view: View, partition: unknown, offset: bigint): Row | null =>
   view.get('records', `${String(partition)} ${offset}`);
 
-const inserting = (run: (...args: Parameters<Run>) => void): Handler => ({
+const inserting = (run: (...args: Parameters<Effect>) => void): Handler => ({
   usesReadModel: false,
   locks: () => [writesRecords],
   run: (...args) => {

@@ -1,6 +1,6 @@
 /** Finds what a statement does in the model of Postgres. */
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
-import type { Handler, Run } from './handler.ts';
+import type { Handler, Effect } from './handler.ts';
 import { logStatements } from './log-statements.ts';
 import { modelStatements } from './model-statements.ts';
 import { progressStatements } from './progress-statements.ts';
@@ -14,7 +14,7 @@ const known = new Map<string, Handler>(
 );
 
 /** Changes what the statement of this name does: plants a bug. */
-export function changeStatement(name: string, change: (run: Run) => Run): void {
+export function changeStatement(name: string, change: (run: Effect) => Effect): void {
   const handler = known.get(name)!;
   known.set(name, { ...handler, run: change(handler.run) });
 }
