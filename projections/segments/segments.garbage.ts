@@ -6,6 +6,7 @@ import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
 import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
+import { isReachableInSql } from '../tables/read/table-at.ts';
 import { bodyLife } from './arrived-rows.ts';
 
 /** A step that has removed the rows of some segments takes another one only while they had fewer rows than this. */
@@ -41,16 +42,10 @@ const dropBlocks: RemoveGarbage = (database, later) =>
     [bodyLife - later],
   );
 
-/** SQL: whether readers can reach an extent. */
-export const isShownInSql = `exists (
-  select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
-  union all
-  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
-
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
 /** SQL: whether readers can reach a segment, or will once its body is closed or its stash imported. */
-const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShownInSql})
+const isInUse = `exists (select from extents where extents.segment = segments.key and ${isReachableInSql})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 

@@ -1,5 +1,6 @@
 /** Writes the files that rows name, and finds out whether rows name a file. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { isShownNow } from '../tables/read/table-at.ts';
 import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
 
 /** The files that new rows of segments name. */
@@ -15,8 +16,7 @@ export const insertChangeReferences = storedChangeReferences.insert(
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
 /** SQL: the extent's table, if its present generation has the extent. It belongs to the team of the segment. */
-const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
-  and not tables.deleted limit 1`;
+const shown = `select from tables where ${isShownNow} limit 1`;
 
 /**
  * SQL: the distinct places at which rows of the upload's team name its file, in order, by one index probe each. No key

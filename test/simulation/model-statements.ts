@@ -1,5 +1,5 @@
 /** What the queries of the models find in the model of Postgres. */
-import { formOf } from '../../projections/tables/stored-body.ts';
+import { formOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import { onReadModel, type Handler, type Handlers, type Values } from './handler.ts';
 import { decodeRows } from './stored-rows.ts';
@@ -28,7 +28,7 @@ function extentOf(view: View, { id, generation }: Table, { version, ordinal, ind
   });
 }
 
-/** The row at an index of an extent, as `joinRowAt` gives it. */
+/** The row at an index of an extent, as `rowAtIndex` finds it. */
 function rowAt(
   view: View,
   { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>,

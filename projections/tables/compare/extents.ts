@@ -1,7 +1,7 @@
 /** The extents of a read model, in order, with what is needed to read their rows. */
 import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
-import { formInSql } from '../stored-body.ts';
+import { formInSql } from '../read/stored-body.ts';
 import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
@@ -24,8 +24,8 @@ export interface ComparedExtent extends ComparedRow {
   readonly bytes: number;
   readonly changed: boolean;
   readonly key: bigint;
-  /** How its bodies are stored (stored-body.ts). */
-  readonly form: string;
+  /** How its bodies are stored (../read/stored-body.ts); null: as they read. */
+  readonly form: string | null;
   readonly widened: bigint;
   readonly rowBytesMax: number;
   /** The schema version under which its rows are read: the last one of its generation. */
@@ -34,9 +34,11 @@ export interface ComparedExtent extends ComparedRow {
   readonly isShown: boolean;
 }
 
+const widened = 'coalesce(ended.widened, tables.widened, 0)';
+
 const columns = `extents.table_id as "tableId", extents.version, ordinal, extents.generation, extents.schema_version,
-    encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents')} as form,
-    coalesce(ended.widened, tables.widened, 0) as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
+    encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents', 'extents.presented', widened)} as form,
+    ${widened} as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
     coalesce(ended.schema_version, tables.schema_version, 0) as "readBy",
     coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, tables.id is null) as "isShown"`;
 

@@ -1,14 +1,9 @@
 /** The rows of extents, as stored and as presented; for many extents at once. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  isPresentedBy,
-  presentersOf,
-  type BodyForm,
-  type PresenterFor,
-} from '../../../src/language/values/presentation.ts';
+import { presentersOf, type PresenterFor } from '../../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../../src/language/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
-import { changedForm, parseForm } from '../stored-body.ts';
+import { changedForm, presenterOfForm } from '../read/stored-body.ts';
 import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 
 /** Consecutive rows of an extent. */
@@ -135,34 +130,32 @@ export class RowPresenter {
       changedBodies.length !== (changes?.indexes.length ?? 0)
     )
       return null;
-    const present = (text: string, form: BodyForm): string =>
-      isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text);
     const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
-    const extentForm = parseForm(extent.form);
+    const present = presenterOfForm(extent.form, presenterFor);
     const rows = new Map<number, PresentedRow>();
     for (const [at, text] of bodies.entries()) {
       const index = indexes?.[at] ?? window.start + at;
       const change = changeAt.get(index);
       if (change === undefined) {
-        rows.set(index, { version: toVersion(tailVersions?.[at]) ?? extent.version, body: present(text, extentForm) });
+        rows.set(index, { version: toVersion(tailVersions?.[at]) ?? extent.version, body: present(text) });
       } else {
         const version = BigInt(changes!.versions[change]!);
         const changed = changedBodies[change]!;
-        rows.set(index, { version, body: changed === '' ? null : present(changed, changedForm(version)) });
+        rows.set(index, { version, body: changed === '' ? null : presenterFor(changedForm(version))(changed) });
       }
     }
     return rows;
   }
 
-  async #presentersFor({ tableId, readBy }: ComparedExtent): Promise<PresenterFor | null> {
-    const key = `${tableId} ${readBy}`;
+  async #presentersFor({ tableId, readBy, widened }: ComparedExtent): Promise<PresenterFor | null> {
+    const key = `${tableId} ${readBy} ${widened}`;
     if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query<{ columns: string }>(
       'select columns from table_schemas where table_id = $1 and version = $2',
       [tableId, String(readBy)],
     );
     this.#schemaKey = key;
-    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns))) : null;
+    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns)), widened) : null;
     return this.#presenters;
   }
 }
