@@ -1,9 +1,9 @@
 /** The SQL fragments and the TypeScript functions of read/stored-body.ts give the same form of a body. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { changedForm, formInSql, formOf, presenterOfForm } from '../../../../projections/tables/read/stored-body.ts';
-import { asStored, type BodyForm } from '../../../../src/language/values/presentation.ts';
-import { createDatabase } from '../../../support/postgres.ts';
+import { changedForm, formInSql, formOf, presenterOfForm } from '../../../../../projections/tables/read/stored-body.ts';
+import { asStored, type BodyForm } from '../../../../../src/language/values/presentation.ts';
+import { createDatabase } from '../../../../support/postgres.ts';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let client: pg.Client;
