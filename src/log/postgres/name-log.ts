@@ -1,4 +1,6 @@
-/** The start of a log in Postgres: gives a new log its ID, and resumes one whose last commits Postgres may have lost. */
+/**
+ * The start of a log in Postgres: gives a new log its ID, and resumes one whose last commits Postgres may have lost.
+ */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';

@@ -74,14 +74,14 @@ export interface OpenApiDocument {
 /** Errors for paths that are not in the document, and for methods that a path does not have. */
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
-const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
-for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, \
-who have tokens
-of their own.
+const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team.
+A token may be for reading only. It may also be for one app: then it reaches only the tables of that app. The paths
+under \`/admin\` are for operators, who have tokens of their own.
 
-Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
-one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that it is worth trying
-again, and an \`Idempotency-Key\` makes that safe for writes.`;
+Every version is the place of an event in the team's log, so versions of rows and of tables can be compared.
+
+All errors have one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that
+it is worth trying again, and an \`Idempotency-Key\` makes that safe for writes.`;
 
 /** Throws for a route without an operation. */
 export function buildDocument(routes: readonly RouteOptions[], { version, serverUrl }: DocumentInfo): OpenApiDocument {
