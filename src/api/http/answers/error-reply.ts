@@ -7,7 +7,7 @@ import { KeysNotRead } from '../../../storage/security/secret-keys.ts';
 import { StoreAway } from '../../../storage/files/file-store.ts';
 import { AppendError, NotAppended, type LogPlace } from '../../../log/event-log.ts';
 import { HttpError, isErrorType, noEffect, statusOf, type ErrorType } from './http-error.ts';
-import { ClientGone, discardBody } from '../bodies/request-body.ts';
+import { ClientGone } from '../bodies/request-body.ts';
 import { describeRequest } from '../server/request-log.ts';
 
 /** Types that are worth a retry: they carry `Retry-After`, in seconds. */
@@ -32,7 +32,6 @@ export function replyWithError(
   const wait = retryAfter[type];
   if (wait !== undefined) void reply.header('retry-after', wait);
   if (headers !== undefined) void reply.headers(headers);
-  discardBody(reply.request.raw, reply.raw, type === 'request_timeout');
   return reply
     .code(statusOf[type])
     .header('content-type', 'application/json; charset=utf-8')

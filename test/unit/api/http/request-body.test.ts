@@ -289,6 +289,55 @@ test('a refused request leaves the connection usable when its body has come', as
   expect(await client.ended()).toMatch(/404 Not Found[^]*"not_found"[^]*200 OK[^]*vwxyz$/);
 });
 
+describe('after an answer with `Connection: close`, a request that came behind it is not handled', () => {
+  /** What `/write` received. The service says of itself that the answers of the other routes are the last. */
+  function buildWrites(): { readonly app: App; readonly written: string[] } {
+    const written: string[] = [];
+    const { app } = buildEdge((inner) => {
+      inner.put('/write', async (request) => {
+        written.push(String(await collectBody(request, limit)));
+        return {};
+      });
+      inner.put('/last', async (request, reply) => {
+        void reply.header('connection', 'close');
+        await collectBody(request, limit);
+        return {};
+      });
+      inner.put('/last-unread', (_request, reply) => reply.header('connection', 'close').send({}));
+    });
+    return { app, written };
+  }
+
+  const write = requestText('PUT /write', ['Content-Length: 6'], 'behind');
+
+  test.each([
+    { what: 'a refused body', line: 'PUT /last', head: [`Content-Length: ${limit + 1}`], body: 'x'.repeat(limit + 1) },
+    { what: 'a body that was not read', line: 'PUT /last-unread', head: ['Content-Length: 9'], body: 'xxxxxxxxx' },
+    { what: 'a body that was read', line: 'PUT /last', head: ['Content-Length: 9'], body: 'xxxxxxxxx' },
+    { what: 'an unknown expectation', line: 'PUT /write', head: ['Content-Length: 0', 'Expect: luck'], body: '' },
+  ])('$what', async ({ line, head, body }) => {
+    const { app, written } = buildWrites();
+    const client = await RawClient.open(await listen(app));
+    const first = requestText(line, head);
+    // The answer comes before the end of the body, which the next request follows in the same packet.
+    client.send(first + body.slice(0, -5));
+    if (body.length !== 9 || line === 'PUT /last-unread') await client.see(/\r\n\r\n\{.*\}$/);
+    client.send(body.slice(-5) + write);
+    const received = await client.ended();
+    expect(received).toMatch(/^HTTP\/1\.1 [^]*\r\nconnection: close\r\n/i);
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(written).toEqual([]);
+  });
+});
+
+test('the rest of a body is read within bounds also if nothing was refused', async () => {
+  const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+  client.send(requestText('PUT /first', ['Content-Length: 1000'], 'abc'));
+  await client.see(/\{"data":3\}$/);
+  // Nothing more comes: the service does not wait for ever.
+  await client.ended();
+});
+
 describe('a client that reads only once it has sent all of a body that is too large receives the answer', () => {
   const answered = /^HTTP\/1\.1 413 [^]*"payload_too_large"[^]*\}$/;
 
