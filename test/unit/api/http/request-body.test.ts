@@ -6,7 +6,16 @@ import { fc, uncut } from '../../../support/property.ts';
 import type { App } from '../../../../src/api/http/server/app-type.ts';
 import { readMediaType } from '../../../../src/api/http/bodies/media-type.ts';
 import { bodyChunks, collectBody } from '../../../../src/api/http/bodies/request-body.ts';
-import { authorization, buildEdge, errorPattern, listen, RawClient, refusalOf, requestText } from './edge-app.ts';
+import {
+  authorization,
+  buildEdge,
+  edgeConfig,
+  errorPattern,
+  listen,
+  RawClient,
+  refusalOf,
+  requestText,
+} from './edge-app.ts';
 
 const limit = 200_000;
 const compressors = {
@@ -311,18 +320,21 @@ describe('after an answer with `Connection: close`, a request that came behind i
   const write = requestText('PUT /write', ['Content-Length: 6'], 'behind');
 
   test.each([
-    { what: 'a refused body', line: 'PUT /last', head: [`Content-Length: ${limit + 1}`], body: 'x'.repeat(limit + 1) },
-    { what: 'a body that was not read', line: 'PUT /last-unread', head: ['Content-Length: 9'], body: 'xxxxxxxxx' },
-    { what: 'a body that was read', line: 'PUT /last', head: ['Content-Length: 9'], body: 'xxxxxxxxx' },
-    { what: 'an unknown expectation', line: 'PUT /write', head: ['Content-Length: 0', 'Expect: luck'], body: '' },
-  ])('$what', async ({ line, head, body }) => {
+    { what: 'a refused body', line: 'PUT /last', length: limit + 1, expectation: [] },
+    { what: 'a body that was not read', line: 'PUT /last-unread', length: 9, expectation: [] },
+    { what: 'a body that was read', line: 'PUT /last', length: 9, expectation: [] },
+    { what: 'an unknown expectation', line: 'PUT /write', length: 0, expectation: ['Expect: luck'] },
+  ])('$what', async ({ what, line, length, expectation }) => {
     const { app, written } = buildWrites();
     const client = await RawClient.open(await listen(app));
-    const first = requestText(line, head);
-    // The answer comes before the end of the body, which the next request follows in the same packet.
-    client.send(first + body.slice(0, -5));
-    if (body.length !== 9 || line === 'PUT /last-unread') await client.see(/\r\n\r\n\{.*\}$/);
-    client.send(body.slice(-5) + write);
+    const first = requestText(line, [`Content-Length: ${length}`, ...expectation]);
+    const isAnsweredEarly = /refused|not read/.test(what);
+    if (isAnsweredEarly) {
+      client.send(first + 'x'.repeat(length - 5));
+      await client.see(/\r\n\r\n\{.*\}$/);
+    }
+    // The next request is in one packet with the end of the body.
+    client.send((isAnsweredEarly ? 'xxxxx' : first + 'x'.repeat(length)) + write);
     const received = await client.ended();
     expect(received).toMatch(/^HTTP\/1\.1 [^]*\r\nconnection: close\r\n/i);
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
@@ -331,10 +343,11 @@ describe('after an answer with `Connection: close`, a request that came behind i
 });
 
 test('the rest of a body is read within bounds also if nothing was refused', async () => {
-  const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
+  // Only what is left of a body has an end so soon.
+  const config = { ...edgeConfig, REQUEST_IDLE_TIMEOUT_MS: 3_600_000 };
+  const client = await RawClient.open(await listen(buildEdge(addRoutes, { config }).app));
   client.send(requestText('PUT /first', ['Content-Length: 1000'], 'abc'));
   await client.see(/\{"data":3\}$/);
-  // Nothing more comes: the service does not wait for ever.
   await client.ended();
 });
 
