@@ -5,6 +5,7 @@
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
+import { requireShort, withShortForm } from '../header-names.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Source } from '../source.ts';
 import { signatureProblem } from '../text.ts';
@@ -125,6 +126,14 @@ export class WorkbookCutter implements WholeFileCutter {
     if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
   }
 
+  /** The names of the header as chunks have them. Throws MalformedFile. */
+  #shortNames(cells: readonly string[]): readonly string[] {
+    const { names, form } = withShortForm({ names: cells, form: this.#form });
+    this.#form = form;
+    requireShort(form);
+    return names;
+  }
+
   #noteError(error: CellError): void {
     this.#errors += 1;
     this.#firstError ??= error;
@@ -142,14 +151,14 @@ export class WorkbookCutter implements WholeFileCutter {
     for await (const { number, cells } of rows) {
       // Cells of a sheet have no quotes: those that are written here must not keep a text from meaning an empty cell.
       const texts: readonly string[] = header === null ? cells : cells.map((cell) => (nulls.has(cell) ? '' : cell));
-      const record: Buffer = Buffer.from(`${recordOf(texts, width)}\n`);
+      if (header === null) this.#matchColumns(cells);
+      const record: Buffer = Buffer.from(`${recordOf(header === null ? this.#shortNames(cells) : texts, width)}\n`);
       if (record.length > recordBytesMax)
         throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
       if (header === null) {
         header = record;
         width = cells.length;
         this.#headerLine = number;
-        this.#matchColumns(cells);
         continue;
       }
       if (chunk.isFull(record.length)) close();
