@@ -4,7 +4,14 @@
  */
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
-import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
+import {
+  ChunkBuilder,
+  defaultChunkLimits,
+  type Chunk,
+  type ChunkLimits,
+  type SheetName,
+  type WholeFileCutter,
+} from '../chunk.ts';
 import { requireShort, withShortForm } from '../header-names.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Source } from '../source.ts';
@@ -16,6 +23,9 @@ import type { CellError, SheetRow } from './read-sheet.ts';
 export const workbookBytesMax = 256 * 2 ** 20;
 
 const { rowBytes: recordBytesMax } = defaultRowLimits;
+
+/** So many sheets are named. */
+const sheetsShown = 20;
 
 /** What a person can say of a sheet, too, as of CSV. */
 const formOfSheets = ['columns', 'duplicateColumns', 'types', 'null'] as const;
@@ -44,7 +54,7 @@ export class WorkbookCutter implements WholeFileCutter {
   #form: DelimitedForm;
   #headerLine: number | null = null;
   #sheetNote: string | null = null;
-  #sheets: readonly string[] = [];
+  #sheets: readonly SheetName[] = [];
   #errors = 0;
   #firstError: CellError | null = null;
 
@@ -65,7 +75,7 @@ export class WorkbookCutter implements WholeFileCutter {
     return this.#headerLine;
   }
 
-  get sheets(): readonly string[] {
+  get sheets(): readonly SheetName[] {
     return this.#sheets;
   }
 
@@ -92,7 +102,7 @@ export class WorkbookCutter implements WholeFileCutter {
     const archive = await Archive.open(bytes);
     try {
       const workbook = await readWorkbook(archive, signal);
-      this.#sheets = workbook.sheets.map(({ name }) => name);
+      this.#sheets = workbook.sheets.map(({ name, isHidden }) => ({ name, isHidden }));
       yield* this.#chunks(
         readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal),
       );
@@ -102,7 +112,6 @@ export class WorkbookCutter implements WholeFileCutter {
   }
 
   #choose(sheets: readonly Sheet[]): Sheet {
-    const names = (some: readonly Sheet[]): string => some.map(({ name }) => JSON.stringify(name)).join(', ');
     if (sheets.length === 0) throw new MalformedFile(null, 'the workbook has no sheet with cells');
     const { sheet } = this.#options;
     if (sheet !== null) {
@@ -110,12 +119,12 @@ export class WorkbookCutter implements WholeFileCutter {
         sheets.find(({ name }) => name === sheet) ??
         sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
       if (chosen === undefined)
-        throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
+        throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${namesOf(sheets)}`);
       return chosen;
     }
     const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
     if (sheets.length > 1)
-      this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
+      this.#sheetNote = `of ${sheets.length} sheets ${namesOf([first])} is read; the others are ${namesOf(sheets.filter((sheet) => sheet !== first))}`;
     return first;
   }
 
@@ -189,6 +198,15 @@ async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
   const problem = signatureProblem(beginning, 'xlsx');
   if (problem !== null) throw new MalformedFile(null, problem);
   return new Blob(pieces);
+}
+
+/** The names of some sheets, and which of them are hidden. */
+function namesOf(sheets: readonly Sheet[]): string {
+  const names = sheets
+    .slice(0, sheetsShown)
+    .map(({ name, isHidden }) => `${JSON.stringify(name)}${isHidden ? ' (hidden)' : ''}`);
+  const more = sheets.length - names.length;
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 /** With at least so many cells: the service would take fewer for a line that is too short. */
