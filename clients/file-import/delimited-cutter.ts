@@ -21,7 +21,7 @@ const carriageReturn = 13;
 /** Ctrl-Z, which ended texts in CP/M and DOS. */
 const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
-const { rowBytes: recordBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
 export interface DelimitedCutterOptions {
   /** Of the media type. CSV may have other delimiters, which are recognised. */
@@ -29,12 +29,19 @@ export interface DelimitedCutterOptions {
   /** What a person said of the file. No two of its marks may be in conflict. */
   readonly form: DelimitedForm;
   readonly limits?: ChunkLimits | undefined;
+  /** Whether cells are refused that are longer than a row may hold. */
+  readonly refusesLongCells?: boolean | undefined;
   /** Called if the delimiter was not said, but recognised, and is another than usual. */
   readonly onRecognised?: ((delimiter: string) => void) | undefined;
   /**
    * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
    */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
+}
+
+/** Why a cell is refused, by its place in the line, from 0. */
+export function longCell(cell: number): string {
+  return `cell ${cell + 1}: a cell must not be longer than ${cellBytesMax} bytes`;
 }
 
 /** What is known once the beginning of the file has been read. */
@@ -197,6 +204,7 @@ export class DelimitedCutter implements Cutter {
       this.#header = this.#readHeader(start, end, next);
       if (this.#options.form.header !== 'absent') return;
     }
+    if (this.#options.refusesLongCells === true && end - start > cellBytesMax) this.#refuseLongCell(start, end);
     const chunk = this.#chunk;
     if (chunk.isFull(next - start)) chunk.close();
     if (chunk.rows === 0) chunk.append(this.#header);
@@ -204,6 +212,15 @@ export class DelimitedCutter implements Cutter {
     if (chunk.rows === 0 && this.#width !== null) chunk.append(this.#missingCells(start, end, this.#width));
     chunk.append(unread.bytes, end, next);
     chunk.addRow(unread.lineOf(start));
+  }
+
+  #refuseLongCell(start: number, end: number): void {
+    const unread = this.#unread;
+    const splitter = new RecordSplitter(unread.bytes.toString('utf8', start, end), this.#reading!.dialect);
+    // What is wrong with the record says the service.
+    if (!splitter.read(0, true)) return;
+    const cell = splitter.cells.findIndex((text) => Buffer.byteLength(text) > cellBytesMax);
+    if (cell !== -1) throw new MalformedFile(unread.lineOf(start), longCell(cell));
   }
 
   /** What makes the first row of a chunk as wide as the first line of the file, in a dialect without quotes. */

@@ -13,6 +13,7 @@ import {
   type WholeFileCutter,
 } from '../chunk.ts';
 import { requireShort, withShortForm } from '../header-names.ts';
+import { longCell } from '../delimited-cutter.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Source } from '../source.ts';
 import { signatureProblem } from '../text.ts';
@@ -22,7 +23,7 @@ import type { CellError, SheetRow } from './read-sheet.ts';
 /** The packed bytes of a workbook are in memory while it is read. */
 export const workbookBytesMax = 256 * 2 ** 20;
 
-const { rowBytes: recordBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
 /** So many sheets are named. */
 const sheetsShown = 20;
@@ -39,6 +40,8 @@ export interface WorkbookCutterOptions {
   /** The name of the sheet that is read; null: the first that is not hidden. */
   readonly sheet: string | null;
   readonly limits?: ChunkLimits | undefined;
+  /** Whether cells are refused that are longer than a row may hold. */
+  readonly refusesLongCells?: boolean | undefined;
   /** What was said of a sheet. What else was said of CSV is passed over. */
   readonly form?: DelimitedForm | undefined;
   /**
@@ -164,6 +167,8 @@ export class WorkbookCutter implements WholeFileCutter {
       const record: Buffer = Buffer.from(`${recordOf(header === null ? this.#shortNames(cells) : texts, width)}\n`);
       if (record.length > recordBytesMax)
         throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
+      const long = this.#options.refusesLongCells === true ? indexOfLong(cells, record.length) : -1;
+      if (long !== -1) throw new MalformedFile(number, longCell(long));
       if (header === null) {
         header = record;
         width = cells.length;
@@ -207,6 +212,11 @@ function namesOf(sheets: readonly Sheet[]): string {
     .map(({ name, isHidden }) => `${JSON.stringify(name)}${isHidden ? ' (hidden)' : ''}`);
   const more = sheets.length - names.length;
   return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** Which cell of a record is longer than a row may hold; -1: none is. */
+function indexOfLong(cells: readonly string[], recordBytes: number): number {
+  return recordBytes <= cellBytesMax ? -1 : cells.findIndex((cell) => Buffer.byteLength(cell) > cellBytesMax);
 }
 
 /** With at least so many cells: the service would take fewer for a line that is too short. */

@@ -354,6 +354,22 @@ describe('what is wrong is refused', () => {
     await archive.close();
   });
 
+  test('a long cell, unless the service is to drop it', async () => {
+    const book = await workbookOf(`${one}<row><c t="inlineStr"><is><t>${'x'.repeat(300_000)}</t></is></c></row>`);
+    const cut = (refusesLongCells: boolean) =>
+      Array.fromAsync(
+        new WorkbookCutter({ sheet: null, refusesLongCells }).cut(
+          sourceOfBlob(new File([book], 'book.xlsx')),
+          new AbortController().signal,
+        ),
+      );
+    await expect(cut(true)).rejects.toMatchObject({
+      line: 2,
+      reason: 'cell 1: a cell must not be longer than 262144 bytes',
+    });
+    expect((await cut(false)).map(({ rows }) => rows)).toEqual([1]);
+  });
+
   test('who stops it gets the reason', async () => {
     const stopping = new AbortController();
     const chunks = new WorkbookCutter({ sheet: null, limits: { rows: 1, bytes: 1 } }).cut(
