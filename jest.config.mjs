@@ -13,7 +13,7 @@ import { limitMs, measureSlowness } from './test/support/time-limits.ts';
  * can be is tried everywhere.
  */
 const onKafka = {
-  log: isFull ? ['copy-log', 'event-log', 'plans'] : ['event-log'],
+  servers: isFull ? ['log/copy-log', 'log/event-log', 'log/plans'] : ['log/event-log'],
   // Where the service is split into several processes, which has more to it than one.
   api: ['idempotency', 'imports-at-once', 'jobs', 'model', 'team', 'token-life', 'versions'],
   replay: isFull
@@ -109,7 +109,7 @@ const onlyInFull = isFull
       'unit/formats/python-dialects\\.property',
       'api/upload-life-s3',
       'faults/(imports|promoted-standby|s3-away|uploads)',
-      'integration/(backup-s3|client-packages)',
+      'integration/.*/(backup-s3|client-packages)',
       'replay/two-read-models',
     ].map((files) => `/test/${files}\\.test\\.ts$`);
 
@@ -121,8 +121,7 @@ const groups = {
   core: [
     { ...project('unit'), testPathIgnorePatterns: onlyInFull },
     project('simulation'),
-    onServers('engine', 'engine', 'postgres'),
-    onServers('log', 'log', 'postgres'),
+    onServers('servers', 'servers', 'postgres'),
     { ...onServers('api', 'api', 'postgres'), testPathIgnorePatterns: onlyInFull },
     onServers('hostile', 'hostile', 'postgres'),
     onServers('fuzz', 'fuzz', 'postgres'),
@@ -142,7 +141,7 @@ const groups = {
   console: hasBrowser ? [onServers('console', 'console', 'postgres')] : [],
   kafka: hasKafka
     ? [
-        onServers('log on kafka', 'log', 'kafka', onKafka.log),
+        onServers('servers on kafka', 'servers', 'kafka', onKafka.servers),
         onServers('move', 'move', 'kafka', isFull ? ['*'] : ['closed-log', 'move-log', 'interrupted-restore']),
         ...(isFull ? [onServers('api on kafka', 'api', 'kafka')] : []),
         // Each API process has a query engine of its own, and these are about one.

@@ -61,8 +61,12 @@ export const stages: readonly Stage[] = [
     runs: 20,
     command: ['run', 'simulate', '--', '--histories', '50000', '--processes', '2'],
   },
-  { name: 'engine', proves: 'the engine keeps its promises to any model', command: jest('engine') },
-  { name: 'log', proves: 'the log in Postgres keeps order, outcomes and plans', command: jest('log') },
+  {
+    name: 'servers',
+    proves:
+      'the log and its projector keep their promises to any model, and the models and stores theirs, on a Postgres',
+    command: jest('servers'),
+  },
   { name: 'api', proves: 'the interface is that of the specification', command: jest('api') },
   {
     name: 'data-sets',
@@ -113,7 +117,7 @@ export const stages: readonly Stage[] = [
   killsOf('everything', 'the service and its Postgres', embedded),
   kills('import-kills', 'imports are whole or not there in 20 kills', 'faults', 'imports', 10, 2),
   kills('upload-kills', 'files are whole or not there in 10 kills', 'faults', 'uploads', 5, 2),
-  { name: 'kafka-log', proves: 'the same of the log in Kafka', command: jest('log on kafka') },
+  { name: 'kafka-servers', proves: 'the same of the log in Kafka', command: jest('servers on kafka') },
   { name: 'kafka-api', proves: 'the same interface with the log in Kafka', command: jest('api on kafka') },
   { name: 'kafka-split', proves: 'the same with two APIs and two projectors', command: jest('api on kafka, split') },
   {

@@ -80,7 +80,7 @@ describe('adding rows', () => {
     ['n,s\n1\n\n2,x\n3\n', '2'],
     ['n,s\n', null],
     [`n,s\n${'1\n'.repeat(25_000)}`, '25000'],
-  ])('of which some lines are short: %#', async (body, shortLines) => {
+  ])('lines that are shorter than the header are counted: %#', async (body, shortLines) => {
     const [table, stash] = [await makeTable(), `/stashes/short-lines-${Math.random().toString(36).slice(2)}/1`];
     const answers = [
       await add(table, body),

@@ -115,7 +115,7 @@ describe('a row that is malformed is refused by every endpoint, and nothing chan
     ['a number', '1'],
     ['a string', '"x"'],
     ['nothing but a blank', ' , {}'],
-  ])('%s', (name, row) => expectRefused(name, row, false));
+  ])('every endpoint refuses a row with %s', (name, row) => expectRefused(name, row, false));
 });
 
 describe('a row with text that is not well-formed is refused by every endpoint, unless its cell may be dropped', () => {
@@ -127,12 +127,12 @@ describe('a row with text that is not well-formed is refused by every endpoint, 
     ['a lone low surrogate', '{"s":"\\udc00x"}'],
     ['surrogates in the wrong order', '{"s":"\\udc00\\ud800"}'],
     ['a lone surrogate in an array', '{"a":["\\ud83d"]}'],
-  ])('%s', (name, row) => expectRefused(name, row, true));
+  ])('every endpoint refuses a row with %s', (name, row) => expectRefused(name, row, true));
 });
 
 describe('an integer that no double holds fits no number, and is its text elsewhere', () => {
   test.each(['9007199254740993', '-9007199254740993', '12345678901234567890', '1610521604143693812'])(
-    '%s',
+    '%s fits no number, and is its text elsewhere',
     async (token) => {
       const table = await createTable(client(), [{ n: 1 }], types);
       const path = `${table.path}/${table.rowIds[0]!}`;
@@ -231,7 +231,7 @@ describe('odd column IDs keep their place and their value', () => {
     ['inferred', `{"name":"n","rows":[${text}}]}`],
     ['given', `{"name":"n","schema":{"columns":[${columns}]},"rows":[${text}}]}`],
     ['given, with the row in another order', `{"name":"n","schema":{"columns":[${columns}]},"rows":[{${reversed}}]}`],
-  ])('%s', async (_, body) => {
+  ])('odd column IDs keep their place with a schema that is %s', async (_, body) => {
     const created = await client().post('/tables', body);
     expect(outcomeOf(created)).toBe('201');
     const [rowId] = created.json.data.rowIDs;
@@ -250,7 +250,7 @@ describe('odd column IDs keep their place and their value', () => {
     expect((await client().get(path)).text).toMatch(/"__proto__":8,"constructor":7\b/);
   });
 
-  test('also when they are appended to a schema', async () => {
+  test('odd column IDs that updateSchema appends keep their place and their value', async () => {
     const table = await createTable(client(), [{ z: 1 }]);
     await client().post(`${table.path}?onSchemaError=updateSchema`, '[{"5":1,"__proto__":2},{"1":3,"z":4,"5":6}]');
     const { text: page } = await client().get(table.path);
@@ -299,7 +299,7 @@ describe('texts come back as they were', () => {
     ['SQL', '"\'; drop table rows; --"'],
     ['COPY', '"\\\\.\\n\\\\N\\t"'],
     ['long', JSON.stringify('😀é\\"'.repeat(10_000))],
-  ])('%s', async (_, token) => {
+  ])('a text comes back as it was: %s', async (_, token) => {
     const created = await client().post('/tables?name=n', `[{"t":${token}},{"t":[${token}]},{"t":{"k":${token}}}]`);
     const single = await client().post('/tables?name=n', `[{"t":${token}}]`);
     const text: unknown = JSON.parse(token);
@@ -334,7 +334,7 @@ describe('bodies around their rows', () => {
     ['a byte order mark and nothing else', '\ufeff', malformed],
     ['vertical tab', '[\u000b]', malformed],
     ['no-break space', '[\u00a0]', malformed],
-  ])('%s', async (_, body, outcome) => {
+  ])('a body is taken or refused by what is around its rows: %s', async (_, body, outcome) => {
     const table = await createTable(client(), [{ n: 1 }], types);
     const act = async (): Promise<void> => {
       expect(outcomeOf(await client().post(table.path, body))).toBe(outcome);

@@ -105,7 +105,7 @@ describe('creating a table', () => {
       csv,
       [JSON.parse('{"10":1,"__proto__":2,"constructor":3," a ":4}')],
     ],
-  ])('%s', async (_name, body, headers, rows) =>
+  ])('a table is created %s', async (_name, body, headers, rows) =>
     expect(await rowsOf(await create(body, 'name=n', headers))).toEqual(rows),
   );
 
@@ -214,7 +214,7 @@ describe('creating a table', () => {
       csv,
       [{ id: 1, name: 'x', name_2: 'y' }],
     ],
-  ])('of CSV %s', async (_name, body, query, headers, rows) => {
+  ])('a table is created of CSV %s', async (_name, body, query, headers, rows) => {
     const created = await create(body, `name=n&${query}`, headers);
     expect(await rowsOf(created)).toEqual(rows);
     const path = `/tables/${created.json.data.tableID}`;
@@ -263,7 +263,7 @@ describe('creating a table', () => {
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([malformed, expect.stringContaining(message)]);
   });
 
-  test('of numbers and moments as people write them', async () => {
+  test('a table is created of numbers and moments as people write them', async () => {
     expect(await rowsOf(await create('a,b\n.5,5.\n-.25,+3\n'))).toEqual([
       { a: 0.5, b: 5 },
       { a: -0.25, b: 3 },
@@ -273,7 +273,7 @@ describe('creating a table', () => {
     expect(await typesOf(moments)).toEqual({ at: 'dateTime' });
   });
 
-  test('of cells that mean nothing', async () => {
+  test('cells that mean nothing are empty', async () => {
     const created = await create('id,age,score\n1,NA,NULL\n2,35,4.5\n', 'name=n&null=NA,NULL');
     expect(await rowsOf(created)).toEqual([{ id: 1 }, { id: 2, age: 35, score: 4.5 }]);
     expect(await typesOf(created)).toEqual({ id: 'number', age: 'number', score: 'number' });
@@ -307,7 +307,7 @@ describe('creating a table', () => {
     );
   });
 
-  test('of columns whose types the request says', async () => {
+  test('columns have the types that the request says', async () => {
     const types = encodeURIComponent(
       JSON.stringify({
         zip: 'string',
@@ -346,7 +346,7 @@ describe('creating a table', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))[1]).toEqual({ new: '1' });
   });
 
-  test('of semicolons, a decimal comma and the day first', async () => {
+  test('a file with semicolons, a decimal comma and the day first is read as the request says', async () => {
     const created = await create(
       'Land;Betrag;Tag\nCH;1.234,50;31.12.2024\n',
       'name=n&delimiter=;&decimal=,&dateFormat=d.m.y',
@@ -357,7 +357,7 @@ describe('creating a table', () => {
 
   // More rows than go into a tail are read from where they are stored as they came.
   test.each([1, 600])(
-    'of numbers and dates in the forms of a file of %i rows, which every answer shows as the interface has them',
+    'a file of %i rows keeps the forms of its numbers and dates, and every answer shows them as the interface does',
     async (count) => {
       const land = (at: number): string => `L${String(at).padStart(4, '0')}`;
       const lines = Array.from(
@@ -434,7 +434,7 @@ describe('creating a table', () => {
     },
   );
 
-  test('of a stash whose chunks are written differently', async () => {
+  test('a stash may hold chunks that are written differently', async () => {
     const put = async (serial: number, query: string, body: string, stash = 'mixed'): Promise<void> => {
       expect(outcomeOf(await client().put(`/stashes/${stash}/${serial}?${query}`, body, csv))).toBe('200');
     };
@@ -477,7 +477,7 @@ describe('creating a table', () => {
     ]);
   });
 
-  test('compressed', async () => {
+  test('a compressed body creates a table', async () => {
     const text = `a,b\n${Array.from({ length: 5_000 }, (_, at) => `${at},x\n`).join('')}`;
     const rows = Array.from({ length: 5_000 }, (_, a) => ({ a, b: 'x' }));
     expect(await rowsOf(await create(gzipSync(text), 'name=n', { ...csv, 'content-encoding': 'gzip' }))).toEqual(rows);
@@ -488,7 +488,7 @@ describe('creating a table', () => {
     expect(outcomeOf(broken)).toBe(malformed);
   });
 
-  test('of a header alone, whose columns are texts', async () => {
+  test('a header alone makes columns of texts', async () => {
     const created = await create('a,$rowID,b\n');
     expect(await rowsOf(created)).toEqual([]);
     const { tableID } = created.json.data;
@@ -565,7 +565,7 @@ describe('what is malformed is refused by create and add, and nothing changes', 
       '400 limit_exceeded',
       'rows[0]: a row must not be longer than 524288 bytes',
     ],
-  ])('%#', async (body, outcome, message) => {
+  ])('a malformed body is refused by create and add: %#', async (body, outcome, message) => {
     const table = await createTable(client(), [{ n: 1 }], { n: 'number', s: 'string' });
     for (const path of [
       '/tables?name=n',
@@ -590,11 +590,14 @@ describe('what is malformed is refused by create and add, and nothing changes', 
     expect(outcomeOf(await create(header(2_001)))).toBe('400 limit_exceeded');
   });
 
-  test.each(['', 'a,a\n1,2,3\n', 'a\n"', 'a\n1,2\n'])('also for an unknown table: %j', async (body) => {
-    const path = `/tables/${unknownTableId}/rows`;
-    expect(outcomeOf(await client().post(path, body, csv))).not.toBe('404 table_not_found');
-    expect(outcomeOf(await client().post(path, 'a\n1\n', csv))).toBe('404 table_not_found');
-  });
+  test.each(['', 'a,a\n1,2,3\n', 'a\n"', 'a\n1,2\n'])(
+    'a malformed body for an unknown table is refused: %j',
+    async (body) => {
+      const path = `/tables/${unknownTableId}/rows`;
+      expect(outcomeOf(await client().post(path, body, csv))).not.toBe('404 table_not_found');
+      expect(outcomeOf(await client().post(path, 'a\n1\n', csv))).toBe('404 table_not_found');
+    },
+  );
 
   test('a patch takes neither', async () => {
     const table = await createTable(client(), [{ n: 1 }]);

@@ -96,7 +96,7 @@ describe('a schema', () => {
     ],
     [columns(...numbered(1000)), '201'],
     [columns(...numbered(1001)), '400 limit_exceeded'],
-  ])('%# is %s', async (schema, outcome) => {
+  ])('the schema of case %# is %s', async (schema, outcome) => {
     expect(outcomeOf(await client().post('/tables', { name, schema, rows: [] }))).toBe(outcome);
   });
 
@@ -182,7 +182,7 @@ describe('linked apps', () => {
     ['?appsToLink=a&appsToLink=b', {}, ['a', 'b']],
     ['?appsToLink=a,b', {}, ['a', 'b']],
     ['?appsToLink=a,b&appsToLink=c', { appsToLink: ['c', 'd'] }, ['a', 'b', 'c', 'd']],
-  ])('%s with %j', async (query, members, linked) => {
+  ])('creating with the query %s and the members %j links the apps', async (query, members, linked) => {
     const { json } = await client().post(`/tables${query}`, { name, rows: [], ...members });
     expect(json.data.linkedAppIDs?.toSorted()).toEqual(linked?.toSorted());
   });
@@ -229,7 +229,7 @@ describe('rows that a table is created with', () => {
       '400 limit_exceeded',
       null,
     ],
-  ])('%#, %s', async (mode, body, outcome, cells) => {
+  ])('the rows of case %# are taken or refused under %s', async (mode, body, outcome, cells) => {
     const { client: alone } = await api().createTeam();
     const answer = await alone.post(`/tables?onSchemaError=${mode}`, { name, ...body });
     expect(outcomeOf(answer)).toBe(outcome);

@@ -81,7 +81,7 @@ describe('the page', () => {
     ['GET', '/docs?url=https://example.org', 400],
     ['POST', '/docs', 405],
     ['POST', '/openapi.json', 405],
-  ])('%s %s is %i', async (method, path, status) => {
+  ])('%s %s is answered with %i', async (method, path, status) => {
     expect((await fetchChecked(api().url, path, { method })).status).toBe(status);
   });
 });

@@ -74,7 +74,7 @@ const cases: readonly (readonly [string, unknown, Record<string, string>, unknow
 describe.each(cases)('%s', (_name, body, headers, kept, dropped) => {
   const count = String(dropped);
 
-  test('added', async () => {
+  test('cells that are dropped from added rows are counted', async () => {
     const table = await newTable();
     expect(told(await client().post(`${table.path}?${drop}`, body, headers))).toEqual(['201', count]);
     expect(await rowsOf(table)).toEqual([{ n: 0, s: 'old' }, ...kept]);
@@ -166,7 +166,7 @@ describe('a patch', () => {
     ['long texts', `{"n":null,"s":"${'x'.repeat(600_000)}"}`, { s: 'old' }, '1'],
     ['nothing', '{"n":0}', { n: 0, s: 'old' }, '0'],
     ['all', '{"u":"\\u0000"}', { n: 0, s: 'old' }, '1'],
-  ])('of which is dropped: %s', async (_name, body, row, dropped) => {
+  ])('a patch counts the cells that it drops: %s', async (_name, body, row, dropped) => {
     const table = await newTable();
     const [{ $rowID }] = (await client().rows(table.id)) as [{ $rowID: string }];
     expect(told(await client().patch(`${table.path}/${$rowID}?${drop}`, body))).toEqual(['200', dropped]);
@@ -267,7 +267,7 @@ describe('a stash', () => {
       ],
       '0',
     ],
-  ])('of which it counts who came so: %s', async (_name, chunks, count) => {
+  ])('a stash counts the chunks that dropped cells: %s', async (_name, chunks, count) => {
     const stash = newStashId();
     for (const [serial, [query, body, headers]] of chunks.entries())
       await client().put(`/stashes/${stash}/${serial}${query}`, body, headers);

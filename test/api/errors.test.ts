@@ -37,7 +37,7 @@ test.each<[string, string, string, string[]]>([
   ['PROPFIND', row, '405 method_not_allowed', ['DELETE', 'GET', 'PATCH']],
   ['POST', '/tables/', '405 method_not_allowed', ['DELETE', 'GET', 'HEAD', 'PATCH', 'PUT']],
   ['PUT', '/tables//rows', '405 method_not_allowed', ['GET', 'HEAD', 'POST']],
-])('%s %s is %s', async (method, path, outcome, allowed) => {
+])('%s %s is answered with %s', async (method, path, outcome, allowed) => {
   for (const token of [client().token, 'wrong']) {
     const answer = await new Client(api().url, token).send(path, { method });
     expect(outcomeOf(answer)).toBe(outcome);
@@ -288,7 +288,7 @@ describe('malformed HTTP', () => {
       true,
     ],
     ['a head cut short', (token) => `GET /tables HTTP/1.1\r\n${authorized(token)}`, malformed, true],
-  ])('%s', async (_, bytes, outcome, end) => {
+  ])('malformed HTTP is answered as every error is: %s', async (_, bytes, outcome, end) => {
     const before = (await client().get('/tables')).text;
     const answer = await exchangeRaw(api().url, bytes(client().token), { end });
     expect(outcomeOf(answer)).toBe(outcome);
@@ -306,15 +306,18 @@ describe('malformed HTTP', () => {
 });
 
 describe('answers are compressed for clients that ask', () => {
-  test.each(['gzip', 'br', 'zstd', 'identity', 'gzip;q=0', 'compress'])('Accept-Encoding: %s', async (encoding) => {
-    const made = await createTable(
-      client(),
-      Array.from({ length: 200 }, (_, n) => ({ n })),
-    );
-    const plain = await client().get(made.path, { 'accept-encoding': 'identity' });
-    const answer = await client().get(made.path, { 'accept-encoding': encoding });
-    expect(answer.headers.get('content-encoding')).toBe(/^(gzip|br|zstd)$/.test(encoding) ? encoding : null);
-    expect([answer.status, answer.version]).toEqual([200, made.version]);
-    if (encoding !== 'zstd') expect(answer.text).toBe(plain.text);
-  });
+  test.each(['gzip', 'br', 'zstd', 'identity', 'gzip;q=0', 'compress'])(
+    'an answer is compressed for Accept-Encoding: %s',
+    async (encoding) => {
+      const made = await createTable(
+        client(),
+        Array.from({ length: 200 }, (_, n) => ({ n })),
+      );
+      const plain = await client().get(made.path, { 'accept-encoding': 'identity' });
+      const answer = await client().get(made.path, { 'accept-encoding': encoding });
+      expect(answer.headers.get('content-encoding')).toBe(/^(gzip|br|zstd)$/.test(encoding) ? encoding : null);
+      expect([answer.status, answer.version]).toEqual([200, made.version]);
+      if (encoding !== 'zstd') expect(answer.text).toBe(plain.text);
+    },
+  );
 });

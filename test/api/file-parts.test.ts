@@ -100,7 +100,7 @@ test.each([
   ['bytes=-5', '200'],
   ['bytes=0-', '416 range_not_satisfiable'],
   ['bytes=-0', '416 range_not_satisfiable'],
-])('of an empty file %s is %s', async (range, expected) => {
+])('the range %s of an empty file is answered with %s', async (range, expected) => {
   const empty = await upload(client(), '');
   const headers: Readonly<Record<string, string>> = range === undefined ? {} : { range };
   expect(await outcome(empty.url, headers)).toBe(expected);

@@ -29,7 +29,7 @@ test.each<readonly [string, string | null]>([
   ['cars.json', null],
   ['budgets.json', null],
   ['mixed.json', JSON.stringify(mixed)],
-])('%s', async (name, content) => {
+])('the preview of %s agrees with the table that is made of it', async (name, content) => {
   const bytes = new Uint8Array(
     content === null
       ? await readFile(new URL(`../../node_modules/vega-datasets/data/${name}`, import.meta.url))

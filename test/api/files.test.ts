@@ -216,7 +216,7 @@ describe('there is no file', () => {
     '/files/%00/passwd',
     '/files//etc/passwd',
     '/files/....//passwd',
-  ])('at %s', async (path) => {
+  ])('there is no file at %s', async (path) => {
     const answer = await exchangeRaw(api().url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, {
       path,
     });

@@ -98,7 +98,7 @@ describe('a continuation', () => {
     ]);
   });
 
-  test('of any place is answered', async () => {
+  test('a continuation of any place is answered', async () => {
     const { json } = await client().get(`${table.path}?limit=1`);
     const { generation } = parseContinuation(table.id, json.continuation);
     const forged = fc

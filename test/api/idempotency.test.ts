@@ -35,7 +35,7 @@ const seen = ({ status, text, version }: Answer): unknown => ({
 });
 
 describe('the same key and request have the first answer', () => {
-  test.each(writes)('%s, again', async (_, write) => {
+  test.each(writes)('a repetition has the first answer: %s', async (_, write) => {
     const table = await createTable(client(), [{ a: 0 }, { a: 1 }]);
     const headers = { 'idempotency-key': randomUUID() };
     const first = await write(table, headers);
@@ -70,7 +70,7 @@ describe('the same key and request have the first answer', () => {
     expect((await client().get(path)).json.data.a).toBe(2);
   });
 
-  test('nor does it that the row is gone', async () => {
+  test('a repetition has the first answer, though the row is gone', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = `${table.path}/${table.rowIds[0]}`;
     const headers = { 'idempotency-key': 'k-gone' };
@@ -100,7 +100,7 @@ describe('the same key and request have the first answer', () => {
       (headers) => client().post('/tables', { name: 'n', rows: { $stashID: 's' } }, headers),
       '400 stash_not_found',
     ],
-  ])('%s', async (_, write, outcome) => {
+  ])('a refusal is repeated as it was: %s', async (_, write, outcome) => {
     const headers = { 'idempotency-key': randomUUID() };
     const answers = [await write(headers), await write(headers)];
     expect(answers.map(outcomeOf)).toEqual([outcome, outcome]);
@@ -129,7 +129,7 @@ describe('the same key with another request is refused', () => {
     ['another Content-Type', { type: 'application/json; charset=utf-8' }, {}],
     ['If-Match', {}, { 'if-match': '"99999999"' }],
     ['x-service-asynchronous', {}, { 'x-service-asynchronous': 'true' }],
-  ])('%s', async (_, changes, more) => {
+  ])('the key is refused with another request: %s', async (_, changes, more) => {
     const table = await createTable(client(), [{ a: 0 }]);
     const send = ({ body, query, type }: typeof base, headers: Record<string, string>): Promise<Answer> =>
       client().post(`${table.path}${query}`, body, { 'content-type': type, 'idempotency-key': 'k', ...headers });
@@ -192,7 +192,7 @@ describe('the same key with another request is refused', () => {
     );
   });
 
-  test('also while the first is in flight: one of them wins', async () => {
+  test('one of several requests with the same key wins while the first is in flight', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const answers = await Promise.all(
       [1, 2, 3, 4].map((a) => client().post(table.path, [{ a }], { 'idempotency-key': 'k' })),

@@ -17,7 +17,7 @@ const numbered = (from: number, count: number): { n: number }[] =>
   Array.from({ length: count }, (_, at) => ({ n: from + at }));
 
 describe('an import', () => {
-  test('of the same stash at once brings all rows, each time', async () => {
+  test('imports of the same stash at once each bring all rows', async () => {
     const table = await createTable(client(), [], { n: 'number' });
     const stashId = await stashOf(client(), { 1: numbered(0, 5), 2: numbered(5, 120) });
     const answers = await Promise.all(
@@ -75,7 +75,7 @@ describe('an import', () => {
     expect(await client().rows(table.id)).toHaveLength(rows);
   });
 
-  test('of a stash whose chunks come at the same time has those that were answered before it', async () => {
+  test('an import beside chunks of its stash has those that were answered before it', async () => {
     const stashId = newStashId();
     const table = await createTable(client(), [], { n: 'number' });
     for (let round = 0; round < 8; round += 1) {

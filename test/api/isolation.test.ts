@@ -150,7 +150,7 @@ describe('a suspended team', () => {
   });
 
   const free = new Set(['HEAD rows', 'HEAD rows, If-None-Match']);
-  test.each(requests)('%s', async (name, request) => {
+  test.each(requests)('a suspended team is refused to write: %s', async (name, request) => {
     const answer = await request(team.client, table.id, table.rowIds[0]!);
     if (name === 'GET rows, bad limit') expect(outcomeOf(answer)).toBe('400 request_validation_error');
     else if (free.has(name)) expect(answer.status).toBeLessThan(400);
@@ -209,7 +209,7 @@ describe('a suspended team', () => {
     ['an unknown job', (client) => client.get('/jobs/x'), '404 job_not_found'],
     ['send a chunk', (client) => client.put('/stashes/s/1', [{ a: 1 }]), '200'],
     ['delete a stash', (client) => client.delete('/stashes/s'), '200'],
-  ])('%s', async (_, request, outcome) => {
+  ])('a suspended team may read and not write: %s', async (_, request, outcome) => {
     expect(outcomeOf(await request(team.client))).toBe(outcome);
   });
 

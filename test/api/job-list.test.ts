@@ -181,7 +181,7 @@ test.each<[string, (team: Team) => string]>([
   expect(outcomeOf(await team.client.get(`/jobs?${query(team)}`))).toBe(malformed);
 });
 
-test('those of more than seven days ago are not listed, and forgotten', async () => {
+test('jobs of more than seven days ago are forgotten, and not listed', async () => {
   const team = await api().createTeam();
   const client = only(team);
   const [old, young] = await startJobs(client, 2);

@@ -335,7 +335,7 @@ describe('a job', () => {
     ['GET', '/jobs/x/result', '404 not_found'],
     ['DELETE', '/jobs/x', '405 method_not_allowed'],
     ['POST', '/jobs/x/progress', '405 method_not_allowed'],
-  ])('%s %s is %s', async (method, path, outcome) => {
+  ])('%s %s is answered with %s', async (method, path, outcome) => {
     expect(outcomeOf(await client().send(path, { method }))).toBe(outcome);
   });
 

@@ -74,7 +74,7 @@ test.each([
   ['continuation=%00', malformed],
   [`continuation=${'A'.repeat(40)}`, malformed],
   [`continuation=${'A'.repeat(5000)}`, malformed],
-])('?%s is %s', async (query, outcome) => {
+])('the query ?%s is answered with %s', async (query, outcome) => {
   const table = await createTable(client(), [{ n: 1 }]);
   expect(outcomeOf(await client().get(`${table.path}?${query}`))).toBe(outcome);
 });

@@ -31,7 +31,7 @@ test('tables that are created in parallel are all there, in the order of their v
   expect(listed.map(({ id }: { id: string }) => id)).toEqual(ids);
 });
 
-test('of every team only its own', async () => {
+test('each team sees only its own tables', async () => {
   const teams = [await api().createTeam(), await api().createTeam()];
   for (const [index, team] of teams.entries()) await team.client.post('/tables', { name: `of ${index}`, rows: [] });
   for (const [index, team] of teams.entries()) {

@@ -68,7 +68,7 @@ describe('after some requests', () => {
     [{ method: 'PATCH', route: '/tables/:tableID/rows/:rowID', status: '412' }, 1],
     [{ method: 'GET', route: '/tables/:tableID/rows/:rowID', status: '200' }, 1],
     [{ method: 'GET', route: 'none', status: '404' }, 1],
-  ])('requests %j: %i', (labels, count) => {
+  ])('requests of %j are counted: %i', (labels, count) => {
     expect(grown('tablog_http_request_duration_seconds_count', labels)).toBe(count);
     expect(grown('tablog_http_request_duration_seconds_sum', labels)).toBeGreaterThan(0);
   });

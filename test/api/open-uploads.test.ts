@@ -19,7 +19,7 @@ beforeEach(async () => {
   team = await api().createTeam();
 });
 
-test('of creations at once as many pass as may be open, and it is for each team', async () => {
+test('as many of several creations at once pass as may be open, for each team', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => create()));
   expect(answers.map(outcomeOf).toSorted()).toEqual([
     ...Array(openMax).fill('200'),
@@ -67,7 +67,7 @@ describe('what is given up is open no more:', () => {
     expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
   });
 
-  test('but not what a suspended team was refused', async () => {
+  test('what a suspended team was refused to complete stays open', async () => {
     await team.suspend();
     expect(outcomeOf(await complete(team.client, created))).toBe('402 payment_required');
     await team.resume();

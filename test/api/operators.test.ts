@@ -166,7 +166,7 @@ describe('tokens', () => {
     return { ...shown, created: moment, endsIn: token.slice(-6), revoked: false, lastUsed: mayBeUsed };
   }
 
-  test('of a team are made, used, listed and revoked', async () => {
+  test("a team's tokens are made, used, listed and revoked", async () => {
     const { client } = operator;
     const id = await newTeam('tokens');
     const path = `/admin/teams/${id}/tokens`;
@@ -207,7 +207,7 @@ describe('tokens', () => {
     expect((await clientOf(limited.token).get('/tables')).status).toBe(200);
   });
 
-  test('of operators are made, used, listed and revoked', async () => {
+  test("operators' tokens are made, used, listed and revoked", async () => {
     const { client } = operator;
     const made = dataOf(await client.post('/admin/tokens', { name: 'console', expires: '2999-01-31T00:00:00Z' }), 201);
     expect(made).toEqual({
@@ -235,7 +235,7 @@ describe('tokens', () => {
       expect(outcomeOf(await operator.client.delete(`/admin/tokens/${id}`))).toBe('404 token_not_found');
   });
 
-  test('of teams are not for operators, and the other way round', async () => {
+  test("a team's tokens are not for operators, and the other way round", async () => {
     const team = await api().createTeam();
     for (const { client } of [
       team,

@@ -93,7 +93,7 @@ test('the version that was seen must be that of the table', async () => {
   expect(outcomeOf(await overwrite(id, [], { 'if-match': `W/"${now}"` }))).toBe('200');
 });
 
-test('of two at once that saw the same version one is refused', async () => {
+test('one of two overwrites at once that saw the same version is refused', async () => {
   const { id, path, version } = await createTable(client(), [{ a: 0 }]);
   const answers = await Promise.all([1, 2, 3, 4].map((a) => overwrite(id, [{ a }], { 'if-match': `"${version}"` })));
   expect(answers.map(outcomeOf).toSorted()).toEqual([
@@ -254,7 +254,7 @@ describe('row IDs', () => {
     expect(outcomeOf(await client().get(one))).toBe('404 row_not_found');
   });
 
-  test('of another table are refused, with the row and the ID', async () => {
+  test('row IDs of another table are refused, with the row and the ID', async () => {
     const [one, other] = [await createTable(client(), numbered(3)), await createTable(client(), numbered(3))];
     await leavingUnchanged(client(), one.path, async () => {
       const rows = [
@@ -282,7 +282,7 @@ describe('row IDs', () => {
     });
   });
 
-  test("of places whose rows kept another are nobody's", async () => {
+  test("row IDs of places whose rows kept another are nobody's", async () => {
     const { id, path, rowIds } = await createTable(client(), numbered(2));
     const fresh = (await overwrite(id, [{ n: 0 }, { n: 1 }])).json.data.rowIDs as string[];
     const kept = (await overwrite(id, [{ n: 0, $rowID: rowIds[0] }, { n: 1 }])).json.data.rowIDs as string[];

@@ -28,7 +28,7 @@ test.each<[string, string, unknown, string, object]>([
   ['updateSchema widens a column', '?onSchemaError=updateSchema', { a: 'y' }, '200', { ...row, a: 'y' }],
   ['updateSchema wraps a scalar', '?onSchemaError=updateSchema', { c: 7 }, '200', { ...row, c: [7] }],
   ['updateSchema widens and wraps', '?onSchemaError=updateSchema', { c: 'y' }, '200', { ...row, c: ['y'] }],
-])('%s', async (_, query, patch, outcome, cells) => {
+])('a patch is applied or refused: %s', async (_, query, patch, outcome, cells) => {
   const table = await createTable(client(), [{ a: 0 }, row, { a: 9 }], types);
   const path = `${table.path}/${table.rowIds[1]}`;
   const answer = await client().patch(`${path}${query}`, patch);
@@ -122,7 +122,7 @@ describe('what is not there', () => {
     ['no row ID in an unknown table', {}, { a: 1, $rowID: 'x y' }, '404 table_not_found'],
     ['deleted row', { 'if-match': '"1"' }, { a: 1 }, '404 row_not_found'],
     ['row of another table', {}, { a: 1 }, '404 row_not_found'],
-  ])('%s, %j, %j: %s', async (what, headers, body, outcome) => {
+  ])('a patch of an %s with headers %j and body %j is answered with %s', async (what, headers, body, outcome) => {
     const table = await createTable(client(), [row, row], types);
     const other = await createTable(client(), [row], types);
     await client().delete(`${table.path}/${table.rowIds[1]}`);

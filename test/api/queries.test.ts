@@ -59,7 +59,7 @@ test.each([
   ],
   [{ and: [] }, ['Ada', 'Grace', 'alan', 'Edsger']],
   [{ or: [] }, []],
-])('%j', async (filter, names) => {
+])('the filter %j gives the rows that meet it', async (filter, names) => {
   const { path, version } = await createTable(client(), people, types);
   const answer = await query(path, { filter, fields: 'name', count: 'exact' });
   expect(answer.json.data?.map(({ name }: { name: string }) => name)).toEqual(names);
@@ -75,7 +75,7 @@ test.each([
   ['-age', ['Grace', 'alan', 'Ada', 'Edsger']],
   ['age', ['Ada', 'alan', 'Grace', 'Edsger']],
   ['-born,name', ['Edsger', 'Grace', 'Ada', 'alan']],
-])('sort=%s', async (sort, names) => {
+])('sort=%s orders the rows', async (sort, names) => {
   const { path } = await createTable(client(), people, types);
   expect((await query(path, { sort })).json.data.map(({ name }: { name: string }) => name)).toEqual(names);
 });
@@ -122,7 +122,7 @@ test.each([
   [{ fields: 'size' }, '422 column_id_not_found', 'query.fields[0]: the table has no'],
   [{ count: 'all' }, '400 request_validation_error', 'query.count'],
   [{ sort: 'name', continuation: 'page-2' }, '400 request_validation_error', 'query.continuation: it is invalid'],
-])('refuses %j', async (members, outcome, message) => {
+])('the query %j is refused', async (members, outcome, message) => {
   const { path } = await createTable(client(), people, types);
   const answer = await query(path, members);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual([outcome, expect.stringContaining(message)]);
@@ -151,7 +151,7 @@ test('a query sees what was written before it, and its pages stay at their versi
 const ask = (path: string, body: unknown): ReturnType<ReturnType<typeof client>['post']> =>
   client().post(path.replace(/rows$/, 'query'), body);
 
-test('groups', async () => {
+test('rows are grouped and counted', async () => {
   const { path } = await createTable(client(), [
     { city: 'Paris', amount: 40, on: '2024-01-01' },
     { city: 'Oslo', amount: 1.5 },

@@ -69,7 +69,7 @@ describe.each<
 ])('%s', (_name, one, free, success, plan, noun) => {
   const refused = '400 limit_exceeded';
 
-  test('of requests at once as many pass as there is room for, and for each team', async () => {
+  test('as many requests at once pass as there is room for, for each team', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => one(`n${at}`)));
     expect(answers.map(outcomeOf).toSorted()).toEqual(
       [...Array(3).fill(success), ...Array(5).fill(refused)].toSorted(),
@@ -141,7 +141,7 @@ describe('open bodies', () => {
     await operator().log.append(partitionOf(team.id, operator().log.partitions), event);
   }
 
-  test('those that are left open count, and those that arrive do not', async () => {
+  test('bodies that are left open count, and bodies that arrive do not', async () => {
     for (let arrived = 0; arrived < 2; arrived += 1) expect(outcomeOf(await create())).toBe('201');
     expect(await openBodies()).toBe(0);
     for (let left = 1; left <= 3; left += 1) {

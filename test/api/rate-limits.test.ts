@@ -44,7 +44,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(file.api().url, 'requests')).toBe(0);
   });
 
-  test('of many requests at once exactly as many as are left get through', async () => {
+  test('exactly as many requests at once get through as are left', async () => {
     client = await newTeam(file);
     const answers = await Promise.all(Array.from({ length: 35 }, () => client.get('/tables')));
     const outcomes = answers.map(outcomeOf).toSorted();
@@ -135,7 +135,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(client.url, 'rows')).toBe(before + 7);
   });
 
-  test('of writes at once exactly as many rows as there are get through', async () => {
+  test('exactly as many rows get through as there are in writes at once', async () => {
     client = await newTeam(file);
     const table = await createTable(client, [], { n: 'number' });
     const answers = await Promise.all(rows(10).map(() => client.post(table.path, rows(2500))));

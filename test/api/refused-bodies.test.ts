@@ -325,7 +325,7 @@ test.each<[string, unknown, Headers, string, string]>([
     '422 column_id_not_unique',
     'header[2]: the column ID "text" occurs twice',
   ],
-])('%s', async (_name, body, headers, outcome, message) => {
+])('a refused body takes nothing into the log: %s', async (_name, body, headers, outcome, message) => {
   const before = await recorded();
   for (const send of [add, (...args: Parameters<Send>) => team.client.put(`/tables/${table.id}`, ...args)]) {
     const answer = await send(body, headers);
@@ -420,7 +420,7 @@ describe('a large patch', () => {
       /^the row has changed: its version is \d+, not \d+ or older$/,
       () => `${table.path}/${table.rowIds[0]}`,
     ],
-  ])('%s', async (_name, outcome, message, path) => {
+  ])('a large patch %s is refused', async (_name, outcome, message, path) => {
     const ifMatch = { 'if-match': `"${table.version}"` };
     await team.client.patch(`${table.path}/${table.rowIds[0]}`, { text: 'b' });
     const before = await recorded();
@@ -470,7 +470,7 @@ describe('a large patch', () => {
       '400 request_validation_error',
       '$rowID: it must be the ID of the row that is patched, or absent',
     ],
-  ])('with %s', async (_name, body, outcome, message) => {
+  ])('a large patch with %s is refused', async (_name, body, outcome, message) => {
     const path = `${table.path}/${table.rowIds[0]}`;
     const before = await recorded();
     const answer = await team.client.patch(path, body);

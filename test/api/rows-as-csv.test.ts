@@ -77,7 +77,7 @@ test('a query', async () => {
   expect([answer.headers.get('tablog-count'), answer.version]).toEqual(['2', made.version]);
 });
 
-test('groups', async () => {
+test('groups are answered as CSV', async () => {
   const made = await createTable(client(), [{ city: 'Paris, France', n: 1 }, { n: 2 }, { city: 'Oslo', n: 4 }]);
   const body = { groupBy: ['city'], aggregate: [{ op: 'sum', column: 'n', as: 'the "sum"' }], limit: 2 };
   const first = await client().post(made.path.replace(/rows$/, 'query'), body, csv);
@@ -120,7 +120,7 @@ test.each<[string, string, string, Record<string, string>, string]>([
   ['a wrong token', 'GET', '/rows', { authorization: 'Bearer x' }, '404 request_error'],
   ['an unknown path', 'GET', '/no', {}, '404 not_found'],
   ['a wrong method', 'POST', '', {}, '405'],
-])('406 and %s', async (_name, method, path, headers, outcome) => {
+])('406 comes after or before %s', async (_name, method, path, headers, outcome) => {
   const answer = await client().send(`/tables/00000000-0000-7000-8000-000000000000${path}`, {
     method,
     headers: { accept: 'image/png', ...headers },

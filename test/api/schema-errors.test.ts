@@ -37,7 +37,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
     [null],
   ];
 
-  test.each(allTypes)('%s', async (type) => {
+  test.each(allTypes)('updateSchema widens %s to the least upper bound with every type', async (type) => {
     const item = itemOf(type);
     const sample = values[item ?? type]!.fit.find(
       (value) => value !== '' && !Array.isArray(value) && typeof value !== 'object',
@@ -115,7 +115,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
     expect((await client().get(table.path)).text).toMatch(/"a":3,"z":false,"y":2,"x":"t"/);
   });
 
-  test('of a mismatch by abort nothing remains, not even a wider column', async () => {
+  test('a mismatch with abort leaves nothing, not even a wider column', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await leavingUnchanged(client(), table.path, async () => {
       const answer = await client().post(
@@ -131,7 +131,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
 
 describe('a number in a string column reads as its token as written', () => {
   const tokens = ['4.20', '1E+2', '-0', '0.10', '1e-7', '100', '9007199254740992', '0.30000000000000004', '-1.0'];
-  test.each(['string', 'markdown'])('%s', async (kind) => {
+  test.each(['string', 'markdown'])('a number reads as its token in a column of the type %s', async (kind) => {
     const table = await createTable(client(), [], { c: kind, l: typeInSchema(arrayOf(kind)) });
     await client().post(table.path, `[${tokens.map((token) => `{"c":${token},"l":[${token}]}`).join()}]`);
     expect(cellsOf(await client().rows(table.id))).toEqual(tokens.map((token) => ({ c: token, l: [token] })));
@@ -139,7 +139,7 @@ describe('a number in a string column reads as its token as written', () => {
     expect((await client().rows(table.id))[0]!['c']).toBe('5.50');
   });
 
-  test('also when the column became one later, in small and in large writes', async () => {
+  test('a number reads as its token when its column became text later, in small and in large writes', async () => {
     for (const count of [1, 300]) {
       const rows = Array.from({ length: count }, () => tokens.map((token) => `{"c":${token}}`)).flat();
       const created = await client().post('/tables?name=n', `[${rows.join()}]`);
@@ -177,7 +177,7 @@ describe('dropColumns drops the offending cells and keeps the rest', () => {
       { a: 1, b: 2, l: [3] },
       { a: 1, b: '2', l: [3] },
     ],
-  ])('%j', async (row, cells) => {
+  ])('dropColumns drops the offending cells of %j', async (row, cells) => {
     const table = await createTable(client(), [], { a: 'number', b: 'string', l: typeInSchema('array<number>') });
     await client().post(`${table.path}?onSchemaError=dropColumns`, [row]);
     await client().post(
@@ -211,7 +211,7 @@ describe('abort names the first offending cell', () => {
     ['[{"z":null}]', '422 column_id_not_found', /rows\[0\].*z/],
     ['[{"a":1},{"$stashID":1,"z":1}]', '422 column_id_reserved', /rows\[1\].*\$stashID/],
     ['[{"a":1},{"z":1,"$stashID":1}]', '422 column_id_not_found', /rows\[1\].*z/],
-  ])('%s', async (body, outcome, place) => {
+  ])('abort names the first offending cell of %s', async (body, outcome, place) => {
     const table = await createTable(client(), [], types);
     const answer = await client().post(table.path, body);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, expect.stringMatching(place)]);

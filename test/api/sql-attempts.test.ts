@@ -174,7 +174,7 @@ const attempts = [
   'SELECT * FROM temp.main.cars',
 ];
 
-test.each(attempts.map((sql) => [sql]))('refuses %j', async (sql) => {
+test.each(attempts.map((sql) => [sql]))('SQL that attempts more than it may is refused: %j', async (sql) => {
   const answer = await ask(sql);
   expect(outcomeOf(answer)).toBe('400 query_invalid');
   // Nothing of the text that runs.
@@ -274,7 +274,7 @@ const costly: [string, string][] = [
 ];
 
 test.each(costly.map(([sql, outcome]) => [sql.slice(0, 100), outcome, sql] as const))(
-  '%s: %s',
+  'costly SQL is bounded: %s: %s',
   async (_begin, outcome, sql) => {
     // The engine may not have freed yet what the last one took.
     let answer = await ask(sql);

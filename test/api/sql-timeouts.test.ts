@@ -21,7 +21,7 @@ test.each([
   'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n',
   'SELECT count(*) FROM range(1000000000000)',
   'SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c WHERE a.range + b.range = c.range - 1',
-])('%s', async (sql) => {
+])('SQL that takes too long is interrupted: %s', async (sql) => {
   expect(outcomeOf(await ask(sql))).toBe('408 query_timeout');
   await engineAnswers();
 });

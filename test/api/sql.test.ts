@@ -201,7 +201,7 @@ test.each<[string, unknown, unknown]>([
   ],
   ['SELECT Name FROM cars WHERE "on" = $1', ['2024-03-01'], [{ Name: 'Beetle' }]],
   ['SELECT $1 AS x', ["'; DROP TABLE x; --"], [{ x: "'; DROP TABLE x; --" }]],
-])('%s %j', async (sql, parameters, data) => {
+])('SQL answers its rows: %s %j', async (sql, parameters, data) => {
   const answer = await ask(sql, parameters);
   expect([outcomeOf(answer), answer.json.data ?? answer.json.error.message]).toEqual(['200', data]);
 });
@@ -301,7 +301,7 @@ test.each<[string, unknown, unknown]>([
   ['json_extract("any", \'$.x\')', 1, 'json'],
   ['\'{"__Host-a": 1, "__": 2, "a___41_": 3}\'::JSON', { '__Host-a': 1, '__': 2, 'a___41_': 3 }, 'json'],
   ['array_agg({n: Name}) OVER ()', [{ n: 'Beetle' }, { n: 'Civic' }, { n: 'Corolla' }], 'json'],
-])('%s', async (expression, value, type) => {
+])('the expression %s keeps its type and value', async (expression, value, type) => {
   const answer = await ask(`SELECT ${expression} AS v FROM cars ORDER BY Name LIMIT 1`);
   expect([answer.json.data ?? answer.json.error.message, answer.json.columns]).toEqual([
     [{ v: value }],
@@ -370,7 +370,7 @@ describe('CSV', () => {
     ['by Accept', { sql }, { accept: 'application/json;q=0.1, text/csv' }, true],
     ['the body goes before Accept', { sql, format: 'json' }, { accept: 'text/csv' }, false],
     ['JSON else', { sql }, { accept: '*/*' }, false],
-  ])('%s', async (_name, body, headers, isCsv) => {
+  ])('CSV is chosen %s', async (_name, body, headers, isCsv) => {
     const answer = await team.client.send('/query', { method: 'POST', body, headers });
     expect(answer.headers.get('content-type')).toBe(
       isCsv ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',

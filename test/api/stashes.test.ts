@@ -68,7 +68,7 @@ describe('names and serials', () => {
     ['GET', '/stashes/x', '405 method_not_allowed'],
     ['GET', '/stashes', '404 not_found'],
     ['PUT', '/stashes/x/1/2', '404 not_found'],
-  ])('%s %s is %s', async (method, path, outcome) => {
+  ])('%s %s is answered with %s', async (method, path, outcome) => {
     const answer = await client().send(path, { method, ...(method === 'GET' ? {} : { body: [] }) });
     expect(outcomeOf(answer)).toBe(outcome);
   });
@@ -180,7 +180,7 @@ describe('a chunk', () => {
     expect(await rowsIn(stashId)).toEqual([{ a: 2 }]);
   });
 
-  test.each([1, 2])('of nearly 15 MB, in several blocks, is one (%i)', async (times) => {
+  test.each([1, 2])('a chunk of nearly 15 MB, in several blocks, is one chunk (%i)', async (times) => {
     const rows = Array.from({ length: 14_900 }, (_, n) => ({ n, text: 'x'.repeat(980) }));
     expect(JSON.stringify(rows).length).toBeGreaterThan(14_800_000);
     const stashId = newStashId();
@@ -209,7 +209,7 @@ describe('a chunk', () => {
     await expectNone(stashId);
   });
 
-  test('of a client that goes away in the middle leaves nothing', async () => {
+  test('a client that goes away in the middle of a chunk leaves nothing', async () => {
     const stashId = await stashOf(client(), { 1: [{ n: -1 }] });
     const body = Buffer.from(JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(1000) }))));
     for (const framing of [`content-length: ${body.length}`, 'transfer-encoding: chunked']) {
@@ -329,7 +329,7 @@ describe('a deletion', () => {
     expect(await rowsIn(stashId)).toEqual([{ a: 2 }]);
   });
 
-  test('of many chunks while they are sent leaves those of the new stash only', async () => {
+  test('a deletion between many chunks leaves those of the new stash only', async () => {
     const stashId = newStashId();
     const sent = Array.from({ length: 40 }, (_, n) =>
       n === 20 ? client().delete(`/stashes/${stashId}`) : client().put(`/stashes/${stashId}/${n}`, [{ n }]),

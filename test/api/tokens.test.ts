@@ -198,7 +198,7 @@ describe('a token of an app', () => {
     }
   });
 
-  test('of a name with any characters has stashes of its own', async () => {
+  test('an app of a name with any characters has stashes of its own', async () => {
     const stashId = newStashId();
     const apps = ['a b', 'a/b', 'a', '\u{1F600}"\n\\'];
     for (const [at, appId] of apps.entries())
@@ -242,7 +242,7 @@ describe('a token of an app', () => {
     expect(await create(ofA, {}, key)).toBe(first);
   });
 
-  test('of another team reaches nothing of this one, though the app has the same name', async () => {
+  test('a token of another team reaches nothing of this one, though the app has the same name', async () => {
     const { client } = await team.createToken({ appId: 'a' });
     expect(await idsOf(client)).toEqual([]);
     for (const [, request] of requests) expect((await request(client, tables.a)).status).toBe(404);

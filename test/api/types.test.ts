@@ -20,7 +20,7 @@ const misfit = '422 column_has_invalid_value';
 const composed: Json[] = [[], ['x'], [1], [null], [[1]], {}, { a: 1 }];
 
 describe('what fits', () => {
-  test.each(scalarKinds)('%s', async (kind) => {
+  test.each(scalarKinds)('a column of the type %s takes what fits and refuses what does not', async (kind) => {
     const { fit, misfit: no } = values[kind]!;
     const table = await createTable(client(), [], { c: kind });
     expect(await takenBy(client(), table, fit, 'abort')).toEqual(fit.map((value) => presented(value, kind)));
@@ -108,7 +108,7 @@ describe('inference', () => {
     [[[{}]], 'json'],
     [['x', [1], {}], 'json'],
     [[[[]]], 'json'],
-  ])('of %j is %s', async (column, type) => {
+  ])('the natural type of %j is %s', async (column, type) => {
     const naturals = column.map(naturalType).filter((natural) => natural !== null);
     expect(naturals.length === 0 ? 'string' : naturals.reduce(boundOf)).toBe(type);
     const table = await createTable(

@@ -136,7 +136,7 @@ describe('bytes', () => {
       '400 request_validation_error',
       'image/png',
     ],
-  ])('%s', async (_what, headers, outcome, contentType) => {
+  ])('bytes %s are judged by their type', async (_what, headers, outcome, contentType) => {
     expect(await sendBytes(await createUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
   });
 

@@ -136,7 +136,7 @@ describe('If-Match', () => {
     expect(outcomeOf(await client().delete(third, seen))).toBe('200');
   });
 
-  test('of a row is compared with its own version, not with its ETag after a widening', async () => {
+  test('If-Match of a row is compared with its own version, not with its ETag after a widening', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const widened = await client().patch(`${table.path}/${table.rowIds[0]}?onSchemaError=updateSchema`, { a: 'x' });
     expect(await rowVersion(table, 1)).toBe(widened.version);

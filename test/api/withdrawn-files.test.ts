@@ -31,7 +31,7 @@ test('bytes for an upload that was given up are refused', async () => {
   expect(await sendBytes(created, 'bytes')).toBe(notFound);
 });
 
-test('of withdrawals at once one finds the file', async () => {
+test('one of several withdrawals at once finds the file', async () => {
   const file = await upload(team.client, 'bytes');
   const outcomes = await Promise.all(
     Array.from({ length: 6 }, async () => outcomeOf(await withdraw(team.client, file))),

@@ -37,7 +37,7 @@ async function rowsOf(name: string): Promise<object[]> {
   return rows.map(({ $rowID: _id, ...row }) => row);
 }
 
-test('of a workbook the sheet is imported that is chosen', async () => {
+test('the sheet of a workbook that was chosen is imported', async () => {
   const page = await signedIn(null);
   await choose(page, 'workbook.xlsx', await readFile(new URL('../fixtures/workbooks/people.xlsx', import.meta.url)));
   await firstRow(page, 'Ada, "the first"');

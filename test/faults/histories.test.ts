@@ -18,7 +18,7 @@ afterAll(async () => {
 
 describe('racers', () => {
   test.each(Array.from({ length: scale.races }, (_, at) => at + 1))(
-    'of 32 patches with one If-Match exactly one wins (round %i)',
+    'exactly one of 32 patches with one If-Match wins (round %i)',
     async () => {
       const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 1);
       const racers = Array.from({ length: 32 }, (_, n) => {
@@ -41,7 +41,7 @@ describe('histories', () => {
   test.each([
     ['small writes', small],
     ['small and large writes', all],
-  ])('%s', async (_name, mix) => {
+  ])('histories of %s are linearizable', async (_name, mix) => {
     const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
     process.stderr.write(`SEED=${seed}\n`);
     const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 8);

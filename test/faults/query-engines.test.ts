@@ -48,7 +48,7 @@ const pageOf = (client: Client, continuation: string): Promise<Answer> =>
 test.each([
   [0, 1],
   [1, 0],
-] as const)('of process %i by process %i', async (giver, asked) => {
+] as const)('process %i answers a continuation of process %i', async (giver, asked) => {
   const continuation = await firstPage(clients[giver]!);
   const second = await pageOf(clients[asked]!, continuation);
   expect(numbers(second)).toEqual([5, 4, 3, 2]);
@@ -91,7 +91,7 @@ test('not of one whose place another has taken', async () => {
   another.close();
 });
 
-test('nor of one that does not hold it, or whose process was killed', async () => {
+test('a continuation is answered anew if no process holds it, or its process was killed', async () => {
   const continuation = await firstPage(clients[1]);
   const { engine } = parseContinuation(continuation)!;
   expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(

@@ -115,7 +115,7 @@ test('a crash of the process for SQL convicts the team whose SQL was alone, and 
   expect(await metric(server, 'engine_starts', 'queries')).toBe(1);
 });
 
-test('of teams whose SQL was at work in a crash, the one that dies alone is convicted, and the others are answered', async () => {
+test('the team whose SQL ends a process alone is convicted, and teams beside it in a crash are answered', async () => {
   const {
     server,
     clients: [a, b, other],

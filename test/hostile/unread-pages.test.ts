@@ -55,7 +55,7 @@ test('hold a half of what there is, are told to wait, and others read and write 
   expect(outcomeOf(await team.client.get(path))).toBe('200');
 });
 
-test('of many teams hold all there is, until another team asks: then those are cut off that read slowly', async () => {
+test('many teams may hold all there is until another team asks, and then slow readers are cut off', async () => {
   const victim = await teamWithPages();
   // They read 32 KiB a second, which is enough while nobody waits.
   const reading = setInterval(() => sockets.forEach((socket) => socket.read(16 * 1024)), 500);

@@ -59,9 +59,9 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
 }
 
 /**
- * The steps for a mutant of a file: the unit tests that import it, those of its own folder first; the engine on a
- * Postgres; the compiler; simulated histories; and with `withApi` the interface. `file`: null for all files. `related`:
- * the unit and engine tests that import it, even through others.
+ * The steps for a mutant of a file: the unit tests that import it, those of its own folder first; the tests on a
+ * Postgres that import it; the compiler; simulated histories; and with `withApi` the interface. `file`: null for all
+ * files. `related`: the tests of the first two kinds that import it, even through others.
  */
 export function stepsFor(
   file: string | null,
@@ -100,9 +100,9 @@ export function stepsFor(
       unit.filter((test) => !near.includes(test)),
     ),
     ...ofJest(
-      'engine tests',
-      'engine',
-      related.filter((test) => test.includes('/test/engine/')),
+      'tests on Postgres',
+      'servers',
+      related.filter((test) => test.includes('/test/servers/')),
     ),
     { name: 'types', command: ['node_modules/typescript-7/bin/tsc', '-p', '.'] },
     ...(isSimulated
@@ -118,9 +118,9 @@ export function stepsFor(
   ];
 }
 
-/** The unit and engine tests that import a file, even through others. */
+/** The tests alone and on Postgres that import a file, even through others. */
 export async function findRelated(file: string, folder: string, signal: AbortSignal): Promise<string[]> {
-  const command = [...jest, '--selectProjects', 'unit', 'engine', '--listTests', '--json', '--findRelatedTests', file];
+  const command = [...jest, '--selectProjects', 'unit', 'servers', '--listTests', '--json', '--findRelatedTests', file];
   const { result, output } = await run({ name: 'list', command }, folder, signal);
   const list = /^\[.*\]$/m.exec(output);
   if (result !== 'passed' || list === null) throw new Error(`the tests of ${file} cannot be listed:\n${output}`);

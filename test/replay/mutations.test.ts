@@ -267,7 +267,7 @@ describe('one altered value is told', () => {
   beforeAll(openSessions);
   afterAll(closeSessions);
 
-  test.each(mutations)('%s: %s', async (what, statement) => {
+  test.each(mutations)('the comparison tells one altered value: %s: %s', async (what, statement) => {
     const { differences, digests: found } = await compareAfter(statement);
     expect(found).not.toEqual(digests);
     expect(differences.map((difference) => difference.what)).toContainEqual(

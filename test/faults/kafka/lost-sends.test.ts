@@ -35,7 +35,7 @@ describe('answers of the brokers are lost, late, or cut off', () => {
   test.each([
     ['two APIs and two projectors', ['api', 'api', 'projector', 'projector']],
     ['one process', ['all']],
-  ] as const)('%s', async (_name, roles) => {
+  ] as const)('every acknowledged write is there with %s', async (_name, roles) => {
     const { deployment, proxy } = await deployBehindProxy(roles);
     const clients = await deployment.clients();
     await survive({ clients, verify: () => deployment.verify() }, async (random) => {

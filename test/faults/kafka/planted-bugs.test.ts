@@ -70,10 +70,13 @@ test('no dedupe', async () => {
   expect(problems).not.toEqual([]);
 });
 
-test.each(['wait by offset only', '4xx after the append'] as const)('%s', async (plant) => {
-  const planted = await deploy(plant, ['api', 'projector']);
-  expect(await check(planted, work(4000))).not.toEqual([]);
-});
+test.each(['wait by offset only', '4xx after the append'] as const)(
+  'the checker finds the planted bug: %s',
+  async (plant) => {
+    const planted = await deploy(plant, ['api', 'projector']);
+    expect(await check(planted, work(4000))).not.toEqual([]);
+  },
+);
 
 test('a silent offset reset', async () => {
   const planted = await deploy('silent offset reset', ['api', 'projector']);

@@ -107,7 +107,7 @@ describe('readConfig', () => {
       { FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' },
       { FILES_S3_BUCKET: 'files.example.org', FILES_S3_PREFIX: 'a/b-1/' },
     ],
-  ])('%j gives %j', (environment, settings) => {
+  ])('the environment %j gives the settings %j', (environment, settings) => {
     expect(readConfig(environment)).toMatchObject(settings);
   });
 

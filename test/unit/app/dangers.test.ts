@@ -60,7 +60,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
     },
     ['KAFKA_SASL_MECHANISM', 'PUBLIC_URL', 'DATABASE_URL'],
   ],
-])('%s', (_name, environment, dangers) => {
+])('dangers are told of: %s', (_name, environment, dangers) => {
   expect(dangersOf(environment)).toEqual(dangers);
 });
 

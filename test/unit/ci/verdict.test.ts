@@ -89,7 +89,7 @@ test.each<[string, FileResult, FileResult | null, object]>([
     fileOf({ one: 'passed' }, 'failed'),
     { passed: 1, failed: 1, report: ['FAILED a.test.ts\nthe file is wrong'] },
   ],
-])('%s', (_what, first, again, expected) => {
+])('the verdict is right if %s', (_what, first, again, expected) => {
   expect(judge([runOf(first)], new Map(again === null ? [] : [[first, again]]))).toEqual({ ...whole, ...expected });
 });
 
@@ -129,7 +129,7 @@ test('a command that fails although its tests passed has failed', () => {
   });
 });
 
-test('of a long message the beginning is shown', () => {
+test('the beginning of a long message is shown', () => {
   const first = { ...fileOf({}, 'failed'), message: 'x'.repeat(5000) };
   expect(judge([runOf(first)], new Map()).report).toEqual([`FAILED a.test.ts\n${'x'.repeat(1500)}`]);
 });

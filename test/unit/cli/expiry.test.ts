@@ -13,7 +13,9 @@ describe('when a token expires', () => {
     ['2027-03-01T12:30:00Z', '2027-03-01T12:30:00.000Z'],
     ['2027-03-01T12:30:00+02:00', '2027-03-01T10:30:00.000Z'],
     ['1999-12-31', '1999-12-31T00:00:00.000Z'],
-  ])('%s', (text, expected) => expect(new Date(parseExpiry(text)(now)).toISOString()).toBe(expected));
+  ])('an expiry of %s is a moment', (text, expected) =>
+    expect(new Date(parseExpiry(text)(now)).toISOString()).toBe(expected),
+  );
 
   test.each([
     '',

@@ -17,7 +17,7 @@ describe('the name of a file says its format', () => {
     ['a.gz', null, 'gzip'],
     ['a.csv.bak', null, null],
     ['constructor.gz', null, 'gzip'],
-  ])('%s', (name, format, compression) => {
+  ])('the name %s says its format', (name, format, compression) => {
     expect(formatOfName(name)).toEqual({ format, compression });
   });
 });
@@ -27,7 +27,7 @@ describe('--format', () => {
     ['csv', { format: 'csv', compression: null }],
     ['ndjson.gz', { format: 'ndjson', compression: 'gzip' }],
     ['TSV.zst', { format: 'tsv', compression: 'zstd' }],
-  ])('%s', (text, format) => {
+  ])('--format %s is read', (text, format) => {
     expect(parseFormat(text)).toEqual(format);
   });
 

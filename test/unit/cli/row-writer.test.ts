@@ -92,7 +92,7 @@ describe('CSV and TSV', () => {
       { columns: columnsOf('a,b', '__proto__') },
       '"a,b",__proto__\n',
     ],
-  ])('%s', (_what, format, pages, options, text) => {
+  ])('rows are written as CSV and TSV: %s', (_what, format, pages, options, text) => {
     expect(written(format, pages, options)).toBe(text);
   });
 
@@ -147,7 +147,7 @@ describe('JSON and NDJSON', () => {
     ['row IDs that do not come first', 'ndjson', [page('{"a":1,"$rowID":"x","b":2}')], {}, '{"a":1,"b":2}\n'],
     ['each row in one line', 'ndjson', [page('{"$rowID":"x","a":{\n"y":\r\n1}}')], {}, '{"a":{ "y": 1}}\n'],
     ['blanks', 'ndjson', [' { "data" : [ {"$rowID" : "x" , "a" : 1 } ] } '], {}, '{ "a" : 1 }\n'],
-  ])('%s', (_what, format, pages, options, text) => {
+  ])('rows are written as JSON and NDJSON: %s', (_what, format, pages, options, text) => {
     expect(written(format, pages, options)).toBe(text);
   });
 });

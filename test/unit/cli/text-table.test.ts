@@ -126,7 +126,7 @@ test.each<readonly [string, Case]>([
     },
   ],
   ['a terminal that is too narrow for anything', { cells: [['a'], [long]], width: 1, lines: ['a', '…'] }],
-])('%s', (_what, { cells: [heading, ...rest], right = [], width = Infinity, lines }) => {
+])('a table is laid out: %s', (_what, { cells: [heading, ...rest], right = [], width = Infinity, lines }) => {
   expect(textTable(heading!, rest, { isRight: (column) => right.includes(column), width })).toBe(
     `${lines.join('\n')}\n`,
   );

@@ -47,7 +47,7 @@ describe('a column type', () => {
     ['url', 'uri'],
     [{ kind: 'url' }, 'uri'],
     [{ kind: 'array', items: { kind: 'url' } }, 'array<uri>'],
-  ])('%j is %s', (type, taken) => expect(read(type)).toBe(taken));
+  ])('the column type %j is read as %s', (type, taken) => expect(read(type)).toBe(taken));
 
   test.each([
     'text',
@@ -93,20 +93,25 @@ describe('a schema', () => {
     [{ columns: {} }, 'columns: Invalid input: expected array, received object'],
     [{}, 'columns: Invalid input: expected array, received undefined'],
     [[], 'the body: Invalid input: expected object, received array'],
-  ])('%j', (schema, expected) => expect(result(() => parse(tableSchema, schema, invalid))).toEqual(expected));
+  ])('the schema %j is taken or refused with its place', (schema, expected) =>
+    expect(result(() => parse(tableSchema, schema, invalid))).toEqual(expected),
+  );
 });
 
 describe('a stash reference', () => {
   const pattern =
     '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores';
 
-  test.each(['a', '0', 'A-b_c', 'a'.repeat(256)])('%s', ($stashID) => {
+  test.each(['a', '0', 'A-b_c', 'a'.repeat(256)])('the stash reference "%s" is taken', ($stashID) => {
     expect(parse(stashReference, { $stashID }, invalid)).toEqual({ $stashID });
   });
 
-  test.each(['', '-a', '_a', 'a b', 'a.b', 'é', 'a\n', 'a'.repeat(257)])('not %j', ($stashID) => {
-    expect(result(() => parse(stashReference, { $stashID }, invalid))).toBe(pattern);
-  });
+  test.each(['', '-a', '_a', 'a b', 'a.b', 'é', 'a\n', 'a'.repeat(257)])(
+    'the stash reference %j is refused',
+    ($stashID) => {
+      expect(result(() => parse(stashReference, { $stashID }, invalid))).toBe(pattern);
+    },
+  );
 
   test('has no other members', () => {
     const message = result(() => parse(stashReference, { $stashID: 'a', rows: [] }, invalid));
@@ -126,7 +131,7 @@ describe('query parameters', () => {
     ['x,,y', '[1]: must not be empty'],
     [['x', '\0'], `[1]: ${notText}`],
     [Array(1001).fill('x').join(), 'the body: Too big: expected array to have <=1000 items'],
-  ])('apps %j', (value, expected) => {
+  ])('the query parameter for apps %j is read', (value, expected) => {
     expect(result(() => parse(appIdsQuery, value, invalid))).toEqual(expected);
   });
 
@@ -138,7 +143,7 @@ describe('query parameters', () => {
     ['ABORT', expect.stringContaining('Invalid option')],
     ['', expect.stringContaining('Invalid option')],
     [['abort', 'abort'], expect.stringContaining('Invalid option')],
-  ])('onSchemaError %j', (value, expected) => {
+  ])('the query parameter onSchemaError %j is read', (value, expected) => {
     expect(result(() => parse(onSchemaError, value, invalid))).toEqual(expected);
   });
 
@@ -213,9 +218,11 @@ describe('creating a table', () => {
     [{}, { name: 'A', schema: null }, few, 'schema: Invalid input: expected object, received null'],
     [{}, { name: 'A', appsToLink: ['x', ''] }, few, 'appsToLink[1]: must not be empty'],
     [{}, { name: 'A', appsToLink: 'x' }, few, 'appsToLink: Invalid input: expected array, received string'],
-  ])('%j %j %j', (query, members, rows, expected) => expect(asked(query, members, rows)).toEqual(expected));
+  ])('creating with %j %j %j becomes the command', (query, members, rows, expected) =>
+    expect(asked(query, members, rows)).toEqual(expected),
+  );
 
-  test('of a stash of the app of the token', () => {
+  test('creating names a stash of the app of the token', () => {
     expect(asked({ name: 'A' }, { rows: { $stashID: 's' } }, null, 'a b/c')).toEqual({
       ...made,
       rows: { kind: 'stash', stashId: 'a b/c/s' },
@@ -267,9 +274,11 @@ describe('adding rows', () => {
     [{ rows: 7, $stashID: 's' }, null, wrongRows],
     [{ $stashID: 7 }, null, '$stashID: Invalid input: expected string, received number'],
     [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
-  ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+  ])('adding with %j %j becomes the command', (members, rows, expected) =>
+    expect(asked(members, rows)).toEqual(expected),
+  );
 
-  test('of a stash of the app of the token', () => {
+  test('adding names a stash of the app of the token', () => {
     expect(asked({ $stashID: 's' }, null, 'app')).toEqual({ ...added, rows: { kind: 'stash', stashId: 'app/s' } });
   });
 });
@@ -316,9 +325,11 @@ describe('overwriting a table', () => {
     [{ name: 'A' }, few, 'the body: Unrecognized key: "name"'],
     [{ schema }, null, 'rows: they are missing'],
     [{}, null, 'rows: they are missing'],
-  ])('%j %j', (members, rows, expected) => expect(asked(members, rows)).toEqual(expected));
+  ])('overwriting with %j %j becomes the command', (members, rows, expected) =>
+    expect(asked(members, rows)).toEqual(expected),
+  );
 
-  test('of a stash of the app of the token', () => {
+  test('overwriting names a stash of the app of the token', () => {
     for (const members of [{ $stashID: 's' }, { rows: { $stashID: 's' } }]) {
       expect(asked(members, null, 'app')).toEqual({ ...overwritten, rows: { kind: 'stash', stashId: 'app/s' } });
     }

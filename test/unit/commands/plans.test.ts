@@ -30,7 +30,7 @@ describe('what the command line asks of plans becomes a fact', () => {
       },
     ],
     [setPlan(teamId, { rowsMax: 2 ** 53 - 1 }), { type: 'TeamPlanSet', teamId, rowsMax: 2 ** 53 - 1 }],
-  ])('%j', (event, expected) => expect(event).toStrictEqual(expected));
+  ])("the plan's command becomes the fact %j", (event, expected) => expect(event).toStrictEqual(expected));
 });
 
 describe.each(Object.keys(noPlanLimits))('a plan whose %s', (name) => {

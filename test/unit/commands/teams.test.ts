@@ -36,7 +36,7 @@ describe('what the command line asks becomes a fact', () => {
       },
     ],
     [revokeToken('team', 'token'), { type: 'TokenRevoked', teamId: 'team', tokenId: 'token' }],
-  ])('%j', (event, expected) => expect(event).toEqual(expected));
+  ])('the command becomes the fact %j', (event, expected) => expect(event).toEqual(expected));
 });
 
 describe('what makes no sense is refused', () => {
@@ -56,5 +56,5 @@ describe('what makes no sense is refused', () => {
       () => createToken('team', 'token', 'CI', hash, { appId: 'x'.repeat(257) }),
     ],
     ['a token of an app whose name cannot be stored', () => createToken('team', 'token', 'CI', hash, { appId: 'a\0' })],
-  ])('%s', (_name, ask) => expect(ask).toThrow(InvalidRequest));
+  ])('the command refuses %s', (_name, ask) => expect(ask).toThrow(InvalidRequest));
 });

@@ -94,7 +94,7 @@ describe('what is proved', () => {
       null,
     ],
   ];
-  test.concurrent.each(cases)('%s', async (_name, log, broker) => {
+  test.concurrent.each(cases)('an identity is proved: %s', async (_name, log, broker) => {
     const proved = proveIdentityTwice(log, 0, remembered);
     if (broker === null) await expect(proved).rejects.toThrow(RecordsLost);
     else expect(await proved).toBe(broker);

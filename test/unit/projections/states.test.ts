@@ -106,14 +106,14 @@ describe('what was not loaded is a bug, never an answer:', () => {
       'row 1 of extent 3 was not loaded',
     ],
     ['a segment', () => state.segments.key('unknown'), 'segment unknown was not written'],
-  ])('%s', (_name, look, message) => expect(look).toThrow(message));
+  ])('it is a bug to look up %s', (_name, look, message) => expect(look).toThrow(message));
 
   test.each<[string, () => unknown]>([
     ['a team', () => state.teams.team('unknown')],
     ['a token', () => state.teams.token('unknown')],
     ['a table', () => state.tables.table('unknown')],
     ['an extent of a row', () => state.tables.row(table, { version: 31n, ordinal: 0, index: 0 })],
-  ])('but %s may be unknown', (_name, look) => expect(look()).toBeNull());
+  ])('%s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
 test('extents of two tables may have one version: those of another partition do', () => {

@@ -26,7 +26,7 @@ describe('the tail', () => {
     ['closes when the schema has changed', { tailExtent: { schemaVersion: 9n } }, {}, closes],
     ['goes on if a mode changes nothing', {}, { mode: 'updateSchema' }, joins],
     ['goes on after a row was patched or deleted', { tailExtent: { changed: true, deleted: 1 } }, {}, joins],
-  ])('%s', (_name, state, asked, beginning) => {
+  ])('the tail %s', (_name, state, asked, beginning) => {
     const decision = shown(when(given({ tail: ['{"a":0}'], ...state }), add(few(one), asked)));
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
   });
@@ -41,7 +41,7 @@ describe('the tail', () => {
       ],
       closes,
     ],
-  ])('%s', (_name, gaps, beginning) => {
+  ])('the tail %s', (_name, gaps, beginning) => {
     const decision = shown(when(given({ tail: ['{"a":0}'] }), add(few(one), {}), { ...here, gaps }));
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
   });

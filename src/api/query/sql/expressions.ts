@@ -15,7 +15,7 @@ import {
   windowResultsText,
   zoneGuard,
 } from './function-bounds.ts';
-import { copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText, type SqlParameter } from './literals.ts';
@@ -203,7 +203,7 @@ export class Expressions {
       return this.#lambdaCall(name, values[0]!, values[1]!, scope);
     }
     const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
-    return `"${name}"(${within})${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
+    return `${callText(name, within)}${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
   }
 
   #functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
@@ -219,7 +219,7 @@ export class Expressions {
   /** A call of a function that has a bound. Other calls of it are refused, or written with a guard. */
   #scalar(name: string, given: readonly SqlNode[], texts: readonly string[]): string {
     const literals = given.map((value) => this.#literal(value));
-    const call = (...places: readonly string[]): string => `"${name}"(${places.join(', ')})`;
+    const call = (...places: readonly string[]): string => callText(name, places.join(', '));
     const guard = functionBounds.get(name)!({ name, literals, isInLambda: this.#lambdas > 0 });
     const [, pattern, escape] = literals;
     const like =
@@ -569,4 +569,8 @@ function positionOf(index: unknown): string {
  */
 function unsimplified(condition: string): string {
   return `coalesce(${condition}, false)`;
+}
+
+function callText(name: string, within: string): string {
+  return `"${name}"(${within})${brokenWhenEmpty.has(name) ? '[:]' : ''}`;
 }

@@ -1,7 +1,7 @@
 /** Which requests large bodies give way to. */
 import { expect, jest, test } from '@jest/globals';
 import { addRoutes, type RouteDependencies } from '../../../../src/api/http/routes.ts';
-import { authorization, buildEdge, unlimited } from './edge-app.ts';
+import { authorization, buildEdge, unlimited } from './server/edge-app.ts';
 
 test.each([
   ['a read', 'GET', '', {}, 1],
@@ -9,7 +9,7 @@ test.each([
   ['a large body', 'PUT', Buffer.alloc(8193), {}, 0],
   ['a body whose length is not told', 'PUT', Buffer.alloc(10), { 'transfer-encoding': 'chunked' }, 0],
   ['a compressed body, which may hold very much more', 'PUT', Buffer.alloc(10), { 'content-encoding': 'zstd' }, 0],
-] as const)('%s', async (_, method, payload, headers, expected) => {
+] as const)('%s gives way, or does not', async (_, method, payload, headers, expected) => {
   const giveWay = jest.fn();
   const { app } = buildEdge(
     (edge) => {

@@ -16,7 +16,7 @@ import {
   RawClient,
   requestText,
   type Edge,
-} from './edge-app.ts';
+} from './server/edge-app.ts';
 
 const durations = 'tablog_http_request_duration_seconds_count';
 

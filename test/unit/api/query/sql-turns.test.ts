@@ -31,7 +31,7 @@ test('a team is convicted if the process crashes while only its SQL is at work',
   expect(turns.waitMs('a')).toBeGreaterThan(590_000);
 });
 
-test('of several queries of one team none is known to be the cause, but the team is', async () => {
+test('if several queries of one team were at work, the team is known to be the cause, and no query is', async () => {
   const turns = new SqlTurns();
   const both = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'a', 'p1')];
   turns.ended({ id: 'p1', ...crash }, noTeams);

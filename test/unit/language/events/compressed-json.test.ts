@@ -43,7 +43,7 @@ describe('the JSON of an event', () => {
     expect(() => decodeEvent(bytes)).toThrow('larger than');
   });
 
-  test('of an unknown codec makes a record unreadable', () => {
+  test('an event whose JSON has an unknown codec is unreadable', () => {
     const bytes = Buffer.concat([encodeHeader(0, false, 2, 0, 2), Buffer.from('{}')]);
     expect(() => decodeEvent(bytes)).toThrow('a record whose JSON has the unknown codec 2');
   });

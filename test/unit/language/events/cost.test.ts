@@ -63,7 +63,7 @@ describe('an event costs', () => {
     ],
     ['much where that is not known', adding({ kind: 'body', bodyId: 'body', blocks: 2 }), unknown],
     ['much where it imports', adding({ kind: 'stash', stashId: 'stash' }), unknown],
-  ])('%s', (_name, data, content) => {
+  ])('an event costs %s', (_name, data, content) => {
     expect(costOf(data, 123)).toBe(8000 + 123 + content);
     const { bytes, cost } = encodeEvent({ commandId: 'c', notAfter: null, requestDigest: null }, data);
     expect(costOfRecord(bytes)).toBe(cost);
@@ -80,5 +80,5 @@ describe('a record that notes no cost costs', () => {
     ['much if it ends a body', record('{"data":{"rows":{"kind":"body","bodyId":"body"}}}'), unknown],
     ['its bytes, whatever its texts are', record('{"name":"\\"rows\\":{\\"kind\\":\\"stash\\""}'), 8000 + 8 + 39],
     ['its bytes, if it is none', Buffer.from('no record'), 8009],
-  ])('%s', (_name, bytes, expected) => expect(costOfRecord(bytes)).toBe(expected));
+  ])('a record that notes no cost costs %s', (_name, bytes, expected) => expect(costOfRecord(bytes)).toBe(expected));
 });

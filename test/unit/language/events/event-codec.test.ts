@@ -211,7 +211,7 @@ async function expectReadAsWritten(envelope: Envelope, data: EventData, body: Ui
 }
 
 describe('what was written is read', () => {
-  test.each(Object.keys(fields) as EventType[])('%s', async (type) => {
+  test.each(Object.keys(fields) as EventType[])('an event of the type %s is read as it was written', async (type) => {
     await fc.assert(fc.asyncProperty(anyEnvelope, anyEvent(type), anyBody, expectReadAsWritten), { numRuns: 50 });
   });
 
@@ -308,7 +308,7 @@ describe('a body', () => {
     expect(() => decodeEvent(bytes).body()).toThrow();
   });
 
-  test('of an unknown codec throws', () => {
+  test('a body of an unknown codec throws', () => {
     expect(() => decodeEvent(record({ 1: 2 })).body()).toThrow('a record whose body has the unknown codec 2');
   });
 });
@@ -319,7 +319,7 @@ describe('a record', () => {
     ['whose JSON is none', { [headerBytes]: 0x5b }, 'JSON'],
     ['whose JSON ends too early', { 7: 5 }, 'JSON'],
     ['without JSON', { 7: 0 }, 'JSON'],
-  ])('%s throws', (_name, changes, message) => expect(() => decodeEvent(record(changes))).toThrow(message));
+  ])('a record %s throws', (_name, changes, message) => expect(() => decodeEvent(record(changes))).toThrow(message));
 
   test('that is cut short throws, wherever it was cut', () => {
     const bytes = record();

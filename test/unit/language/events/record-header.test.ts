@@ -101,7 +101,7 @@ describe('a header', () => {
       [1, 0, 0, 1, 0, 0, 0, 0],
       'a record that is encrypted with a key this version does not know',
     ],
-  ])('%s throws', (_name, bytes, message) => expect(() => readHeader(Buffer.from(bytes))).toThrow(message));
+  ])('a header %s throws', (_name, bytes, message) => expect(() => readHeader(Buffer.from(bytes))).toThrow(message));
 
   test('whose unknown flags are set is read', () => {
     const record = recordWith([]);
@@ -127,7 +127,7 @@ describe('the cost', () => {
     ['of what is no record', Buffer.from('no record'), null],
     ['of what is too short for one', new Uint8Array([2, 0]), null],
     ['of nothing', new Uint8Array(0), null],
-  ])('%s', (_name, bytes, expected) => expect(readCost(bytes)).toBe(expected));
+  ])('the cost is read: %s', (_name, bytes, expected) => expect(readCost(bytes)).toBe(expected));
 });
 
 test('a traced record carries its span, which readers skip that do not ask for it', () => {

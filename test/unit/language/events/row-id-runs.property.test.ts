@@ -92,7 +92,7 @@ test('the first row is named whose ID a row before it has, and none when there i
   );
 });
 
-test('also where several runs overlap, and an earlier one reaches over others', () => {
+test('row IDs are found where several runs overlap, and an earlier one reaches over others', () => {
   const run = (first: number, count: number): string[] =>
     Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at }));
   const given: [string[][], number | null][] = [

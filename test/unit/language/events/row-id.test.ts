@@ -23,7 +23,7 @@ describe('a row ID', () => {
     ['AAAAAAAAAAEAAAAAAAAAAA', { version: 1n, ordinal: 0, index: 0 }],
     ['AAAAAAAAAAEAAAACAAAAAw', { version: 1n, ordinal: 2, index: 3 }],
     ['f_________9_____f____w', { version: longMax, ordinal: intMax, index: intMax }],
-  ])('%s is %o', (text, row) => {
+  ])('the row ID %s names %o', (text, row) => {
     expect(formatRowId(row)).toBe(text);
     expect(parseRowId(text)).toEqual(row);
   });

@@ -308,7 +308,7 @@ describe('chunks', () => {
     );
   });
 
-  test('of any size give the blocks of a body that is larger than a slice', () => {
+  test('chunks of any size give the blocks of a body that is larger than a slice', () => {
     const rows = Array.from({ length: 9_000 }, (_, index) => [
       String(index),
       `é"${'x'.repeat(index % 97)}\n`,

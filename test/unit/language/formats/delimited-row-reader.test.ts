@@ -45,7 +45,7 @@ describe('row bodies', () => {
       ['{"10":"a","__proto__":"b","constructor":"c","9":"d"}'],
     ],
     ['semicolons and tabs are text', 'a;b,c\n1;2,"x\ty"\n', ['{"a;b":"1;2","c":"x\\ty"}']],
-  ])('%s', (_name, text, expected) => expect(rowsOf(text)).toEqual(expected));
+  ])('CSV becomes row bodies: %s', (_name, text, expected) => expect(rowsOf(text)).toEqual(expected));
 
   test.each<[string, string, string[]]>([
     ['tabs', 'a\tb\nx, y\t"z\t""w"""\n', ['{"a":"x, y","b":"z\\t\\"w\\""}']],
@@ -53,7 +53,9 @@ describe('row bodies', () => {
     ['lines of nothing but tabs', 'a\tb\tc\n\t\t\n\t\n', ['{}', '{}']],
     ['blanks behind a tab', 'a\tb\n"x"\t \n \t"y"\n', ['{"a":"x","b":" "}', '{"a":" ","b":"y"}']],
     ['a carriage return between quoted cells', 'a\tb\r\n"x"\t"y"\r\n"z"\r\n', ['{"a":"x","b":"y"}', '{"a":"z"}']],
-  ])('of TSV: %s', (_name, text, expected) => expect(rowsOf(text, { delimiter: '\t' })).toEqual(expected));
+  ])('TSV becomes row bodies: %s', (_name, text, expected) =>
+    expect(rowsOf(text, { delimiter: '\t' })).toEqual(expected),
+  );
 
   test.each<[string, string, DelimitedForm, string[]]>([
     ['no header', 'x,,y\nz\n', { header: 'absent' }, ['{"column_1":"x","column_3":"y"}', '{"column_1":"z"}']],
@@ -210,7 +212,7 @@ describe('blocks', () => {
   });
 });
 
-test('identities', () => {
+test('the identities of rows are read from their column, and are no cells', () => {
   const ids = ['AAAAAAAAAAEAAAACAAAAAw', '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA', '1'];
   const text = `a,$rowID\n${ids.map((id) => `1,${id}\n`).join('')}2\n`;
   const [block] = readCells([text], { retainIds: true }).blocks;
@@ -349,7 +351,7 @@ describe('refused', () => {
     ['sep=;\n', 'the body has no header: its first line must name the columns'],
     ['a,b\n1,2,x"\n', 'rows[0]: "x\\"" has a quote in it, but does not begin with one'],
     [`a\n"${'x'.repeat(80)}"y\n`, `rows[0].a: "\\"${'x'.repeat(56)}… has something behind its closing quote`],
-  ])('%j', (text, message) => {
+  ])('the body %j is refused', (text, message) => {
     expect(refusalOf(() => readCells([text]))).toEqual({ type: 'request_validation_error', message });
   });
 
@@ -390,7 +392,7 @@ describe('refused', () => {
   test.each<[string, string, boolean, number]>([
     ['a long cell, whose body is whole', `a\n${'x'.repeat(300_000)}\n2\n`, true, 2],
     ['a long row, behind which nothing is read', `a\n1\n${'x'.repeat(600_000)}\n2\n3,4\n`, false, 0],
-  ])('%s', (_name, text, isWhole, rows) => {
+  ])('the body is refused for %s', (_name, text, isWhole, rows) => {
     const read = readCells([text]);
     expect([read.isWhole, read.blocks.reduce((sum, { profile }) => sum + profile.rows, 0)]).toEqual([isWhole, rows]);
   });
@@ -405,7 +407,7 @@ describe('refused', () => {
     ['in the header', Buffer.from([0x61, 0xff, 0x0a])],
     ['half a byte order mark', Buffer.from([0xef, 0xbb, 0x61, 0x0a])],
     ['Latin-1', Buffer.from('a\né\n', 'latin1')],
-  ])('%s', (_name, bytes) => {
+  ])('the text of a body is refused for %s', (_name, bytes) => {
     const refusal = { type: 'request_validation_error', message: 'the body is not valid UTF-8' };
     expect(refusalOf(() => readCells([bytes]))).toEqual(refusal);
     expect(refusalOf(() => readCells(Array.from(bytes, (byte) => Buffer.from([byte]))))).toEqual(refusal);
@@ -492,7 +494,7 @@ describe('where cells may be dropped', () => {
     ['one that is too long', `a,b\n${long},1\n"${long}",2\n`, ['{"b":1}', '{"b":2}'], 2],
     ['one of the longest is not', `a\n${long.slice(1)}\n`, [`{"a":"${long.slice(1)}"}`], 0],
     ['what `$rowID` is', 'a,$rowID\n1,\0\n', ['{"a":1}'], 0],
-  ])('%s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
+  ])('cells are dropped: %s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
 
   test.each([
     ['a,b\0\n1,2\n', 'header[1]: "b\\u0000" has U+0000 in it, which cannot be stored'],

@@ -42,11 +42,11 @@ describe('a cell', () => {
     ['json', String.raw`"\n"`, String.raw`"""\n"""`],
     ['json', 'null', ''],
     ['__proto__', '"x"', 'x'],
-  ])('of the column %s that holds %s', (id, json, cell) => {
+  ])('a cell of the column %s that holds %s is written', (id, json, cell) => {
     expect(written(columnsOf(id, 'other'), [`{"${id}":${json}}`])).toBe(`${id},other\n${cell},\n`);
   });
 
-  test('of a column that is not there is not written', () => {
+  test('a cell of a column that is not there is not written', () => {
     expect(written(columnsOf('a', 'b'), ['{"c":1}', '{"c":{"a":1},"b":2}'])).toBe('a,b\n,\n,2\n');
   });
 

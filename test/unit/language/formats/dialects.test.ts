@@ -38,7 +38,7 @@ describe('forms that are read without being asked', () => {
       ['{"\u00e9":1,"\u00fc":2}'],
       [0, 1].map((at) => `header[${at}]: was written in another normal form of Unicode than its column`),
     ],
-  ])('%s', (_name, text, expected, notes) => {
+  ])('a form is read without being asked: %s', (_name, text, expected, notes) => {
     for (const chunks of [[text], inBytes(text)]) {
       const read = readCells(chunks);
       expect([bodiesOf(read), read.remarks.notes]).toEqual([expected, notes]);
@@ -143,7 +143,7 @@ describe('forms that a person names', () => {
       { header: 'absent' },
       ['{"column_1":1,"column_2":2}'],
     ],
-  ])('%s', (_name, text, form, expected) => {
+  ])('a form that a person names is read: %s', (_name, text, form, expected) => {
     expect(bodiesOf(readCells([text], { form }))).toEqual(expected);
     expect(bodiesOf(readCells(inBytes(text), { form }))).toEqual(expected);
   });
@@ -174,7 +174,7 @@ test.each<[DelimitedForm, string | null]>([
   [{ comment: '\\', escape: '\\' }, 'comment: must not be the escape too'],
   [{ quote: ' ' }, 'quote: must not be a blank or a tab'],
   [{ escape: '\\', quote: 'none' }, 'escape: applies within quotes, and quote is none'],
-])('of the marks %j the conflict is %j', (form, conflict) => {
+])('the marks %j are in the conflict %j', (form, conflict) => {
   const found = conflictIn(form, ',');
   expect(found === null ? null : `${found.name}: ${found.reason}`).toBe(conflict);
 });

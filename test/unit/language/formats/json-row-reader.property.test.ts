@@ -192,7 +192,7 @@ describe('chunks', () => {
     );
   });
 
-  test('of any size give the blocks of a body that is larger than a slice', () => {
+  test('chunks of any size give the blocks of a body that is larger than a slice', () => {
     const text = compactText(
       Array.from({ length: 9_000 }, (_, index): Entries => {
         const row: Entries = [

@@ -47,7 +47,7 @@ describe('row bodies', () => {
       '[{"a":1, "b":2},{"a": 3,"b":   4},{"a":5,"b":\n6}]',
       ['{"a":1, "b":2}', '{"a": 3,"b":   4}', '{"a":5,"b":6}'],
     ],
-  ])('%s', (_name, text, expected) => {
+  ])('JSON becomes row bodies: %s', (_name, text, expected) => {
     expect(rowsOf(text)).toEqual(expected);
   });
 
@@ -62,7 +62,7 @@ describe('row bodies', () => {
     ]);
   });
 
-  test('of many columns are sorted', () => {
+  test('the columns of a row with many are sorted', () => {
     const keys = Array.from({ length: 100 }, (_, index) => `k${index}`);
     const row = (names: readonly string[]): string => `{${names.map((key) => `"${key}":"${key}"`).join(',')}}`;
     expect(rowsOf(`[${row(keys)},${row(keys.toReversed())}]`)).toEqual([row(keys), row(keys)]);
@@ -128,7 +128,7 @@ describe('blocks', () => {
   test.each([
     [23, [3, 2]],
     [22, [2, 2, 1]],
-  ])('of %i bytes end there in small chunks too', (blockBytes, expected) => {
+  ])('blocks of %i bytes end at the same rows in small chunks', (blockBytes, expected) => {
     const rows = ['[{"a":1}', ',{"a":2}', ',{"a":3}', ',{"a":4}', ',{"a":5}]'];
     expect(readRows(rows, { limits: { blockBytes } }).blocks.map(({ profile }) => profile.rows)).toEqual(expected);
   });
@@ -179,7 +179,7 @@ describe('envelopes', () => {
     ['a stash', '{"rows":{"$stashID":"s"}}', [], { rows: { $stashID: 's' } }, false],
     ['no rows', '{"$stashID":"s"}', [], { $stashID: 's' }, false],
     ['empty', '{}', [], {}, false],
-  ])('%s', (_name, text, bodies, envelope, hasRows) => {
+  ])('an envelope is read: %s', (_name, text, bodies, envelope, hasRows) => {
     const read = readRows([text]);
     expect(bodiesOf(read)).toEqual(bodies);
     expect(read.envelope === null ? null : { ...read.envelope }).toEqual(envelope);
@@ -207,7 +207,7 @@ describe('NDJSON', () => {
       ['{"b":1}', '{"b":2,"a":12345678901234567890}'],
     ],
     ['a member "rows" is a column', '{"rows":[{"a":1}]}', ['{"rows":[{"a":1}]}']],
-  ])('%s', (_name, text, bodies) => {
+  ])('NDJSON becomes row bodies: %s', (_name, text, bodies) => {
     const read = readRows([text], { form: 'lines' });
     expect(bodiesOf(read)).toEqual(bodies);
     expect(read).toMatchObject({ envelope: null, hasRows: true, isWhole: true, refusal: null });
@@ -304,7 +304,7 @@ describe('refused', () => {
     ['{"a":1,}', 'broken JSON, unexpected "}"'],
     ['{"a":1 "b":2}', 'broken JSON, unexpected "\\""'],
     ['{a:1}', 'broken JSON, unexpected "a"'],
-  ])('%j', (text, message) => {
+  ])('the body %j is refused', (text, message) => {
     expect(refusalOf(() => readRows([text]))).toEqual({ type: 'request_validation_error', message });
   });
 
@@ -318,7 +318,7 @@ describe('refused', () => {
     ['a cut character', [0x5b, 0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x22, 0x7d, 0x5d]],
     ['a surrogate as bytes', [0x5b, 0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x7d, 0x5d]],
     ['an overlong form', [0x5b, 0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d, 0x5d]],
-  ])('%s', (_name, bytes) => {
+  ])('the text of a body is refused for %s', (_name, bytes) => {
     expect(refusalOf(() => readRows([Uint8Array.from(bytes)]))).toEqual({
       type: 'request_validation_error',
       message: 'the body is not valid UTF-8',
@@ -349,7 +349,7 @@ describe('refused', () => {
   test.each<[string, string, boolean, number]>([
     ['a long cell, whose body is whole', `[{"a":"${'x'.repeat(300_000)}"},{"a":1}]`, true, 2],
     ['a long row, behind which nothing is read', `[{"a":1},{"a":"${'x'.repeat(600_000)}"},{"a":2},`, false, 0],
-  ])('%s', (_name, text, isWhole, rows) => {
+  ])('the body is refused for %s', (_name, text, isWhole, rows) => {
     const read = readRows([text]);
     expect([read.isWhole, read.blocks.reduce((sum, { profile }) => sum + profile.rows, 0)]).toEqual([isWhole, rows]);
   });
@@ -413,7 +413,7 @@ describe('where cells may be dropped', () => {
     ['one of the largest texts is not', `[{"a":"${long.slice(1)}","b":1}]`, [`{"a":"${long.slice(1)}","b":1}`], 0],
     ['an array that is too long', `[{"a":["${long}",1],"b":[${'1,'.repeat(140_000)}1],"c":1}]`, ['{"c":1}'], 2],
     ['what `$rowID` is', '[{"$rowID":"\\u0000","a":1}]', ['{"a":1}'], 0],
-  ])('%s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
+  ])('cells are dropped: %s', (_name, text, bodies, dropped) => expect(drop(text)).toEqual({ bodies, dropped }));
 
   test.each([
     ['[{"a":1,"\\u0000":1}]', 'rows[0]: U+0000 cannot be stored'],

@@ -55,7 +55,7 @@ function resultOf(read: () => RowsRead): unknown {
 test.each<[string, fc.Arbitrary<string>, (chunks: readonly Uint8Array[]) => RowsRead]>([
   ['JSON', json, (chunks) => readRows(chunks, { dropsCells: true, limits })],
   ['CSV', csv, (chunks) => readCells(chunks, { dropsCells: true, limits })],
-])('of %s', (_name, bodies, read) => {
+])('long cells of %s are dropped wherever chunks end', (_name, bodies, read) => {
   fc.assert(
     fc.property(
       bodies,

@@ -10,7 +10,7 @@ describe('the row of a patch', () => {
     ['holds the known columns first', '{"x":1,"b":null,"a":2}', '{"a":2,"b":null,"x":1}'],
     ['may be empty', '\ufeff{}', '{}'],
     ['has no $rowID', '{"$rowID":"r","a":1}', '{"a":1}'],
-  ])('%s', (_name, text, body) => {
+  ])('the row of a patch %s', (_name, text, body) => {
     const { block } = readPatchRow(Buffer.from(text), { columns: ['a', 'b'] });
     expect(bodiesOf({ blocks: [block] })).toEqual([body]);
     expect(block.profile).toMatchObject({ rows: 1, bytes: body.length, rowBytesMax: body.length });

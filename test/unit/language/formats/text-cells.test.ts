@@ -47,7 +47,7 @@ test.each<[cells: string[], note: string | null]>([
   [['8001', '01234', '8002'], null],
   [['1', '2', '1234567890123456'], null],
   [['NA', '-'], null],
-])('%j: %s', (cells, note) => expect(notesOn(cells)).toEqual(note === null ? [] : [note]));
+])('the cells %j have the note: %s', (cells, note) => expect(notesOn(cells)).toEqual(note === null ? [] : [note]));
 
 test.each<[cells: string[], form: DelimitedForm, note: string | null]>([
   [['1.234,5', '1.5', '2'], { decimal: ',' }, 'c: text because of 1 of 3 cells, such as 1.5 in row 2'],
@@ -75,7 +75,7 @@ test('rows are counted over all blocks, and a long column of texts is not watche
   ]);
 });
 
-test('of several bodies that are one file the cells are added up', () => {
+test('cells of several bodies that are one file are added up', () => {
   const texts = new TextCells();
   for (const [at, body] of ['c\n1\n2\n', 'c\nNA\n4\n', 'c\nx\ny\nz\n5\n'].entries()) {
     texts.placeOf = (row) => 10 * at + row;

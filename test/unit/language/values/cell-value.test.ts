@@ -156,7 +156,7 @@ describe('a cell in a column of a type', () => {
   const textTypes = scalarKinds.filter(
     (kind) => (stringLikeTypes & typeBit(kind)) !== 0 && kind !== 'string' && kind !== 'markdown',
   );
-  test.each(textTypes)('of %s fits if the same JSON string does', (type) => {
+  test.each(textTypes)('a cell of the type %s fits if the same JSON string does', (type) => {
     const { fit, misfit } = values[type]!;
     for (const text of [...fit, ...misfit]) {
       if (typeof text === 'string' && text !== '')

@@ -121,7 +121,7 @@ describe('bodies are plain', () => {
     [['null'], ['json'], false],
     [['[1]'], ['array<number>'], false],
     [['["x"]'], ['array<string>'], false],
-  ])('%j under %j: %s', (cells, types, plain) => {
+  ])('the bodies of %j under %j are plain: %s', (cells, types, plain) => {
     const { profile } = blockOf(cells);
     expect(holdsCells(profile)).toBe(true);
     expect(isPlain(profile, schemaFrom(...types), 1n)).toBe(plain);
@@ -137,7 +137,7 @@ describe('bodies are plain', () => {
     [{ types: { c: 'string' } }, ['1'], 'string', false],
     [{ types: { c: 'number' } }, ['1'], 'number', true],
     [{ types: { c: 'number' } }, [''], 'number', true],
-  ])('of the form %j, %j under %s: %s', (form, cells, type, plain) => {
+  ])('in the form %j, the bodies of %j under %s are plain: %s', (form, cells, type, plain) => {
     const { profile } = readCells([`c\n${cells.map((cell) => `"${cell}"\n`).join('')}`], { form }).blocks[0]!;
     expect(isPlain(profile, schemaFrom(type), 1n)).toBe(plain);
   });

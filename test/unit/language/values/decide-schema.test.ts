@@ -85,14 +85,14 @@ describe('without a schema', () => {
       ['{"a":1,"b":1,"c":1}', '{"d":1,"e":1,"f":1}'],
       'limit_exceeded the table would have 6 columns; at most 5 are allowed',
     ],
-  ])('%j gives %s', (rows, decision) => {
+  ])('the rows %j without a schema give %s', (rows, decision) => {
     expect(shown(decide(null, 'abort', rows))).toBe(decision);
     expect(shown(decide(null, 'updateSchema', rows))).toBe(decision);
   });
 
   test.each<[rows: string[], decision: string]>([
     [['{"$stashID":1}'], 'column_id_reserved rows[0].$stashID: the column ID "$stashID" is reserved'],
-  ])('and dropColumns %j gives %s', (rows, decision) =>
+  ])('dropColumns with the rows %j gives %s', (rows, decision) =>
     expect(shown(decide(null, 'dropColumns', rows))).toBe(decision),
   );
 });

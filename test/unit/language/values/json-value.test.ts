@@ -71,7 +71,7 @@ describe('a JSON value', () => {
     ['[{"a":1},2]', arraysOf('json'), 'json', 'otherArray'],
     ['[{"a":9007199254740993}]', arraysOf('json'), 'json', 'otherArray bigInteger'],
     ['[[9007199254740993]]', arraysOf('json'), 'json', 'otherArray bigInteger'],
-  ])('%s', (token, fits, natural, stored) => {
+  ])('the JSON value %s has its types', (token, fits, natural, stored) => {
     const bits = (stored.split(' ') as Kind[]).reduce((sum, kind) => sum | storedAs[kind], 0);
     expect(classify(token, allTypes)).toEqual({ fits, natural, stored: bits });
   });

@@ -58,7 +58,7 @@ describe('the least upper bound', () => {
     ['array<number>', 'array<boolean>', 'array<string>'],
     ['number', 'array<json>', 'array<json>'],
     ['array<json>', 'json', 'json'],
-  ])('of %s and %s is %s', (a, b, bound) => {
+  ])('the least upper bound of %s and %s is %s', (a, b, bound) => {
     expect(leastUpperBound(a, b)).toBe(bound);
   });
 

@@ -24,7 +24,7 @@ describe('a patch', () => {
     ['{"__proto__":"y","l":[]}', '{"n":1,"s":"x","l":[],"__proto__":"y"}'],
     ['{"n":null,"s":null}', '{}'],
     ['{"n":"dropped","s":"y","unknown":1}', '{"n":1,"s":"y"}'],
-  ])('%s gives %s', (patch, body) => {
+  ])('the patch %s gives the row %s', (patch, body) => {
     expect(applyPatch('{"n":1,"s":"x"}', parseRow(patch), schema, false, currentRule)).toEqual({ body, changed: true });
   });
 

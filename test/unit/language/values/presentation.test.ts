@@ -125,7 +125,9 @@ describe('a widening', () => {
     ['[1, 2]', 'array<number>', 'array<json>', '[1, 2]'],
     ['[1]', 'array<number>', 'json', '[1]'],
     ['[]', 'array<number>', 'array<string>', '[]'],
-  ])('of %s from %s to %s gives %s', (token, from, to, widened) => expect(widenToken(token, from, to)).toBe(widened));
+  ])('%s that widens from %s to %s becomes %s', (token, from, to, widened) =>
+    expect(widenToken(token, from, to)).toBe(widened),
+  );
 
   test('gives what fits the wider type, and reads there as it stands', () => {
     fc.assert(

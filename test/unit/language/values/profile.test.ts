@@ -81,7 +81,7 @@ describe('a profile', () => {
     );
   });
 
-  test('of any cut of rows is the profile of the whole', () => {
+  test('the profile of any cut of rows is the profile of the whole', () => {
     fc.assert(
       fc.property(anyRows, fc.array(fc.nat(8)), fc.boolean(), (rows, cuts, counts) => {
         const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
@@ -153,7 +153,7 @@ describe('a profile', () => {
     expect(decodeProfile([1, 2, 2, []])).toEqual({ rows: 1, bytes: 2, rowBytesMax: 2, columns: [], rule: 1 });
   });
 
-  test('of several parts has the earliest rule', () => {
+  test('a profile of several parts has the earliest rule', () => {
     expect(concatenateAll([emptyProfile, { ...emptyProfile, rule: 1 }, emptyProfile]).rule).toBe(1);
   });
 

@@ -31,7 +31,7 @@ describe('a row body', () => {
         { id: 'b', token: '"\\"}"' },
       ],
     ],
-  ])('%s', (body, cells) => expect(parseRow(body)).toEqual(cells));
+  ])('the row body %s has its cells', (body, cells) => expect(parseRow(body)).toEqual(cells));
 
   test('is cut where JSON.parse cuts it, and put together again', () => {
     const key = fc.string({ unit: 'grapheme' });

@@ -245,7 +245,7 @@ const cases: Partial<Record<ScalarKind, { fits: string[]; misfits: string[] }>> 
 
 describe.each(Object.entries(cases))('%s', (kind, { fits, misfits }) => {
   const bit = typeBit(kind as ScalarKind);
-  test.each(fits)('takes %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(bit));
+  test.each(fits)('the type takes %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(bit));
   test.each(misfits)('does not take %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(0));
 });
 

@@ -43,7 +43,7 @@ describe('what the log tells', () => {
     ['refused', (log) => log.refused('halted'), 'tablog_log_appends_refused_total', { reason: 'halted' }, 1],
     ['failed', (log) => log.failed('bug'), 'tablog_log_appends_failed_total', { reason: 'bug' }, 1],
     ['tookOver', (log) => log.tookOver(), 'tablog_partition_takeovers_total', {}, 1],
-  ])('%s', async (_method, tell, name, labels, value) => {
+  ])('the log tells the metrics: %s', async (_method, tell, name, labels, value) => {
     const metrics = new Metrics();
     tell(metrics.log);
     expect(sumOf(await scrape(metrics), name, labels)).toBeCloseTo(value);
@@ -64,7 +64,7 @@ describe('what requests tell', () => {
     ['GET', null, 404, { method: 'GET', route: 'none', status: '404' }],
     ['PROPFIND', null, 405, { method: 'other', route: 'none', status: '405' }],
     ['POST', route, null, { method: 'POST', route, status: 'cut_off' }],
-  ] as const)('%s %s %s', async (method, pattern, status, labels) => {
+  ] as const)('%s %s %s is counted with its labels', async (method, pattern, status, labels) => {
     const { requests, ...metrics } = pick(new Metrics());
     for (const ms of [3, 30]) {
       requests.began();
@@ -87,7 +87,7 @@ describe('what requests tell', () => {
     ]);
   });
 
-  test('those that were refused by a limit are counted, from the start', async () => {
+  test('requests that a limit refused are counted, from the start', async () => {
     const { requests, scrape } = pick(new Metrics());
     requests.rateLimited('rows');
     const samples = await scrape();
@@ -95,7 +95,7 @@ describe('what requests tell', () => {
     expect([of('requests'), of('rows')]).toEqual([0, 1]);
   });
 
-  test('those that were refused by a quota are counted, from the start', async () => {
+  test('requests that a quota refused are counted, from the start', async () => {
     const { requests, scrape } = pick(new Metrics());
     requests.refused({ type: 'limit_exceeded', message: settingRefusal('openUploads', 5, 5) });
     requests.refused({ type: 'payment_required', message: planRefusal('openUploads', 5, 5) });
@@ -105,7 +105,7 @@ describe('what requests tell', () => {
     expect([of('open_uploads'), of('tables')]).toEqual([2, 0]);
   });
 
-  test('those under way are counted', async () => {
+  test('requests under way are counted', async () => {
     const { requests, scrape } = pick(new Metrics());
     for (let n = 0; n < 3; n += 1) requests.began();
     requests.ended('GET', route, null, 1);
@@ -159,7 +159,7 @@ describe('what the service is asked', () => {
     ],
     ['without Postgres', onPostgres, () => Promise.reject(new Error('away')), { tablog_postgres_reachable: 0 }],
     ['while Postgres hangs', onPostgres, () => new Promise(() => {}), { tablog_postgres_reachable: 0 }],
-  ])('%s', async (_name, status, askPostgres, values) => {
+  ])('the service is asked at each scrape: %s', async (_name, status, askPostgres, values) => {
     const metrics = new Metrics();
     metrics.ask({ log: { status: () => status }, askPostgres });
     const samples = await scrape(metrics);

@@ -70,7 +70,7 @@ test.each<[string, readonly (readonly [at: number, events: number])[], number, n
     0,
     0,
   ],
-])('%s', (_what, seen, eventsLeft, secondsLeft) => {
+])('the time that is left is estimated: %s', (_what, seen, eventsLeft, secondsLeft) => {
   let now = 0;
   const progress = new FillProgress(() => now);
   expect(progress).toMatchObject({ eventsLeft: 0, secondsLeft: 0 });

@@ -55,7 +55,7 @@ describe('combined statements', () => {
         ' part_2 as (update p set next = $4 where id = $3 returning id)' +
         ' select 1 / (select count(*) from part_1, part_2)',
     ],
-  ])('%s', (_name, parts, guards, text) => {
+  ])('statements are combined: %s', (_name, parts, guards, text) => {
     const { statement, values } = combine(parts, guards);
     expect(statement.text).toBe(text);
     expect(values).toEqual(parts.flatMap((part) => part.values));

@@ -9,7 +9,7 @@ test.each([
   [4 * GiB, '128MB'],
   [8 * GiB, '256MB'],
   [64 * GiB, '512MB'],
-])('of %d bytes of memory, an embedded Postgres takes %s for its buffers', (memory, buffers) => {
+])('with %d bytes of memory, an embedded Postgres takes %s for its buffers', (memory, buffers) => {
   expect(serverSettings({ memory, disk: 100 * GiB })['shared_buffers']).toBe(buffers);
 });
 

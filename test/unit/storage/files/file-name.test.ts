@@ -140,7 +140,7 @@ describe('the files that a row names', () => {
     ['another folder', `{"a":"/file/${known}"}`, []],
     ['a form feed', `{"a":"/\\files/${known}"}`, []],
     ['nothing', '{}', []],
-  ])('%s', (_, given, names) => {
+  ])('a row names files: %s', (_, given, names) => {
     expect(fileNamesIn(given)).toEqual(names);
   });
 });

@@ -63,7 +63,7 @@ describe('an answer', () => {
     [404, 'NoSuchBucket', 'refused', /^FILES_S3_BUCKET: there is no bucket /],
     [400, 'AuthorizationHeaderMalformed', 'refused', /^FILES_S3_REGION: /],
     [400, 'InvalidRequest', 'refused', /^FILES_S3_ENDPOINT: .*as it says \(InvalidRequest\)$/],
-  ])('of %i %s', async (status, code, running, start) => {
+  ])('an answer of %i %s is an error that says what to do', async (status, code, running, start) => {
     answer = null;
     const store = await open();
     answer = { status, code };
@@ -86,7 +86,7 @@ describe('an answer', () => {
     [400, 'StoreAway'],
     [503, 'StoreAway'],
     [403, 'Unknown'],
-  ])('of %i without a body rejects with %s', async (status, name) => {
+  ])('an answer of %i without a body rejects with %s', async (status, name) => {
     answer = null;
     const store = await open();
     answer = { status, code: 'not sent' };

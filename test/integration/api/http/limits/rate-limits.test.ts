@@ -1,0 +1,42 @@
+/** The command line and a service that limits what its team writes: it waits, and comes to its end. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Relay } from '../../../../support/relay.ts';
+import { startServer, type TestServer } from '../../../../support/server.ts';
+import { runTablog } from '../../../../support/tablog.ts';
+
+let server: TestServer;
+let relay: Relay;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-limits-'));
+  server = await startServer({
+    folder: join(folder, 'data'),
+    environment: { RATE_LIMIT_ROWS: '1000', RATE_LIMIT_WINDOW_MS: '1000' },
+  });
+  relay = await Relay.open(server.url);
+});
+
+afterAll(async () => {
+  await relay?.close();
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('an import waits for as long as it is told, and then goes on', async () => {
+  const file = join(folder, 'numbers.csv');
+  // Four chunks.
+  await writeFile(file, `n\n${Array.from({ length: 3500 }, (_, n) => `${n}\n`).join('')}`);
+  const environment = { TABLOG_URL: relay.url, TABLOG_TOKEN: await server.token(), XDG_CONFIG_HOME: folder };
+  const imported = await runTablog(['import', file, '--table', 'numbers'], environment);
+  expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining('3,500 rows imported') });
+  expect(imported.stderr).toContain('Trying again: rate_limited: The limit of the team is 1000 rows in 1 s.');
+  // Whoever waits for the end of the window is not refused in the same one again: of four chunks one gets in each time.
+  const chunks = relay.passed.filter(({ method }) => method === 'PUT');
+  expect(chunks.filter(({ status }) => status === 200)).toHaveLength(4);
+  expect(chunks.length).toBeGreaterThan(4);
+  expect(chunks.length).toBeLessThanOrEqual(4 + 3 + 2 + 1);
+});

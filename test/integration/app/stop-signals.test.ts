@@ -1,0 +1,120 @@
+/** Ctrl-C, as it comes under npm and as people press it: twice. The processes are real, and so is their Postgres. */
+import type { ChildProcess } from 'node:child_process';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { isPostgresRunning } from '../../support/data-folder.ts';
+import { killChild } from '../../support/kill-child.ts';
+import { launchServer, sleepUntil, startServer, type TestServer } from '../../support/server.ts';
+import { runTablog } from '../../support/tablog.ts';
+
+/** A process needs seconds to load its modules where others keep the machine busy. */
+const beginsWithinMs = 60_000;
+
+let folder: string;
+/** Of a test that fails, something may still run. */
+const started: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tablog-signals-'));
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map(killChild));
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Whether a process has begun its work: there is a folder for its Postgres. */
+function hasBegun(): Promise<boolean> {
+  return access(join(folder, 'postgres')).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status.
+ */
+async function beginRequest(server: TestServer): Promise<{ finish(): Promise<number | undefined>; cut(): void }> {
+  const token = await server.token();
+  const outgoing = request(`${server.url}/tables`, {
+    method: 'POST',
+    headers: { 'authorization': `Bearer ${token}`, 'content-type': 'application/json', 'expect': '100-continue' },
+  });
+  outgoing.on('error', () => undefined);
+  outgoing.flushHeaders();
+  // The service reads the body by now.
+  await once(outgoing, 'continue');
+  outgoing.write('{"name": "t", ');
+  return {
+    finish: async () => {
+      outgoing.end('"rows": [{"a": 1}]}');
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    },
+    cut: () => outgoing.destroy(),
+  };
+}
+
+describe('a service with a request under way', () => {
+  test('takes two SIGINTs 5 ms apart for one: it drains, stops its Postgres and ends well', async () => {
+    const server = await startServer({ folder });
+    started.push(server.process);
+    const underWay = await beginRequest(server);
+    server.process.kill('SIGINT');
+    await sleep(5);
+    const stopped = server.stop('SIGINT');
+    expect(await underWay.finish()).toBe(201);
+    expect(await stopped).toBe(0);
+    expect(await isPostgresRunning(folder)).toBe(false);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
+    const server = await startServer({ folder });
+    started.push(server.process);
+    const underWay = await beginRequest(server);
+    server.process.kill('SIGINT');
+    await sleep(3000);
+    expect(server.process.exitCode).toBeNull();
+    expect(await server.stop(signal)).toBe(code);
+    underWay.cut();
+    expect(server.output()).toContain(`${signal} once more: ending at once`);
+    // Its Postgres is left behind; the next one takes it over, and stops it.
+    expect(await isPostgresRunning(folder)).toBe(true);
+    expect(await (await startServer({ folder })).stop()).toBe(0);
+    expect(await isPostgresRunning(folder)).toBe(false);
+  });
+});
+
+test('a service that is told to stop while it starts ends well and leaves no Postgres', async () => {
+  const server = await launchServer({ folder });
+  started.push(server.process);
+  await sleepUntil(hasBegun, 'the start has begun', beginsWithinMs);
+  server.process.kill('SIGINT');
+  await sleep(5);
+  expect(await server.stop('SIGINT')).toBe(0);
+  expect(await isPostgresRunning(folder)).toBe(false);
+  expect(server.output()).toBe('');
+});
+
+test.each([[['teams', 'list']], [['verify']]])(
+  '`tablog` with %j can be interrupted, and leaves no Postgres',
+  async (args) => {
+    const running = runTablog(args, { DATA_DIR: folder });
+    started.push(running.child);
+    await sleepUntil(hasBegun, 'the command has begun', beginsWithinMs);
+    running.child.kill('SIGINT');
+    await sleep(5);
+    running.child.kill('SIGINT');
+    expect(await running).toEqual({ code: 1, stdout: '', stderr: 'Interrupted.\n' });
+    expect(await isPostgresRunning(folder)).toBe(false);
+  },
+);

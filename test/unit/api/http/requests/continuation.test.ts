@@ -1,0 +1,111 @@
+import { describe, expect, test } from '@jest/globals';
+import { fc } from '../../../../support/property.ts';
+
+import {
+  formatContinuation,
+  formatListContinuation,
+  formatTablesContinuation,
+  parseContinuation,
+  parseListContinuation,
+  parseTablesContinuation,
+} from '../../../../../src/api/http/requests/continuation.ts';
+import { HttpError } from '../../../../../src/api/http/answers/http-error.ts';
+
+const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+const position = fc.record({ generation: version, version, ordinal: fc.nat(2 ** 31 - 1), index: fc.nat(2 ** 30) });
+const table = '01890000-0000-7000-8000-000000000000';
+
+const here = formatContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });
+
+describe('a continuation', () => {
+  test('says what it was made of, in letters that a query takes as they are', () => {
+    fc.assert(
+      fc.property(fc.uuid(), position, (tableId, place) => {
+        const text = formatContinuation(tableId, place);
+        expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+        expect(parseContinuation(tableId, text)).toEqual(place);
+      }),
+    );
+  });
+
+  test('is understood by later versions', () => {
+    const bytes = Buffer.from(here, 'base64url');
+    expect(bytes.subarray(0, 24).toString('hex')).toBe('000000000000000a00000000000000140000000100000007');
+  });
+
+  test('that was changed anywhere is none', () => {
+    const letters = 'AZaz09_-';
+    fc.assert(
+      fc.property(fc.nat(here.length - 1), fc.constantFrom(...letters), (at, letter) => {
+        fc.pre(here[at] !== letter);
+        expect(() => parseContinuation(table, here.slice(0, at) + letter + here.slice(at + 1))).toThrow(HttpError);
+      }),
+    );
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['cut short', here.slice(0, -1)],
+    ['too long', `${here}AAAA`],
+    ['padded', `${here}=`],
+    ['something else', 'page-2'],
+  ])('is not: %s', (_name, text) => {
+    expect(() => parseContinuation(table, text)).toThrow(
+      'query.continuation: it is invalid: no page of this table gave it.',
+    );
+  });
+
+  test('belongs to its table', () => {
+    expect(() => parseContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
+  });
+});
+
+describe('a continuation of a list of operators', () => {
+  test('says what it was made of, and belongs to its list', () => {
+    fc.assert(
+      fc.property(fc.uuid(), (id) => {
+        const text = formatListContinuation('teams', id);
+        expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+        expect(parseListContinuation('teams', text)).toBe(id);
+        expect(() => parseListContinuation('tokens', text)).toThrow(
+          'query.continuation: it is invalid: no page of this list gave it.',
+        );
+      }),
+    );
+  });
+});
+
+describe('a continuation of tables', () => {
+  const tables = formatTablesContinuation(table, { created: 10n, id: table });
+
+  test('says what it was made of, in letters that a query takes as they are', () => {
+    fc.assert(
+      fc.property(fc.uuid(), version, fc.uuid(), (teamId, created, id) => {
+        const text = formatTablesContinuation(teamId, { created, id });
+        expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+        expect(parseTablesContinuation(teamId, text)).toEqual({ created, id });
+      }),
+    );
+  });
+
+  test('is understood by later versions', () => {
+    expect(Buffer.from(tables, 'base64url').subarray(0, 24).toString('hex')).toBe(
+      '000000000000000a01890000000070008000000000000000',
+    );
+  });
+
+  test.each([
+    ['nothing', table, ''],
+    ['cut short', table, tables.slice(0, -1)],
+    ["another team's", table.replace('7', '6'), tables],
+    [
+      'of a version that Postgres cannot hold',
+      table,
+      formatTablesContinuation(table, { created: 2n ** 63n, id: table }),
+    ],
+  ])('is not: %s', (_name, teamId, text) => {
+    expect(() => parseTablesContinuation(teamId, text)).toThrow(
+      'query.continuation: it is invalid: no page of these tables gave it.',
+    );
+  });
+});

@@ -1,0 +1,137 @@
+/** Cells of the console as text, as links, and in blocks and charts. */
+import { expect, test } from '@jest/globals';
+import { cellOfText, isSameCell, linkOf, textOfCell } from '../../../../console/src/grid/cell-text.ts';
+import { blockBetween, isWithin } from '../../../../console/src/grid/range.ts';
+import { chartOf } from '../../../../console/src/query/chart-data.ts';
+
+test.each<[type: string, text: string, value: unknown]>([
+  ['string', '', null],
+  ['string', ' 7 ', ' 7 '],
+  ['number', '1 000.5', 1000.5],
+  ['number', '-1e3', -1000],
+  ['boolean', 'TRUE', true],
+  ['boolean', 'false', false],
+  ['json', '{"a": 1}', { a: 1 }],
+  ['array<string>', '["a", "b"]', ['a', 'b']],
+  ['date', '2024-03-01', '2024-03-01'],
+  ['string', '4.20', '4.20'],
+  ['string', '9007199254740993', '9007199254740993'],
+  ['array<string>', '["a", "4.20"]', ['a', '4.20']],
+])('in a column of %s, %j is %j', (type, text, value) => {
+  expect(cellOfText(type, text)).toEqual(value);
+  expect(cellOfText(type, textOfCell(value))).toEqual(value);
+});
+
+test('numbers in a list of texts keep their digits', () => {
+  expect(cellOfText('array<string>', '["a", 4.20, 9007199254740993]')).toEqual(['a', '4.20', '9007199254740993']);
+});
+
+test.each([
+  ['number', 'many', 'many is not a number.'],
+  ['number', 'Infinity', 'Infinity is not a number.'],
+  ['boolean', 'yes', 'yes is neither true nor false.'],
+  ['json', '{a}', '{a} is not valid JSON.'],
+  ['array<number>', '{"a":1}', '{"a":1} is not a list. Write it in square brackets, such as ["a", "b"].'],
+  ['number', '9007199254740993', '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  [
+    'json',
+    '{"a": ["9007199254740993", {"b": 9007199254740993}]}',
+    '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+  ],
+  [
+    'array<number>',
+    '[1, -9007199254740993]',
+    '-9007199254740993 is not kept exactly as a number: it would become -9007199254740992.',
+  ],
+  ['array<number>', '["a"]', '["a"] does not fit the type array<number>.'],
+  ['date', '01.02.2024', '01.02.2024 is no date. Write it as in 2024-03-01.'],
+  ['time', 'noon', 'noon is no time. Write it as in 10:30.'],
+  ['emailAddress', 'a', 'a is no e-mail address.'],
+  ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is no date. Write it as in 2024-03-01.`],
+])('a column of %s takes no %j', (type, text, message) => {
+  expect(() => cellOfText(type, text)).toThrow(message);
+});
+
+test('values are the same whatever the order of their keys', () => {
+  expect(isSameCell({ a: 1, b: [{ c: 1, d: 2 }] }, { b: [{ d: 2, c: 1 }], a: 1 })).toBe(true);
+  expect(isSameCell(undefined, null)).toBe(true);
+  expect(isSameCell([1, 2], [2, 1])).toBe(false);
+  expect(isSameCell('1', 1)).toBe(false);
+});
+
+test.each([
+  ['uri', 'https://example.org/a?b=c', 'https://example.org/a?b=c'],
+  ['uri', 'javascript:alert(1)', null],
+  ['imageURI', 'data:text/html,<script>', null],
+  ['uri', 'mailto:a@b.c', null],
+  ['emailAddress', 'a@example.org?cc=b', 'mailto:a%40example.org%3Fcc%3Db'],
+  ['phoneNumber', '+43 (1) 234', 'tel:+431234'],
+])('a link of a %s %j leads to %j', (type, text, link) => {
+  expect(linkOf(type, text)).toBe(link);
+});
+
+test('a block reaches from one cell to the other, wherever they are', () => {
+  const block = blockBetween({ row: 5, columnID: 'c' }, { row: 2, columnID: 'b' }, ['a', 'b', 'c', 'd']);
+  expect(block).toEqual({ top: 2, bottom: 5, columns: ['b', 'c'] });
+  expect([
+    isWithin(block, { row: 2, columnID: 'c' }),
+    isWithin(block, { row: 6, columnID: 'c' }),
+    isWithin(block, { row: 3, columnID: 'a' }),
+  ]).toEqual([true, false, false]);
+});
+
+test('a chart draws numbers over moments, numbers or names', () => {
+  const answer = (
+    types: Record<string, 'number' | 'string' | 'date'>,
+    data: object[],
+  ): Parameters<typeof chartOf>[0] => {
+    return {
+      columns: Object.entries(types).map(([name, type]) => ({ name, type })),
+      data: data as never[],
+      versions: {},
+    };
+  };
+  expect(
+    chartOf(
+      answer({ day: 'date', total: 'number' }, [
+        { day: '1970-01-02', total: 2 },
+        { day: '1970-01-01', total: 1 },
+        { total: 3 },
+      ]),
+    ),
+  ).toEqual({
+    kind: 'time',
+    across: 'day',
+    series: ['total'],
+    names: [],
+    values: [
+      [0, 86_400],
+      [1, 2],
+    ],
+  });
+  expect(
+    chartOf(
+      answer({ x: 'number', y: 'number' }, [
+        { x: 2, y: 1 },
+        { x: 1, y: null },
+      ]),
+    ),
+  ).toMatchObject({
+    kind: 'number',
+    values: [
+      [1, 2],
+      [null, 1],
+    ],
+  });
+  expect(chartOf(answer({ name: 'string', a: 'number' }, [{ name: 'z', a: 1 }, { a: 2 }]))).toMatchObject({
+    kind: 'name',
+    names: ['z', ''],
+    values: [
+      [0, 1],
+      [1, 2],
+    ],
+  });
+  expect(chartOf(answer({ name: 'string' }, [{ name: 'z' }]))).toBeNull();
+  expect(chartOf(answer({ n: 'number' }, [{ n: 1 }]))).toBeNull();
+  expect(chartOf(answer({ name: 'string', n: 'number' }, []))).toBeNull();
+});

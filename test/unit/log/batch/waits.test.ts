@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { Waits } from '../../../../src/log/batch/waits.ts';
+import { sleepUntil } from '../../../support/server.ts';
+
+/** Waits until this many milliseconds have passed for sure. */
+async function pass(ms: number): Promise<void> {
+  const until = performance.now() + ms;
+  await sleepUntil(() => performance.now() > until, 'time has passed');
+}
+
+test('nothing that waits has waited for no time', () => {
+  const waits = new Waits();
+  waits.begin().end('done');
+  expect([waits.count, waits.oldestMs, waits.undoneMs, waits.silentMs]).toEqual([0, 0, 0, 0]);
+});
+
+test('the oldest tells how long it has waited; what ends after it began tells that something moves', async () => {
+  const waits = new Waits();
+  const [first, second, third] = [waits.begin(), waits.begin(), waits.begin()];
+  await pass(30);
+  second.end('failed');
+  expect(waits.count).toBe(2);
+  expect(waits.oldestMs).toBeGreaterThanOrEqual(30);
+  expect(waits.undoneMs).toBeGreaterThanOrEqual(30);
+  expect(waits.silentMs).toBeLessThan(waits.undoneMs);
+  third.end('done');
+  expect(waits.undoneMs).toBeLessThan(waits.oldestMs);
+  first.end('done');
+  first.end('done');
+  expect([waits.count, waits.oldestMs]).toEqual([0, 0]);
+});
