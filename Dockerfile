@@ -1,4 +1,4 @@
-# The service, for a Postgres and a Kafka of their own (docs/deploy.md): the embedded Postgres is not in it.
+# The service, for a Postgres and a Kafka of their own (docs/operate/deploy.md): the embedded Postgres is not in it.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -31,8 +31,8 @@ const root = join(import.meta.dirname, '..');
 const folder = join(root, 'node_modules', '.cache', 'tablog', 'test-all');
 const progressFile = join(folder, 'progress.json');
 
-/** Documents that tests compare with the code. */
-const testedDocuments = ['docs/metrics.md', 'docs/settings.md'];
+/** Documents that tests compare with the code, or follow. */
+const testedDocuments = ['README.md', 'docs/how-to', 'docs/reference', 'docs/tutorial'];
 
 /** The Git tree of all files that can change a result, as a commit would store them now. */
 async function treeOf(): Promise<string> {

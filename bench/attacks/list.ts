@@ -143,7 +143,7 @@ const slowBodies: Attack = {
   },
 };
 
-/** Before it becomes slow, each body sends so much that it takes a place (docs/limits.md). */
+/** Before it becomes slow, each body sends so much that it takes a place (docs/reference/limits.md). */
 const quickBytes = 128 * 1024;
 
 const slowTeams: Attack = {

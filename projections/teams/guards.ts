@@ -1,4 +1,4 @@
-/** Guards on teams: their suspension, and their quotas (docs/limits.md). */
+/** Guards on teams: their suspension, and their quotas (docs/reference/limits.md). */
 import type { Refusal } from '../../src/language/values/refusal.ts';
 import {
   planRefusal,

@@ -1,6 +1,6 @@
 /**
  * The state of the partitions, and how to go on after a part of the log was lost, or may have been
- * (docs/operations.md).
+ * (docs/operate/operations.md).
  */
 import { clearContradictions, readFailures, readProgress, type Progress } from '../log/progress/progress.store.ts';
 import type { Database } from '../storage/database/database.ts';

@@ -1,6 +1,6 @@
 /**
  * Teams in quarantine: what both the command line and the routes of operators show of them, and how they go on
- * (docs/operations.md).
+ * (docs/operate/operations.md).
  */
 import { readProgress, readProgressOf } from '../log/progress/progress.store.ts';
 import { readQuarantines, type Quarantine } from '../log/quarantine/quarantine.store.ts';

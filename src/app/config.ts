@@ -82,7 +82,7 @@ const settings = z.object({
   FILES_URL: httpUrl
     .optional()
     .describe(
-      'Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](deploy.md#files-at-an-origin-of-their-own).',
+      'Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](../operate/deploy.md#files-at-an-origin-of-their-own).',
     ),
   CORS_ORIGINS: z
     .string()
@@ -346,7 +346,7 @@ const settings = z.object({
   STANDSTILL_MAX_MS: wholeNumber(0, timerMsMax)
     .default(120_000)
     .describe(
-      'How long a partition may stand still in this process, without a reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` is 503 from a quarter of it on, and from 30 s at the latest. 0: it never ends itself. See [operations.md](operations.md#a-process-stands-still).',
+      'How long a partition may stand still in this process, without a reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` is 503 from a quarter of it on, and from 30 s at the latest. 0: it never ends itself. See [operations.md](../operate/operations.md#a-process-stands-still).',
     ),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax)
     .default(1000)

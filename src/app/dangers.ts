@@ -32,7 +32,7 @@ export function findQuotaDanger(
   if (LOG_BYTES_PER_DAY !== undefined || teamsWithoutLimit < 2) return [];
   return [
     `LOG_BYTES_PER_DAY: is not set, and ${teamsWithoutLimit} teams have no limit of their own: any of them can fill the disk of all. Set it, or limit each team with ` +
-      '`tablog plans set`. docs/limits.md says what else a public service limits.',
+      '`tablog plans set`. docs/reference/limits.md says what else a public service limits.',
   ];
 }
 

@@ -1,4 +1,4 @@
-/** `tablog backup`: takes, lists, verifies and removes backups (docs/operations.md). */
+/** `tablog backup`: takes, lists, verifies and removes backups (docs/operate/backups.md). */
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';

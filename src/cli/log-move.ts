@@ -1,4 +1,4 @@
-/** `tablog log move` (docs/operations.md, "Moving the log"). */
+/** `tablog log move` (docs/operate/operations.md, "Moving the log"). */
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { MoveOptions } from '../administration/move-log.ts';

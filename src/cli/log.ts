@@ -1,4 +1,4 @@
-/** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operations.md). */
+/** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operate/operations.md). */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import {

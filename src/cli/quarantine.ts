@@ -1,6 +1,6 @@
 /**
  * `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can
- * (docs/operations.md).
+ * (docs/operate/operations.md).
  */
 import type { Command } from 'commander';
 import type { ShownQuarantine } from '../administration/quarantines.ts';

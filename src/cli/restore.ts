@@ -1,4 +1,4 @@
-/** `tablog restore`: brings a backup back on an empty machine (docs/operations.md). */
+/** `tablog restore`: brings a backup back on an empty machine (docs/operate/backups.md). */
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';

@@ -1,5 +1,5 @@
 /**
- * Limits of what a team asks for (docs/rate-limits.md), over HTTP. Each process counts for itself: each client here
+ * Limits of what a team asks for (docs/reference/rate-limits.md), over HTTP. Each process counts for itself: each client here
  * asks one.
  */
 import { readdir, stat } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
  * Whom the job of the creation of an upload tells where to send the bytes: whoever knows that needs no token
- * (docs/tokens.md).
+ * (docs/reference/tokens.md).
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { expect, test } from '@jest/globals';

@@ -4,18 +4,25 @@ import type { ParsedFile } from './parse.ts';
 /** Names that say enough together with the folder that they come from. */
 const shareable: ReadonlySet<string> = new Set(['open']);
 
-/** The names that more than one file exports, one message each. */
+/**
+ * Programs of their own: they have words of their own for what they ask of the service, such as the client's `Table`.
+ * All other folders at the top are the service.
+ */
+const programs = ['bench', 'clients/file-import', 'clients/typescript', 'console', 'test'];
+
+/** The names that more than one file of a program exports, one message each. */
 export function sharedNames(files: readonly ParsedFile[]): readonly string[] {
   const paths = new Map<string, Set<string>>();
   for (const { path, tree } of files) {
+    const program = programs.find((folder) => path.startsWith(`${folder}/`)) ?? 'the service';
     for (const name of tree.statements.flatMap(namesOf)) {
-      const exporters = paths.get(name) ?? new Set();
-      paths.set(name, exporters.add(path));
+      const key = `${name} of ${program}`;
+      paths.set(key, (paths.get(key) ?? new Set()).add(path));
     }
   }
   return [...paths]
-    .filter(([name, exporters]) => exporters.size > 1 && !shareable.has(name))
-    .map(([name, exporters]) => `${name} is exported by ${[...exporters].join(', ')}: one name means one thing`);
+    .filter(([key, exporters]) => exporters.size > 1 && !shareable.has(key.split(' ')[0]!))
+    .map(([key, exporters]) => `${key} is exported by ${[...exporters].join(', ')}: one name means one thing`);
 }
 
 /** The names that a statement declares and exports. What it exports of another file is that file's. */

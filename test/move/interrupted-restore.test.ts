@@ -1,5 +1,5 @@
 /**
- * docs/operations.md, "Backups": a restore to Kafka that ended between its last append and its commit is run again, and
+ * docs/operate/backups.md: a restore to Kafka that ended between its last append and its commit is run again, and
  * all partitions go on.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

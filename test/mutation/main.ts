@@ -14,7 +14,7 @@ import { Tree } from './tree.ts';
 
 /**
  * The share that tests must notice. The others change nothing that anybody could see, or only how long something takes
- * (docs/reliability.md).
+ * (docs/explanation/reliability.md).
  */
 const killedAtLeast = 0.75;
 

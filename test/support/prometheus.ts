@@ -105,18 +105,18 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
 }
 
 /**
- * The configuration of docs/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than
+ * The configuration of docs/reference/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than
  * that fails.
  */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(
-    await readFile(join(deployFolder, '../docs/metrics.md'), 'utf8'),
+    await readFile(join(deployFolder, '../docs/reference/metrics.md'), 'utf8'),
   )!;
   const {
     scrape_configs: [job, ...others],
     ...rest
   } = parse(example!) as { readonly scrape_configs: readonly object[] };
-  if (others.length > 0) throw new Error('docs/metrics.md has an example with several jobs');
+  if (others.length > 0) throw new Error('docs/reference/metrics.md has an example with several jobs');
   return {
     ...rest,
     global: { scrape_interval: '2s', evaluation_interval: '1s' },

@@ -70,7 +70,7 @@ export function LogPage(): ReactElement {
                         <span className="problem">
                           halted: {halted}
                           {contradicted &&
-                            '. The log lacks what was projected: tablog log resume, see docs/operations.md'}
+                            '. The log lacks what was projected: tablog log resume, see docs/operate/operations.md'}
                         </span>
                       )}
                       {quarantined.length > 0 && ` (${showCount(quarantined.length, 'team')} in quarantine)`}

@@ -1,5 +1,5 @@
 /**
- * Quotas: what a team may have so much of, by its plan or else by a setting (docs/limits.md). Also the words of their
+ * Quotas: what a team may have so much of, by its plan or else by a setting (docs/reference/limits.md). Also the words of their
  * refusals: an outcome stores only these, and metrics count by them.
  */
 

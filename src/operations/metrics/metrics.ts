@@ -1,4 +1,4 @@
-/** The Prometheus metrics of this process. docs/metrics.md describes each of them. */
+/** The Prometheus metrics of this process. docs/reference/metrics.md describes each of them. */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LogObserver } from '../../log/log-observer.ts';
 import type { RequestObserver } from '../../api/http/server/request-observer.ts';

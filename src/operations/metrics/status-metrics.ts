@@ -39,14 +39,14 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   );
   addGauge(
     'tablog_quarantined_teams',
-    'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operations.md says what to do.',
+    'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operate/operations.md says what to do.',
     ({ quarantinedTeams }) => quarantinedTeams,
   );
   const halted: Gauge<'partition' | 'cause'> = new Gauge({
     name: 'tablog_partition_halted',
     labelNames: ['partition', 'cause'],
     registers,
-    help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operations.md what to do.',
+    help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operate/operations.md what to do.',
     collect: () =>
       log.status().halts.forEach((halt, partition) => {
         for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));

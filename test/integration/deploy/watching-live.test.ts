@@ -109,7 +109,7 @@ describe('a healthy service', () => {
     await evaluated();
   });
 
-  test('is scraped as docs/metrics.md says, without a token', async () => {
+  test('is scraped as docs/reference/metrics.md says, without a token', async () => {
     await sleepUntil(
       async () => (await prometheus.targets()).every(({ health }) => health === 'up'),
       'a scrape comes in time',

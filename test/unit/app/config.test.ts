@@ -245,8 +245,8 @@ test('describeSettings has a line for each setting', () => {
   expect(describeSettings()).not.toContain('undefined');
 });
 
-test('docs/settings.md has them as they are', async () => {
-  const document = await readFile(join(import.meta.dirname, '../../../docs/settings.md'), 'utf8');
+test('docs/reference/settings.md has them as they are', async () => {
+  const document = await readFile(join(import.meta.dirname, '../../../docs/reference/settings.md'), 'utf8');
   // The formatter pads the cells of tables.
   expect(document.replaceAll(/-{4,}/g, '---').replaceAll(/ +\|/g, ' |')).toContain(describeSettings());
 });

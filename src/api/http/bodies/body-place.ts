@@ -1,5 +1,5 @@
 /**
- * The places of bodies that are read (docs/limits.md, `bodies`). A body takes one when it has arrived, or when its
+ * The places of bodies that are read (docs/reference/limits.md, `bodies`). A body takes one when it has arrived, or when its
  * first part has.
  */
 import type { FastifyRequest } from 'fastify';

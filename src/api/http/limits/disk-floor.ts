@@ -1,6 +1,6 @@
 /**
  * The free space that the disks of this process keep: below it, requests that store much are refused, and far below it
- * all writes (docs/limits.md).
+ * all writes (docs/reference/limits.md).
  */
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@
  */
 import { HttpError, noEffect } from '../answers/http-error.ts';
 
-/** What is shared out (docs/limits.md). */
+/** What is shared out (docs/reference/limits.md). */
 export const shareNames = [
   'bodies',
   'pages',

@@ -1,4 +1,4 @@
-/** One rate limit: counts the units that each team uses in a time window (docs/rate-limits.md). */
+/** One rate limit: counts the units that each team uses in a time window (docs/reference/rate-limits.md). */
 import { largeLruCache } from '../../large-lru-cache.ts';
 import type { LimitName } from '../server/request-observer.ts';
 

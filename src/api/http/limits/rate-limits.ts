@@ -1,5 +1,5 @@
 /**
- * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/rate-limits.md).
+ * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/reference/rate-limits.md).
  * Counted in the memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and
  * `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
  */

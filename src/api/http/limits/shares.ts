@@ -1,4 +1,4 @@
-/** What the requests of a process share out among teams (docs/limits.md). */
+/** What the requests of a process share out among teams (docs/reference/limits.md). */
 import { scansAtOnce } from '../../../storage/database/database.ts';
 import { FairShares, type FairSharesOptions, type ShareName } from './fair-shares.ts';
 

@@ -1,5 +1,5 @@
 /**
- * How fast a client must send or read while others find no room: slower ones are cut off (docs/limits.md). As long as
+ * How fast a client must send or read while others find no room: slower ones are cut off (docs/reference/limits.md). As long as
  * nobody waits, the lower floors of bodies and of readers hold.
  */
 export const whileOthersWait = {

@@ -1,7 +1,7 @@
 import type { RefusedBy, ShareName } from '../limits/fair-shares.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 
-/** The names of the rate limits (docs/rate-limits.md): those of a team, and those of a client address. */
+/** The names of the rate limits (docs/reference/rate-limits.md): those of a team, and those of a client address. */
 export const teamLimitNames = ['requests', 'rows', 'bytes', 'imports'] as const;
 const addressLimitNames = ['refusals', 'preflights', 'public_requests'] as const;
 export const limitNames = [...teamLimitNames, ...addressLimitNames] as const;

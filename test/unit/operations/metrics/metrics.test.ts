@@ -11,7 +11,7 @@ async function scrape(metrics: Metrics): Promise<Sample[]> {
   return parseMetrics(await metrics.scrape());
 }
 
-test('docs/metrics.md has a line for each metric, and no other', async () => {
+test('docs/reference/metrics.md has a line for each metric, and no other', async () => {
   const metrics = new Metrics();
   const kafka = { isReachable: true, lag: [], owned: [] };
   const status = { queuedEvents: 0, queuedBytes: 0, oldestAppendMs: [], halts: [], quarantinedTeams: 0, kafka };
@@ -23,7 +23,7 @@ test('docs/metrics.md has a line for each metric, and no other', async () => {
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
     ([, name, type]) => `${name} ${type}`,
   );
-  const document = await readFile(join(import.meta.dirname, '../../../../docs/metrics.md'), 'utf8');
+  const document = await readFile(join(import.meta.dirname, '../../../../docs/reference/metrics.md'), 'utf8');
   const described = [...document.matchAll(/^\| `(\w+)` +\| (\w+) +\|/gm)].map(([, name, type]) => `${name} ${type}`);
   expect(described.toSorted()).toEqual(given.toSorted());
 });

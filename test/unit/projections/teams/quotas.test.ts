@@ -1,4 +1,4 @@
-/** Quotas (docs/limits.md): which requests they refuse, and what counts to them. */
+/** Quotas (docs/reference/limits.md): which requests they refuse, and what counts to them. */
 import { describe, expect, test } from '@jest/globals';
 
 import type { LogPlace } from '../../../../src/log/batch/decision.ts';
