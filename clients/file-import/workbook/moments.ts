@@ -58,7 +58,7 @@ export function momentFormatOf(id: number, code: string | undefined): MomentForm
     const { end, elapsed, general, half, literal, unit, number, word } = groups!;
     // Of several sections the first is that of positive numbers.
     if (end !== undefined) break;
-    // A format of numbers; or a word of another language, such as `Est\u00e1ndar` for `General`: no date has such letters.
+    // A format of numbers; or a word of another language, such as `Estándar` for `General`: no date has its letters.
     if ((general ?? number ?? word) !== undefined) return null;
     if (elapsed !== undefined) units.push('elapsed');
     if (half !== undefined) units.push(halfOfDay);

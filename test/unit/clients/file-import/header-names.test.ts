@@ -67,7 +67,7 @@ describe('names that are display names of many columns', () => {
       idOf: (at: number) => (at === 7 ? 'e\u0301' : at === 8 ? '\u00e9' : `c${at}`),
       rest: { 'e\u0301': 'e\u0301' },
     },
-  ])('$what', ({ idOf, rest }) => {
+  ])('long names $what', ({ idOf, rest }) => {
     const ids = names.map((_, at) => idOf(at));
     const columns = Object.fromEntries(names.map((name, at) => [name, ids[at]!]));
     for (const said of [
@@ -105,7 +105,7 @@ describe('without a header, columns have their names whatever the marks are', ()
     { form: { quote: 'c' }, text: 'x,cyc\nz\n' },
     { form: { delimiter: 'o', quote: 'l', escape: 'm' }, text: 'xoy\nz\n' },
     { form: { decimal: ',', dateFormat: 'd.m.y', delimiter: ';', null: ['column_1'] }, text: 'x;y\nz\n' },
-  ])('$form', ({ form, text }) => {
+  ])('a file that is written with $form is cut', ({ form, text }) => {
     const said: DelimitedForm = {
       ...form,
       header: 'absent',

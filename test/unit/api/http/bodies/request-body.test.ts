@@ -324,7 +324,7 @@ describe('after an answer with `Connection: close`, a request that came behind i
     { what: 'a body that was not read', line: 'PUT /last-unread', length: 9, expectation: [] },
     { what: 'a body that was read', line: 'PUT /last', length: 9, expectation: [] },
     { what: 'an unknown expectation', line: 'PUT /write', length: 0, expectation: ['Expect: luck'] },
-  ])('$what', async ({ what, line, length, expectation }) => {
+  ])('a write behind $what has no effect', async ({ what, line, length, expectation }) => {
     const { app, written } = buildWrites();
     const client = await RawClient.open(await listen(app));
     const first = requestText(line, [`Content-Length: ${length}`, ...expectation]);
