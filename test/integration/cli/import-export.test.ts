@@ -125,7 +125,7 @@ describe('files of each format go in and come out', () => {
     expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([
       0,
       [
-        'of 4 sheets "People & Co" is read; the others are "hidden", "Other", "empty".',
+        'of 4 sheets "People & Co" is read; the others are "hidden" (hidden), "Other", "empty".',
         '2 cells have errors of formulas, and are empty: #DIV/0! in J2.',
       ],
     ]);
