@@ -7,7 +7,7 @@ import { builtinModules } from 'node:module';
 const rooms = [
   ['src/main.ts', 'Starts the service, or the command line.'],
   ['src/cli/', 'The command line: as a client of a service, and for its operator.'],
-  ['src/app/', 'Wiring: settings, the start and the end of the service.'],
+  ['src/app/', 'Wiring: settings, the list of features, the start and the end of the service.'],
   [
     'src/operations/',
     'What an operator runs, and what runs in the background: backups, replays, maintenance, metrics.',
@@ -66,6 +66,12 @@ export default {
       'A file of `src` is in a room.',
       { path: '^src/', pathNot: startingWith(rooms.map(([path]) => path)) },
       {},
+    ),
+    rule(
+      'endpoints-are-above-what-they-share',
+      'An endpoint is in the folder of its noun. What endpoints of several nouns share knows none of them.',
+      { path: '^src/api/http/(access|answers|bodies|limits|openapi|requests|submit)/' },
+      { path: '^src/api/http/(?!(access|answers|bodies|limits|openapi|requests|server|submit)/)' },
     ),
     rule(
       'decisions-are-pure',

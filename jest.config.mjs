@@ -106,7 +106,7 @@ if (!isFull)
 const onlyInFull = isFull
   ? []
   : [
-      'unit/formats/python-dialects\\.property',
+      'unit/.*/python-dialects\\.property',
       'api/upload-life-s3',
       'faults/(imports|promoted-standby|s3-away|uploads)',
       'integration/.*/(backup-s3|client-packages)',
@@ -129,7 +129,7 @@ const groups = {
   ],
   processes: [
     {
-      ...project('integration'),
+      ...project('integration', '{integration,toy-capability}'),
       testPathIgnorePatterns: [
         ...onlyInFull,
         ...(hasPromtool() ? [] : ['/watching(-live)?\\.test\\.ts$']),

@@ -161,8 +161,10 @@ async function countUncompacted(databaseUrl: string): Promise<number> {
   const [left] = await query<{ count: number }>(
     databaseUrl,
     `select count(*)::int as count from ${readModelSchema}.extents
-    join ${readModelSchema}.tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
-    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`,
+    join ${readModelSchema}.tables on tables.id = extents.table_id and tables.generation = extents.generation
+    and not tables.deleted
+    where (extents.presented is null or extents.presented < tables.widened)
+    and tables.tail is distinct from extents.key`,
   );
   return left!.count;
 }

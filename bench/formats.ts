@@ -240,7 +240,8 @@ async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): P
 async function untilCompacted(databaseUrl: string, signal: AbortSignal): Promise<void> {
   const left = `select count(*)::int as count from ${readModelSchema}.extents join ${readModelSchema}.tables
     on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
-    where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`;
+    where (extents.presented is null or extents.presented < tables.widened)
+    and tables.tail is distinct from extents.key`;
   while ((await query<{ count: number }>(databaseUrl, left))[0]!.count > 0) {
     signal.throwIfAborted();
     await sleep(100);

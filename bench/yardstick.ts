@@ -56,7 +56,8 @@ app.put<{ Params: ChunkPath; Body: string }>('/stashes/:stash/:serial', async (r
 });
 
 const inlineRows = 'select value from jsonb_array_elements($2::jsonb) with ordinality e (value, n) order by n';
-const stashedRows = `select e.value from stash s cross join lateral jsonb_array_elements(s.body) with ordinality e (value, n)
+const stashedRows = `select e.value from stash s
+cross join lateral jsonb_array_elements(s.body) with ordinality e (value, n)
   where s.stash_id = $2 order by s.serial, e.n`;
 
 app.post<{ Body: string }>('/tables', async (request, reply) => {

@@ -5,7 +5,11 @@ import type { StoredFile } from '../src/language/events/upload-events.ts';
 import { appPath } from './create-upload.ts';
 
 /** A malformed ID is answered like an unknown one. */
-export const uploadPath = appPath.extend({ uploadID: z.string() });
+export const uploadPath = appPath.extend({
+  uploadID: z
+    .string()
+    .meta({ description: 'The ID of an upload.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+});
 
 export type UploadPath = z.output<typeof uploadPath>;
 

@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
 import type { UploadLimits } from '../src/language/events/limits.ts';
-import { parse, text } from './inputs.ts';
+import { appId, parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
-export const appPath = z.object({ appID: text(256) });
+export const appPath = z.object({
+  appID: appId.meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
+});
 
 /**
  * A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in

@@ -4,7 +4,9 @@ import type { EventOf } from '../src/language/events/event.ts';
 import { stashNameOf } from '../src/language/events/stash-name.ts';
 import { stashId } from './inputs.ts';
 
-export const stashPath = z.object({ stashID: stashId });
+export const stashPath = z.object({
+  stashID: stashId.meta({ description: 'The name that the client gives the stash.', examples: ['import-7'] }),
+});
 
 /** `appId`: the app of the token, which has stashes of its own; null: the token is for the whole team. */
 export function deleteStash(

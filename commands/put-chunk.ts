@@ -4,10 +4,13 @@ import type { EventOf } from '../src/language/events/event.ts';
 import type { RowSource } from '../src/language/events/row-source.ts';
 import type { StashLimits } from '../src/language/events/limits.ts';
 import { stashNameOf } from '../src/language/events/stash-name.ts';
+import { stashPath } from './end-stash.ts';
 import { stashId } from './inputs.ts';
 
 /** A serial has the pattern of a stash ID (docs/spec/decisions.md 3). */
-export const chunkPath = z.object({ stashID: stashId, serial: stashId });
+export const chunkPath = stashPath.extend({
+  serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
+});
 
 /** Rows are checked against a schema only when the stash is imported, so nothing can be updated yet. */
 export const chunkQuery = z.strictObject({

@@ -1,6 +1,6 @@
 /**
  * Bundles the console into `dist`: `index.html`, and the files that it loads, whose names change with their content.
- * The service serves them (src/api/http/routes/console.ts). `npm ci` does so when the packages are installed; `--watch`
+ * The service serves them (src/api/http/service/console.ts). `npm ci` does so when the packages are installed; `--watch`
  * does so anew after each change, but of the worker.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

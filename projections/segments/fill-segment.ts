@@ -26,7 +26,8 @@ const insertSegment: Statement = {
   name: 'insert_segment',
   text: `with segment as (insert into segments (key, id, rows) values ($1, $2, $3))
     insert into segment_rows (segment, index, body)
-    select $1, place - 1, body from string_to_table(convert_from($4::bytea, 'UTF8'), E'\\n') with ordinality lines(body, place)`,
+    select $1, place - 1, body from string_to_table(convert_from($4::bytea, 'UTF8'), E'\\n') with ordinality lines(body,
+    place)`,
 };
 
 const insertIds: Statement = {

@@ -6,6 +6,7 @@ import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
 import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
+import { isReachableInSql } from '../tables/read/table-at.ts';
 import { bodyLife } from './arrived-rows.ts';
 
 /** A step that has removed the rows of some segments takes another one only while they had fewer rows than this. */
@@ -31,7 +32,8 @@ const dropBlocks: RemoveGarbage = (database, later) =>
     `with old as (
     delete from body_blocks where (body_id, number) in (
       select old.* from ${oldestOfPartitions(`
-        select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id and teams.partition = progress.partition
+        select body_id, number from body_blocks join teams on teams.id = body_blocks.team_id
+        and teams.partition = progress.partition
         where body_blocks.time < progress.time - $1 order by body_blocks.time limit ${thingsAtOnce}`)}
       limit ${thingsAtOnce})
     returning segment
@@ -41,16 +43,10 @@ const dropBlocks: RemoveGarbage = (database, later) =>
     [bodyLife - later],
   );
 
-/** SQL: whether readers can reach an extent. */
-export const isShownInSql = `exists (
-  select from tables where tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
-  union all
-  select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation and not ended.expired)`;
-
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
 /** SQL: whether readers can reach a segment, or will once its body is closed or its stash imported. */
-const isInUse = `exists (select from extents where extents.segment = segments.key and ${isShownInSql})
+const isInUse = `exists (select from extents where extents.segment = segments.key and ${isReachableInSql})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
 
@@ -108,7 +104,8 @@ const removeDropped: RemoveGarbage = (database) =>
     database,
     `with dropped as (
       select key from (
-        select key, sum(rows) over (order by key) - rows as rows_before from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
+        select key, sum(rows) over (order by key) - rows as rows_before
+        from (select key, rows from segments where dropped limit ${thingsAtOnce}) first
       ) measured where rows_before < ${segmentRowsAtOnce}),
     gone as (delete from segment_rows where segment in (select key from dropped)),
     ids as (delete from retained_ids where segment in (select key from dropped)),
@@ -121,7 +118,8 @@ const removeDropped: RemoveGarbage = (database) =>
  */
 const emptyNamed = `with gone as (delete from segment_rows where segment = any($1::int8[])),
     named as (delete from file_references where segment = any($1::int8[])),
-    extents as (update extents set merged = true, presented = coalesce(presented, schema_version) where segment = any($1::int8[]))
+    extents as (update extents set merged = true, presented = coalesce(presented, schema_version)
+    where segment = any($1::int8[]))
   update segments set emptied = true where key = any($1::int8[])`;
 
 export const segmentGarbage: Garbage = {

@@ -21,14 +21,16 @@ interface TargetRow {
 const selectTarget: Statement<TargetRow> = {
   name: 'read_chunk_target',
   text: `select teams.stashes::float8, teams.stashes_max::float8 as "stashesMax", last.chunks, last.rows,
-      last.profiled_columns as "profiledColumns", last.ended_at::float8 as "endedAt", last.expires_at::float8 as "expiresAt",
+      last.profiled_columns as "profiledColumns", last.ended_at::float8 as "endedAt",
+      last.expires_at::float8 as "expiresAt",
       before.rows as "rowsBefore", before.profiled_columns as "columnsBefore"
     from teams
     left join lateral (
       select * from stashes where stashes.team_id = teams.id and stashes.stash_id = $2 order by created desc limit 1
     ) last on true
     left join lateral (
-      select sum(blocks.rows)::int4 as rows, sum(blocks.profiled_columns)::int4 as profiled_columns from chunk_blocks blocks
+      select sum(blocks.rows)::int4 as rows, sum(blocks.profiled_columns)::int4 as profiled_columns
+      from chunk_blocks blocks
       where blocks.stash = last.key and blocks.serial = $3
     ) before on true
     where teams.id = $1`,

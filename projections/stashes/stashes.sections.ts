@@ -21,7 +21,8 @@ export const stashSections: readonly Section[] = [
       `block ${number} of chunk ${serial} of stash ${stashId} of team ${teamId}`,
     keys: ['team_id', 'stash_id', 'serial', 'number'],
     query: `select team_id, stash_id, ${storedChunkBlocks.compared({ without: ['chunk', 'stash', 'segment'] })},
-        (select md5(string_agg(body, E'\\n' order by index)) from segment_rows where segment = chunk_blocks.segment) as "hash of the rows"
+        (select md5(string_agg(body, E'\\n' order by index)) from segment_rows
+        where segment = chunk_blocks.segment) as "hash of the rows"
       from stashes join chunk_blocks on chunk_blocks.stash = stashes.key where ended_at is null
       order by team_id, stash_id collate "C", serial collate "C", number`,
   },

@@ -12,9 +12,10 @@ import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
 import { RowsStatement, type Parameters } from '../../src/storage/database/rows-statement.ts';
 import { inTransaction } from '../../src/storage/database/transaction.ts';
-import { presentersOf } from '../../src/language/values/presentation.ts';
+import { presenterOf } from '../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../src/language/values/table-schema.ts';
-import { formInSql, parseForm } from './stored-body.ts';
+import { formInSql, presenterOfForm } from './read/stored-body.ts';
+import { isShownAt, isShownNow, latest } from './read/table-at.ts';
 import { erasedBody } from './replaced-bodies.garbage.ts';
 import { UnconvertibleExtents } from './unconvertible-extents.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
@@ -56,7 +57,7 @@ interface MovedExtent extends FoundExtent {
  * Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow.
  */
 const selectUnpresented = `
-  select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents')} as form,
+  select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents', 'extents.presented', latest.widened)} as form,
     tables.schema_version as read_by, schemas.columns, teams.partition
   from (
     select extents.* from tables join extents on extents.table_id = tables.id and extents.presented is null
@@ -66,7 +67,7 @@ const selectUnpresented = `
       and extents.version >= tables.generation
     where tables.widened > 0
   ) extents
-  join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+  join tables on ${isShownNow}
     and tables.tail is distinct from extents.key
   join teams on teams.id = tables.team_id
   join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -124,7 +125,8 @@ async function presented(
   { columns, form }: UnpresentedExtent,
   stored: readonly { readonly body: string }[],
 ): Promise<string[]> {
-  const present = presentersOf(decodeSchema(JSON.parse(columns)))(parseForm(form));
+  const schema = decodeSchema(JSON.parse(columns));
+  const present = presenterOfForm(form, (stored) => presenterOf(schema, stored));
   const bodies: string[] = [];
   for (const [at, { body }] of stored.entries()) {
     if (at % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
@@ -139,13 +141,14 @@ async function presented(
  */
 const selectScattered = `
   with candidates as materialized (
-    select table_id from extents where not merged and bytes < ${smallExtentBytes} group by table_id having count(*) >= ${mergeExtentsMin}
+    select table_id from extents where not merged and bytes < ${smallExtentBytes} group by table_id
+    having count(*) >= ${mergeExtentsMin}
   )
   select tables.id as table_id, teams.partition
   from candidates join tables on tables.id = candidates.table_id and not tables.deleted
   join teams on teams.id = tables.team_id
   cross join lateral (
-    select count(*) as extents from extents where extents.table_id = tables.id and extents.generation = tables.generation
+    select count(*) as extents from extents where ${isShownAt('extents', latest)}
       and tables.tail is distinct from extents.key and not extents.merged and extents.bytes < ${smallExtentBytes}
   ) small
   where small.extents >= ${mergeExtentsMin} order by small.extents desc limit 1`;
@@ -153,7 +156,7 @@ const selectScattered = `
 /** The check for the tail is in the same statement, because a tail grows until it closes; it never opens again. */
 const selectSmall = `
   select extents.key, extents.segment, extents.first, extents.rows, extents.bytes
-  from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+  from extents join tables on ${isShownNow}
     and tables.tail is distinct from extents.key
   where not extents.merged and extents.bytes < ${smallExtentBytes} and extents.table_id = $1
   order by extents.version, extents.ordinal limit ${mergeExtentsMax}`;
@@ -273,7 +276,8 @@ const updateExtents = new RowsStatement<MovedExtent>(
   'compact_extents',
   movedParameters,
   (moved) => `
-  update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented, extents.presented),
+  update extents set segment = moved.new_segment, first = moved.new_first, presented = coalesce(moved.presented,
+  extents.presented),
     merged = merged or moved.presented is null, erased = 0
   from ${moved('moved')}
   where extents.key = moved.key and extents.segment = moved.segment and extents.first = moved.first`,

@@ -1,7 +1,7 @@
 /** Rows for copies of tables: as they are presented, out of parts of extents. */
 import { rowIdPrefix, rowIdSuffix } from '../../src/language/events/row-id.ts';
-import { isPresentedBy, type PresenterFor } from '../../src/language/values/presentation.ts';
-import { changedForm, parseForm } from './stored-body.ts';
+import type { PresenterFor } from '../../src/language/values/presentation.ts';
+import { presentRows, type RowsOfPart } from './read/read-rows.ts';
 
 /** A row as it is presented, at its place. */
 export interface CopiedRow {
@@ -27,19 +27,10 @@ export interface CopiedExtent {
   readonly bytes: number;
 }
 
-/** The rows of a part of an extent that are there. */
-export interface RowsOfExtent {
+/** The rows of a part of an extent that are there: one at least. */
+export interface RowsOfExtent extends RowsOfPart {
   readonly version: bigint;
   readonly ordinal: number;
-  readonly form: string;
-  readonly count: number;
-  readonly first: number;
-  readonly bodies: string;
-  /** Null if no row of the extent was changed: then the rows follow each other. */
-  readonly indexes: readonly number[] | null;
-  readonly changeVersions: readonly (string | null)[] | null;
-  readonly tailVersions: readonly (string | null)[] | null;
-  readonly ids: readonly (string | null)[] | null;
 }
 
 /** The rows of an extent from `start` to before `ends`. */
@@ -59,25 +50,11 @@ export function* partsOf(
   }
 }
 
-/** One by one: all at once, they would be moved by the garbage collector. */
-export function* rowsOf(
-  part: RowsOfExtent,
-  { widened }: { readonly widened: bigint },
-  presenterFor: PresenterFor,
-): Generator<CopiedRow, undefined> {
-  const { version, ordinal, first, indexes, changeVersions, tailVersions, ids } = part;
-  const form = parseForm(part.form);
-  const present = isPresentedBy(form, widened) ? null : presenterFor(form);
+export function* copiedRowsOf(part: RowsOfExtent, presenterFor: PresenterFor): Generator<CopiedRow, undefined> {
+  const { version, ordinal } = part;
   const prefix = rowIdPrefix(version, ordinal);
-  for (const [at, stored] of part.bodies.split('\n').entries()) {
-    const index = indexes === null ? first + at : indexes[at]!;
-    const changed = changeVersions?.[at] ?? null;
-    let body = stored;
-    if (changed === null) body = present === null ? stored : present(stored);
-    else if (!isPresentedBy(changedForm(BigInt(changed)), widened))
-      body = presenterFor(changedForm(BigInt(changed)))(stored);
-    const own = changed ?? tailVersions?.[at] ?? null;
+  for (const { index, retainedId, version: own, body } of presentRows(part, presenterFor, part.count!)) {
     const rowVersion = own === null ? version : BigInt(own);
-    yield { version, ordinal, index, rowVersion, rowId: ids?.[at] ?? prefix + rowIdSuffix(index), body };
+    yield { version, ordinal, index, rowVersion, rowId: retainedId ?? prefix + rowIdSuffix(index), body };
   }
 }

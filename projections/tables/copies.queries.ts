@@ -24,8 +24,10 @@ const selectNamed: Statement<{
   text: `select teams.suspended, asked.name as asked, found.id from teams
     left join unnest($3::text[]) as asked (name) on true
     left join lateral (
-      select id from tables where team_id = teams.id and not deleted and (name = asked.name or id::text = lower(asked.name))
-        and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
+      select id from tables where team_id = teams.id and not deleted
+      and (name = asked.name or id::text = lower(asked.name))
+        and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id
+        and app_links.app_id = $2))
       order by id::text <> lower(asked.name) limit 2
     ) found on true
     where teams.id = $1`,
@@ -35,7 +37,8 @@ const selectNamed: Statement<{
 const selectAlike: Statement<{ readonly name: string }> = {
   name: 'copy_alike',
   text: `select name from tables where team_id = $1 and not deleted and lower(name) = lower($3)
-    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2)) limit 1`,
+    and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id
+    and app_links.app_id = $2)) limit 1`,
 };
 
 export class CopyQueries {

@@ -1,6 +1,6 @@
 import type { Event, EventOf } from '../../src/language/events/event.ts';
 import { decideSchema } from '../../src/language/values/decide-schema.ts';
-import { applyPatch } from '../../src/language/values/presentation.ts';
+import { applyPatch, presentersOf } from '../../src/language/values/presentation.ts';
 import { parseRow } from '../../src/language/values/row-text.ts';
 import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
@@ -8,7 +8,6 @@ import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, missingRow, usableTable } from './guards.ts';
 import { droppedCells } from './place-rows.ts';
-import { readBody } from './stored-body.ts';
 
 /**
  * Spec 4.4. Guards: table, suspension, row, If-Match, cells, limits. A patch that changes no value changes no version.
@@ -42,7 +41,7 @@ export function decidePatchRow(
   const widened = decided.widened ? at.version : table.widened;
   const sent = event.body();
   const patch = parseRow(Buffer.from(sent.buffer, sent.byteOffset, sent.byteLength).toString());
-  const current = readBody(row.body, row.form, schema, widened);
+  const current = presentersOf(schema, widened)(row.form)(row.body);
   const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema', data.profile.rule);
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {

@@ -19,5 +19,6 @@ export const ofGeneration = `extents.table_id = ended.table_id and extents.gener
 export const oldestGenerations = (condition: string, limit: number): string =>
   oldestOfPartitions(`
   select ended.table_id, ended.version from generations ended
-  join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id and teams.partition = progress.partition
+  join tables on tables.id = ended.table_id join teams on teams.id = tables.team_id
+  and teams.partition = progress.partition
   where ${condition} and ended.ended_at < progress.time - $1 order by ended.ended_at, ended.version limit ${limit}`);

@@ -4,7 +4,9 @@ import { RowsStatement } from '../../src/storage/database/rows-statement.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowIdIssuer } from '../../src/language/events/row-id-runs.ts';
 import { storedSegmentRows } from '../segments/segment.entity.ts';
-import { changedForm, formOf, joinRowAt } from './stored-body.ts';
+import { toStoredRow, type FoundRow } from './read/read-rows.ts';
+import { rowAtIndex } from './read/shown-rows.ts';
+import { isShownNow, latest } from './read/table-at.ts';
 import { storedChanges, storedExtents } from './table.entity.ts';
 import type { Extent, IssuedIds, StoredRow, Table, WantedPlace } from './table.ts';
 
@@ -58,11 +60,14 @@ const selectIssuedIds: Statement<IssuedIds> = {
       select version, ordinal from unnest($2::int8[], $3::int4[]) as wanted(version, ordinal)
     ), packs as materialized (
       select distinct pack.version, pack.ordinal from wanted cross join lateral (
-        select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal) order by version desc, ordinal desc limit 1
+        select * from issued_ids where table_id = $1 and (version, ordinal) <= (wanted.version, wanted.ordinal)
+        order by version desc, ordinal desc limit 1
       ) pack where (pack.last_version, pack.last_ordinal) >= (wanted.version, wanted.ordinal)
     ) select $1::uuid as "tableId", entry.* from packs
-    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version and ordinal = packs.ordinal limit 1) issued
-    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal, rows, retained)
+    cross join lateral (select * from issued_ids where table_id = $1 and version = packs.version
+    and ordinal = packs.ordinal limit 1) issued
+    cross join lateral unnest(issued.versions, issued.ordinals, issued.rows, issued.retained) entry(version, ordinal,
+    rows, retained)
     where ((entry.version, entry.ordinal) in (select version, ordinal from wanted)) is true`,
 };
 
@@ -101,29 +106,18 @@ export async function findExtentsOfSegments(
 
 type WantedRow = RowAddress & { readonly tableId: string };
 
-/** A row as found: its change, else the row in its segment. */
-interface FoundRow {
-  readonly rowIndex: number;
-  readonly changeVersion: bigint | null;
-  readonly changeBody: string | null;
-  readonly tailVersion: bigint | null;
-  readonly storedBody: string | null;
-}
-
-const foundColumns = `wanted.index as "rowIndex", change.version as "changeVersion", change.body as "changeBody",
-  stored.version as "tailVersion", stored.body as "storedBody"`;
+const wantedRow = rowAtIndex('extents', 'wanted.index', latest);
 
 const selectRows = new RowsStatement<WantedRow, Extent & FoundRow>(
   'select_rows',
   { ...wantedExtent, index: 'int4' },
-  (rows) => `select ${extentColumns}, ${foundColumns} from ${rows('wanted')}
+  (rows) => `select ${extentColumns}, ${wantedRow.columns} from ${rows('wanted')}
     join lateral (
-      select extents.* from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation
-        and not tables.deleted
+      select extents.* from extents join tables on ${isShownNow}
       where extents.table_id = wanted.table_id and extents.version = wanted.version
         and extents.ordinal = wanted.ordinal and wanted.index < extents.rows limit 1
     ) extents on true
-    ${joinRowAt('extents', 'wanted.index')}`,
+    ${wantedRow.join}`,
 );
 
 /** These rows of present generations, as stored; unknown ones are left out. */
@@ -134,15 +128,16 @@ export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<St
   });
 }
 
+// Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
+const rowOfKnownExtent = rowAtIndex('wanted', 'wanted.index', latest, 'wanted.may_have_change');
+
 const selectRowsOfExtents = new RowsStatement<
   Pick<Extent, 'key' | 'segment' | 'first'> & { index: number; mayHaveChange: boolean; at: number },
   FoundRow & { at: number }
 >(
   'select_rows_of_extents',
   { ...storedExtents.parameters('key', 'segment', 'first'), index: 'int4', mayHaveChange: 'bool', at: 'int4' },
-  // Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
-  (rows) =>
-    `select wanted.at, ${foundColumns} from ${rows('wanted')} ${joinRowAt('wanted', 'wanted.index', 'wanted.may_have_change')}`,
+  (rows) => `select wanted.at, ${rowOfKnownExtent.columns} from ${rows('wanted')} ${rowOfKnownExtent.join}`,
 );
 
 function findPlaces(tx: Tx, wanted: readonly WantedPlace[]): Promise<(FoundRow & { at: number })[]> {
@@ -170,31 +165,6 @@ export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPl
     ({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null,
   );
   return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
-}
-
-function toStoredRow(
-  extent: Extent,
-  { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody }: FoundRow,
-): StoredRow {
-  if (changeVersion !== null)
-    return {
-      extent,
-      index,
-      version: changeVersion,
-      body: changeBody,
-      form: changedForm(changeVersion),
-      isChange: true,
-    };
-  if (storedBody === null)
-    throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
-  return {
-    extent,
-    index,
-    version: tailVersion ?? extent.version,
-    body: storedBody,
-    form: formOf(extent),
-    isChange: false,
-  };
 }
 
 /** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */

@@ -97,9 +97,11 @@ async function forgetAlone(
 /** The row IDs that rows of these generations retained, unless others show the same rows. */
 const removeRetainedIds = `delete from retained_ids using (
     select retained_ids.segment, retained_ids.index from generations ended
-    join extents on ${ofGeneration} and extents.retained is not null join retained_ids on retained_ids.segment = extents.segment
+    join extents on ${ofGeneration} and extents.retained is not null
+    join retained_ids on retained_ids.segment = extents.segment
     where ended.table_id = $1 and ended.version = any($2::int8[]) and not exists (
-      select from extents other where other.segment = extents.segment and (other.table_id <> $1 or other.generation <> all($2::int8[])))
+      select from extents other where other.segment = extents.segment
+      and (other.table_id <> $1 or other.generation <> all($2::int8[])))
     limit $3
   ) old where retained_ids.segment = old.segment and retained_ids.index = old.index`;
 
@@ -114,7 +116,8 @@ const packExtents = `
       where ended.table_id = $1 and ended.version = any($2::int8[]) order by extents.version, extents.ordinal limit $3))
     returning key, segment, version, ordinal, rows, retained
   ), unnamed as materialized (
-    select distinct segment from gone where not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
+    select distinct segment from gone where not exists (select from extents where extents.segment = gone.segment
+    and extents.key <> all (select key from gone))
   ), emptied as (
     delete from segments using unnamed where segments.key = unnamed.segment and segments.emptied
   ), ids as (
@@ -125,18 +128,23 @@ const packExtents = `
     select * from added
     union all
     select entry.* from (
-      select * from issued_ids where table_id = $1 and exists (select from added) order by version desc, ordinal desc limit 1
+      select * from issued_ids where table_id = $1 and exists (select from added) order by version desc, ordinal desc
+      limit 1
     ) last, unnest(last.versions, last.ordinals, last.rows, last.retained) entry(version, ordinal, rows, retained)
   ), measured as (
-    select *, (sum(${bytesOfEntry}) over (order by version, ordinal) - (${bytesOfEntry})) / ${packBytes} as pack from entries
+    select *, (sum(${bytesOfEntry}) over (order by version, ordinal) - (${bytesOfEntry})) / ${packBytes} as pack
+    from entries
   ), packed as (
     insert into issued_ids (table_id, version, ordinal, last_version, last_ordinal, versions, ordinals, rows, retained)
-    select $1::uuid, versions[1], ordinals[1], versions[cardinality(versions)], ordinals[cardinality(ordinals)], versions, ordinals, rows, retained from (
-      select array_agg(version order by version, ordinal) as versions, array_agg(ordinal order by version, ordinal) as ordinals,
+    select $1::uuid, versions[1], ordinals[1], versions[cardinality(versions)], ordinals[cardinality(ordinals)],
+    versions, ordinals, rows, retained from (
+      select array_agg(version order by version, ordinal) as versions, array_agg(ordinal
+      order by version, ordinal) as ordinals,
         array_agg(rows order by version, ordinal) as rows, array_agg(retained order by version, ordinal) as retained
       from measured group by pack
     ) packs
-    on conflict (table_id, version, ordinal) do update set last_version = excluded.last_version, last_ordinal = excluded.last_ordinal,
+    on conflict (table_id, version, ordinal) do update
+    set last_version = excluded.last_version, last_ordinal = excluded.last_ordinal,
       versions = excluded.versions, ordinals = excluded.ordinals, rows = excluded.rows, retained = excluded.retained
   ) select from gone`;
 

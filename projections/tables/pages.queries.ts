@@ -3,11 +3,13 @@ import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { rowIdPrefix, type RowAddress } from '../../src/language/events/row-id.ts';
 import { TimeSlices } from '../../src/language/time-slices.ts';
-import { isPresentedBy, type PresenterFor } from '../../src/language/values/presentation.ts';
-import type { Presenters } from './presenters.ts';
+import { asStored, type PresenterFor } from '../../src/language/values/presentation.ts';
+import type { Presenters } from './read/presenters.ts';
+import { areConverted, indexIn, presentRows, type RowsOfPart } from './read/read-rows.ts';
+import { rowsBetween } from './read/shown-rows.ts';
+import { atGeneration, isShownAt, tableAt } from './read/table-at.ts';
 import { RowsCsv, writtenColumns } from './rows-csv.ts';
 import { RowsJson, type RowsText } from './rows-json.ts';
-import { changedForm, formInSql, parseForm, selectRowsOf } from './stored-body.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 /** A page ends at about this many bytes, however many rows were asked for (docs/spec/decisions.md 3). */
@@ -52,7 +54,7 @@ export interface RowsPage {
 }
 
 /** Rows of a page that are next to each other in one extent, with the columns that all parts share. */
-interface PagePart {
+interface PagePart extends RowsOfPart {
   readonly suspended: boolean;
   readonly etag: bigint;
   readonly widened: bigint;
@@ -64,7 +66,6 @@ interface PagePart {
   /** Null, like everything below, if the table has no extent left to read. */
   readonly version: bigint | null;
   readonly ordinal: number;
-  readonly form: string;
   /** The indexes in the extent at which the part begins, and before which it ends. */
   readonly start: number;
   readonly ends: number;
@@ -72,19 +73,10 @@ interface PagePart {
   readonly extentRows: number;
   /** How many rows may come from the part: one more than fit in the page, to tell whether there are more. */
   readonly lim: number;
-  /**
-   * Its rows: how many, the index of the first, and their bodies joined by line feeds. Null if there are none, or none
-   * are needed.
-   */
-  readonly count: number | null;
-  readonly first: number | null;
-  readonly bodies: string | null;
-  /** For each row, if any row of the extent was changed: its index, and the version of its change. */
-  readonly indexes: readonly number[] | null;
-  readonly versions: readonly (string | null)[] | null;
-  /** For each row, if any row of the extent retains an ID. */
-  readonly ids: readonly (string | null)[] | null;
 }
+
+const target = tableAt('target');
+const asked = atGeneration('$3');
 
 /**
  * One result row per extent, or several if its rows are large, with the bodies joined into one text, which Postgres and
@@ -94,46 +86,35 @@ interface PagePart {
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
   text: `with target as (
-      select tables.id, tables.version, teams.suspended, coalesce($3, tables.generation) as generation,
-        case when current then tables.widened else ended.widened end as widened,
-        case when current then tables.schema_version else ended.schema_version end as schema_version,
+      select ${asked.columns}, tables.version, teams.suspended,
         least($7, greatest(${pageRowsMin}, ${pageBytesMax} / greatest(tables.row_bytes_max, 1)))::int4 as page_rows,
         greatest(1, ${partBytesMax} / greatest(tables.row_bytes_max, 1))::int4 as part_rows
       from tables join teams on teams.id = tables.team_id
-      cross join lateral (select $3::int8 is null or $3 = tables.generation as current) as asked
-      left join generations ended on not current and ended.table_id = tables.id and ended.version = $3
-        and not ended.expired
+      ${asked.join}
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted
     ), ahead as (
-      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as first_index, target.page_rows, target.part_rows
-      from target join extents on extents.table_id = target.id and extents.generation = target.generation
-        and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5) and extents.deleted < extents.rows
+      select extents.*, case when (extents.version, extents.ordinal) = ($4, $5) then $6::int4 else 0 end as first_index,
+      target.page_rows, target.part_rows
+      from target join extents on ${isShownAt('extents', target)}
+        and extents.version >= target.generation and (extents.version, extents.ordinal) >= ($4, $5)
+        and extents.deleted < extents.rows
       order by extents.version, extents.ordinal limit ${pageExtentsMax}
     ), parts as (
       select ahead.*, start, greatest(start, least(rows, start + part_rows)) as ends
-      from ahead cross join generate_series(first_index, least(greatest(first_index, rows - 1), first_index + page_rows + part_rows), part_rows) as start
+      from ahead cross join generate_series(first_index, least(greatest(first_index, rows - 1), first_index + page_rows
+      + part_rows), part_rows) as start
     ), bounded as (
       select *, page_rows + 1 - coalesce(sum(ends - start) over (
         order by version, ordinal, start rows between unbounded preceding and 1 preceding), 0) as lim
       from parts
     )
-    select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion", target.generation,
-      target.page_rows as "pageRows", bounded.version, bounded.ordinal, ${formInSql('bounded')} as form, bounded.start, bounded.ends, bounded.rows as "extentRows", bounded.lim::int4,
-      found.count, found.first, found.indexes, found.versions, found.ids, found.bodies
+    select target.suspended, target.version as etag, target.widened, target.schema_version as "schemaVersion",
+    target.generation,
+      target.page_rows as "pageRows", bounded.version, bounded.ordinal, bounded.start, bounded.ends,
+      bounded.rows as "extentRows", bounded.lim::int4, found.*
     from target left join bounded on bounded.lim > -bounded.part_rows
     left join lateral (
-      select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
-        case when bounded.changed then array_agg(live.index) end as indexes,
-        case when bounded.changed then array_agg(live.change_version) end as versions,
-        case when bounded.retained is not null then array_agg(live.id) end as ids
-      from (
-        select index, body, change_version, case when bounded.retained is not null then (
-            select retained_ids.id from retained_ids
-            where retained_ids.segment = bounded.segment and retained_ids.index = stored.place
-          ) end as id
-        from (${selectRowsOf('bounded', 'bounded.start', 'bounded.ends')}) stored
-        where body is not null order by place limit greatest(bounded.lim, 0)
-      ) live
+      ${rowsBetween('bounded', ['bounded.start', 'bounded.ends'], target, { limit: 'greatest(bounded.lim, 0)', versions: false })}
     ) found on bounded.lim > 0
     order by bounded.version, bounded.ordinal, bounded.start`,
 };
@@ -196,35 +177,19 @@ export class PageQueries {
         : new RowsCsv(writtenColumns(await this.#presenters.schema(tableId, schemaVersion)));
     let presenterFor: PresenterFor | null = null;
     for (const part of parts) {
-      const { version, ordinal, start, lim, indexes, versions, ids } = part;
+      const { version, ordinal, start, lim } = part;
       if (version === null) break;
       if (lim <= 0) return { rows, etag, next: { generation, version, ordinal, index: start } };
-      const [count, first, bodies] = [part.count ?? 0, part.first ?? 0, part.bodies ?? ''];
+      const count = part.count!;
+      if (areConverted(part, widened)) presenterFor ??= await this.#presenters.at(tableId, schemaVersion, widened);
       const prefix = rowIdPrefix(version, ordinal);
-      const form = parseForm(part.form);
-      const converts = !isPresentedBy(form, widened);
-      if (converts || (versions !== null && widened > 0n))
-        presenterFor ??= await this.#presenters.of(tableId, schemaVersion);
-      const indexOf = (at: number): number => (indexes === null ? first + at : indexes[at]!);
       const taken = Math.min(count, pageRows - rows.count, lim - 1);
-      let bodyStart = 0;
-      for (let at = 0; at < taken; at += 1) {
-        if (at % rowsBetweenLooks === 0 && slices.isOver) await slices.next();
-        const bodyEnd = at === count - 1 ? bodies.length : bodies.indexOf('\n', bodyStart);
-        let body = bodies.slice(bodyStart, bodyEnd);
-        bodyStart = bodyEnd + 1;
-        const changeVersion = versions?.[at] ?? null;
-        if (changeVersion === null) {
-          if (converts) body = presenterFor!(form)(body);
-        } else {
-          const changed = changedForm(BigInt(changeVersion));
-          if (!isPresentedBy(changed, widened)) body = presenterFor!(changed)(body);
-        }
-        const retainedId = ids?.[at] ?? null;
-        if (retainedId === null) rows.add(prefix, indexOf(at), body);
+      for (const { index, retainedId, body } of presentRows(part, presenterFor ?? (() => asStored), taken)) {
+        if (rows.count % rowsBetweenLooks === 0 && slices.isOver) await slices.next();
+        if (retainedId === null) rows.add(prefix, index, body);
         else rows.addRetained(retainedId, body);
       }
-      if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexOf(taken) } };
+      if (taken < count) return { rows, etag, next: { generation, version, ordinal, index: indexIn(part, taken) } };
     }
     return { rows, etag, next: afterLast(parts, generation) };
   }

@@ -12,7 +12,8 @@
 import type { Database } from '../../src/storage/database/database.ts';
 import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
-import { isShownInSql } from '../segments/segments.garbage.ts';
+import { hasChangeAt } from './read/shown-rows.ts';
+import { isReachableInSql } from './read/table-at.ts';
 import { eraseInterval } from './table.entity.ts';
 
 /** What an erased body is: it reads as a row without values, in any form but that of cells. */
@@ -28,7 +29,7 @@ export const lookIntervalInFill = 600_000;
 /** The extents of a look, at most `thingsAtOnce`: those that have nothing to be erased need no look at their rows. */
 const selectDue = `
   select extents.key, extents.segment, tables.version, teams.partition, segments.id is not null as findable,
-    tables.version > extents.erased and ${isShownInSql} and not segments.emptied
+    tables.version > extents.erased and ${isReachableInSql} and not segments.emptied
       and not exists (select from body_blocks where body_blocks.segment = extents.segment)
       and not exists (select from chunk_blocks where chunk_blocks.segment = extents.segment) as works
   from extents join tables on tables.id = extents.table_id join teams on teams.id = tables.team_id
@@ -74,18 +75,22 @@ const eraseBodies = `
   with erased as (
     select key, segment, first, rows, erased from extents where key = $1 and segment = $2
   ), others as materialized (
-    select extents.key, extents.first, extents.rows from erased join extents on extents.segment = erased.segment and extents.key <> erased.key
+    select extents.key, extents.first, extents.rows from erased join extents on extents.segment = erased.segment
+    and extents.key <> erased.key
       and extents.first < erased.first + erased.rows and erased.first < extents.first + extents.rows
-    where ${isShownInSql}
+    where ${isReachableInSql}
   ), old as (
-    select erased.segment, erased.first + changes.index as index from erased
-    join changes on changes.extent = erased.key and changes.version > erased.erased
-    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + changes.index and stored.body <> '${erasedBody}'
+    select erased.segment, erased.first + replaced.index as index from erased
+    join changes replaced on replaced.extent = erased.key and replaced.version > erased.erased
+    join segment_rows stored on stored.segment = erased.segment and stored.index = erased.first + replaced.index
+    and stored.body <> '${erasedBody}'
     where not exists (
-      select from others where erased.first + changes.index >= others.first and erased.first + changes.index < others.first + others.rows
-        and not exists (select from changes theirs where theirs.extent = others.key and theirs.index = erased.first + changes.index - others.first))
+      select from others where erased.first + replaced.index >= others.first
+      and erased.first + replaced.index < others.first + others.rows
+        and not ${hasChangeAt('others', 'erased.first + replaced.index - others.first')})
     limit ${rowsAtOnce}
-  ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment and segment_rows.index = old.index`;
+  ) update segment_rows set body = '${erasedBody}' from old where segment_rows.segment = old.segment
+  and segment_rows.index = old.index`;
 
 /**
  * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so
@@ -94,11 +99,13 @@ const eraseBodies = `
 async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {
   await database.pool.query(
     `with free as materialized (select key from extents where key = any($1::int8[]) for update skip locked)
-      update extents set erase_at = now() + ($5::float8 + ${eraseInterval}) * interval '1 ms', erased = case when looked.works is false or exists (
+      update extents set erase_at = now() + ($5::float8 + ${eraseInterval}) * interval '1 ms', erased =
+      case when looked.works is false or exists (
           select from extents others where others.segment = extents.segment and others.key <> extents.key
             and others.first < extents.first + extents.rows and extents.first < others.first + others.rows
         ) then extents.erased else looked.version end
-      from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works) join free using (key)
+      from rows from (unnest($1::int8[], $2::int8[], $3::int8[], $4::bool[])) as looked(key, segment, version, works)
+      join free using (key)
       where extents.key = looked.key and extents.segment = looked.segment`,
     [
       extents.map(({ key }) => key),

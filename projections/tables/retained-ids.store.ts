@@ -1,13 +1,14 @@
 /** Reads and writes the row IDs with which rows of segments came. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { storedRetainedIds } from '../segments/segment.entity.ts';
+import { isShownAt, latest } from './read/table-at.ts';
 import type { RetainedId } from './retained-ids.ts';
 
 const selectRetainedIds: Statement<RetainedId> = {
   name: 'select_retained_ids',
   text: `select ${storedRetainedIds.columns()} from retained_ids where id = any($1) and (
       retained_ids.segment = any($3::int8[]) or exists (
-        select from extents join tables on tables.id = extents.table_id and tables.generation = extents.generation
+        select from extents join tables on ${isShownAt('extents', latest)}
         where extents.segment = retained_ids.segment and extents.table_id = any($2::uuid[])))`,
 };
 

@@ -5,8 +5,9 @@ import { formatRowId, type RowAddress } from '../../src/language/events/row-id.t
 import type { RetainingRange } from '../../src/language/events/outcome.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
 import { changedSince, missingRow } from './guards.ts';
-import type { Presenters } from './presenters.ts';
-import { changedFormInSql, formInSql, isPresentedInSql, joinRowAt, parseForm } from './stored-body.ts';
+import type { Presenters } from './read/presenters.ts';
+import { rowAtIndex, type JoinedRow } from './read/shown-rows.ts';
+import { isExtentOf, isShownAt, latest, retainingExtents, retainsIdAt } from './read/table-at.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 export interface PresentedRow {
@@ -28,52 +29,45 @@ interface FoundRow {
 
 type ExistingRow = FoundRow & { readonly body: string };
 
-/** The version of a row itself, and the one that its ETag tells. */
-const rowVersion = 'greatest(change.version, stored.version, extents.version)';
-const rowEtag = `greatest(${rowVersion}, tables.widened)`;
+/** A row in the extent that `place`, a join, finds. */
+type RowOfTable = JoinedRow & { readonly place: string };
 
-/**
- * Reads the row that `place` finds. Returns few columns, because the driver's work grows with them.
- * @param place a join to `extents` of the present generation
- * @param index the row's index in its extent
- */
-function rowStatement(name: string, place: string, index: string, body: string, etag = rowEtag): Statement<FoundRow> {
+/** Reads a row, and the version that its ETag tells. Returns few columns, because the driver's work grows with them. */
+function rowStatement(
+  name: string,
+  { place, join, body, version, form }: RowOfTable,
+  etag = `greatest(${version}, ${latest.widened})`,
+): Statement<FoundRow> {
   return {
     name,
-    text: `select teams.suspended, ${body} as body, ${etag} as etag,
-        case when ${isPresentedInSql('coalesce(change.version, extents.presented)', 'tables.widened')} then null
-          when change.version is null then ${formInSql('extents')} else ${changedFormInSql('change.version')} end as form,
-        tables.schema_version as "schemaVersion"
+    text: `select teams.suspended, ${body} as body, ${etag} as etag, ${form} as form,
+    tables.schema_version as "schemaVersion"
       from tables
       join teams on teams.id = tables.team_id
       left join ${place}
-      ${joinRowAt('extents', index)}
+      ${join}
       where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
   };
 }
 
+const namedRow = rowAtIndex('extents', '$5::int4', latest);
+
 /** Finds a row at the place that its ID names, unless the row there retains another ID. */
-const atPlace = [
-  `extents on extents.table_id = tables.id and extents.version = $3 and extents.ordinal = $4
-    and extents.generation = tables.generation and $5::int4 < extents.rows`,
-  '$5::int4',
-  `case when extents.retained is not null and exists (
-      select from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + $5::int4
-    ) then null else coalesce(change.body, stored.body) end`,
-] as const;
-const selectRow = rowStatement('read_row', ...atPlace);
-const selectVersion = rowStatement('read_row_version', ...atPlace, rowVersion);
+const atPlace: RowOfTable = {
+  ...namedRow,
+  place: `extents on ${isExtentOf(latest, '$3', '$4', '$5::int4')}`,
+  body: `case when ${retainsIdAt('extents', 'extents.first + $5::int4')} then null else ${namedRow.body} end`,
+};
+const selectRow = rowStatement('read_row', atPlace);
+const selectVersion = rowStatement('read_row_version', atPlace, atPlace.version);
 
 /** Finds a row by an ID that it retains. */
-const byRetainedId = [
-  `(retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
-      and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows)
-    on retained_ids.id = $3 and extents.table_id = tables.id and extents.generation = tables.generation`,
-  '(retained_ids.index - extents.first)',
-  'coalesce(change.body, stored.body)',
-] as const;
-const selectRowByRetainedId = rowStatement('read_row_by_retained_id', ...byRetainedId);
-const selectVersionByRetainedId = rowStatement('read_row_version_by_retained_id', ...byRetainedId, rowVersion);
+const byRetainedId: RowOfTable = {
+  ...rowAtIndex('extents', '(retained_ids.index - extents.first)', latest),
+  place: `(${retainingExtents}) on retained_ids.id = $3 and ${isShownAt('extents', latest)}`,
+};
+const selectRowByRetainedId = rowStatement('read_row_by_retained_id', byRetainedId);
+const selectVersionByRetainedId = rowStatement('read_row_version_by_retained_id', byRetainedId, byRetainedId.version);
 
 const selectIdsOfExtent: Statement<{ index: number; id: string }> = {
   name: 'read_ids_of_extent',
@@ -97,10 +91,8 @@ export class RowQueries {
     const found = await this.#find([selectRow, selectRowByRetainedId], teamId, tableId, row);
     if (typeof found === 'string') return found;
     const { body, etag, form, schemaVersion } = found;
-    const id = formatRowId(row);
-    if (form === null) return { json: withRowId(id, body), etag };
-    const presenterFor = await this.#presenters.of(tableId, schemaVersion);
-    return { json: withRowId(id, presenterFor(parseForm(form))(body)), etag };
+    const present = await this.#presenters.of(tableId, schemaVersion, form);
+    return { json: withRowId(formatRowId(row), present(body)), etag };
   }
 
   /**

@@ -1,18 +1,20 @@
 /** Tables as of one moment, for their copies: the state of a table, and what has changed since a version. */
 import type { PipelinedClient, Statement, StatementResult } from '../../src/storage/database/pipelined-client.ts';
 import { formatRowId, parseRowId } from '../../src/language/events/row-id.ts';
-import { isPresentedBy, presentersOf } from '../../src/language/values/presentation.ts';
+import { presentersOf } from '../../src/language/values/presentation.ts';
 import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
 import {
+  copiedRowsOf,
   partsOf,
-  rowsOf,
   type CopiedChange,
   type CopiedExtent,
   type CopiedRow,
   type PartOfExtent,
   type RowsOfExtent,
 } from './copied-rows.ts';
-import { changedForm, formInSql, selectRowsOf } from './stored-body.ts';
+import { rowsBetween } from './read/shown-rows.ts';
+import { changedForm } from './read/stored-body.ts';
+import { isExtentOf, isShownAt, latest, retainedIdAt, retainingExtents } from './read/table-at.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 /** A table as of a snapshot. */
@@ -29,42 +31,38 @@ export interface TableState {
 
 const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: boolean; readonly columns: string }> = {
   name: 'copy_state',
-  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion", tables.widened, tables.rows::float8,
+  text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion",
+  tables.widened, tables.rows::float8,
       tables.row_bytes_max as "rowBytesMax", schemas.columns
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted
-      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $3))`,
+      and ($3::text is null or exists (select from app_links where app_links.table_id = tables.id
+      and app_links.app_id = $3))`,
 };
+
+/** The table that is copied: the ID and the generation are parameters. */
+const copied = { id: '$1', generation: '$2' };
+const isShown = isShownAt('extents', copied);
 
 /** The extents that came after a version, and the one at a place (a tail, which may have grown). */
 const selectExtents: Statement<CopiedExtent> = {
   name: 'copy_extents',
-  text: `select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version = $4 and ordinal = $5
+  text: `select key, version, ordinal, rows, bytes from extents where ${isShown} and version = $4 and ordinal = $5
     union all
-    select key, version, ordinal, rows, bytes from extents where table_id = $1 and generation = $2 and version >= greatest($2, $3 + 1)
+    select key, version, ordinal, rows, bytes from extents where ${isShown} and version >= greatest($2, $3 + 1)
     order by version, ordinal`,
 };
 
 /** Parts of extents, a row each; those without a row that is there are left out. */
 const selectRows: Statement<RowsOfExtent> = {
   name: 'copy_rows',
-  text: `select extents.version, extents.ordinal, ${formInSql('extents')} as form, found.*
+  text: `select extents.version, extents.ordinal, found.*
     from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as asked (key, start, ends, place)
     join extents on extents.key = asked.key
+    join tables on tables.id = extents.table_id
     cross join lateral (
-      select count(*)::int4 as count, min(live.index) as first, string_agg(live.body, E'\\n') as bodies,
-        case when extents.changed then array_agg(live.index) end as indexes,
-        case when extents.changed then array_agg(live.change_version) end as "changeVersions",
-        case when count(live.tail_version) > 0 then array_agg(live.tail_version) end as "tailVersions",
-        case when extents.retained is not null then array_agg(live.id) end as ids
-      from (
-        select index, body, change_version, tail_version, case when extents.retained is not null then (
-            select retained_ids.id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = stored.place
-          ) end as id
-        from (${selectRowsOf('extents', 'asked.start', 'asked.ends')}) stored
-        where body is not null order by stored.place
-      ) live
+      ${rowsBetween('extents', ['asked.start', 'asked.ends'], latest, { limit: 'all', versions: true })}
     ) found
     where found.count > 0 order by asked.place`,
 };
@@ -77,13 +75,11 @@ const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> 
   text: `select key, index from (
       select extents.key, extents.version, extents.ordinal, asked.index
       from unnest($3::int8[], $4::int4[], $5::int4[]) as asked (version, ordinal, index)
-      join extents on extents.table_id = $1 and extents.version = asked.version and extents.ordinal = asked.ordinal
-        and extents.generation = $2 and asked.index < extents.rows
+      join extents on ${isExtentOf(copied, 'asked.version', 'asked.ordinal', 'asked.index')}
       union
       select extents.key, extents.version, extents.ordinal, retained_ids.index - extents.first
-      from retained_ids join extents on extents.segment = retained_ids.segment and extents.retained is not null
-        and retained_ids.index >= extents.first and retained_ids.index < extents.first + extents.rows
-      where retained_ids.id = any($6::text[]) and extents.table_id = $1 and extents.generation = $2
+      from ${retainingExtents}
+      where retained_ids.id = any($6::text[]) and ${isShown}
     ) found order by version, ordinal, index`,
 };
 
@@ -92,11 +88,9 @@ const openChanges: Statement = {
   name: 'copy_changes',
   text: `declare copy_changes no scroll cursor for
     select extents.version, extents.ordinal, changes.index, changes.version as "rowVersion", changes.body,
-      case when extents.retained is not null then (
-        select id from retained_ids where retained_ids.segment = extents.segment and retained_ids.index = extents.first + changes.index
-      ) end as id
+      ${retainedIdAt('extents', 'extents.first + changes.index')} as id
     from extents join changes on changes.extent = extents.key and changes.version > $3
-    where extents.table_id = $1 and extents.generation = $2 and extents.version >= $2 and extents.version <= $3 and extents.changed`,
+    where ${isShown} and extents.version >= $2 and extents.version <= $3 and extents.changed`,
 };
 
 interface FoundChange {
@@ -165,7 +159,7 @@ export class TableSnapshot {
     extents: readonly (CopiedExtent & { readonly from: number })[],
     state: TableState,
   ): AsyncGenerator<Iterable<CopiedRow>> {
-    const presenterFor = presentersOf(state.schema);
+    const presenterFor = presentersOf(state.schema, state.widened);
     const rowsOfPart = Math.max(1, Math.floor(partBytesMax / Math.max(state.rowBytesMax, 1)));
     const parts = partsOf(extents, rowsOfPart);
     const read = (): Promise<RowsOfExtent[]> | null => {
@@ -184,7 +178,7 @@ export class TableSnapshot {
       next = read();
       // Awaited once the rows were taken; a failure before that must not count as unhandled.
       next?.catch(() => undefined);
-      for (const part of found) yield rowsOf(part, state, presenterFor);
+      for (const part of found) yield copiedRowsOf(part, presenterFor);
     }
   }
 
@@ -200,13 +194,13 @@ export class TableSnapshot {
       places.map(({ index }) => index),
       rowIds,
     ]);
-    const presenterFor = presentersOf(state.schema);
+    const presenterFor = presentersOf(state.schema, state.widened);
     for (let at = 0; at < found.length; at += partsAtOnce) {
       const parts = await this.#readParts(
         found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })),
       );
       // A row that retains an ID is not that of its place.
-      for (const part of parts) yield rowsOf(part, state, presenterFor).filter(({ rowId }) => asked.has(rowId));
+      for (const part of parts) yield copiedRowsOf(part, presenterFor).filter(({ rowId }) => asked.has(rowId));
     }
   }
 
@@ -236,12 +230,11 @@ export class TableSnapshot {
     atOnce: number,
     state: TableState,
   ): AsyncGenerator<CopiedChange[]> {
-    const presenterFor = presentersOf(state.schema);
+    const presenterFor = presentersOf(state.schema, state.widened);
     for (let next = first; ; next = fetchNext()) {
       const { rows } = await next;
       yield rows.map(({ id, body, ...change }) => {
-        const form = changedForm(change.rowVersion);
-        const presented = body === null || isPresentedBy(form, state.widened) ? body : presenterFor(form)(body);
+        const presented = body === null ? null : presenterFor(changedForm(change.rowVersion))(body);
         return { ...change, rowId: id ?? formatRowId(change), body: presented };
       });
       if (rows.length < atOnce) break;

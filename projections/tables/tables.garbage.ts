@@ -67,13 +67,16 @@ async function dropTables(database: Database): Promise<number> {
     const extents = await removeRows(
       database,
       `with gone as (
-        delete from extents where key in (select key from extents where table_id = $1 limit ${rowsAtOnce}) returning key, segment
+        delete from extents where key in (select key from extents where table_id = $1 limit ${rowsAtOnce})
+        returning key, segment
       ), emptied as (
         delete from segments using gone where segments.key = gone.segment and segments.emptied
-          and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
+          and not exists (select from extents where extents.segment = gone.segment
+          and extents.key <> all (select key from gone))
       ), ids as (
         delete from retained_ids using gone where retained_ids.segment = gone.segment
-          and not exists (select from extents where extents.segment = gone.segment and extents.key <> all (select key from gone))
+          and not exists (select from extents where extents.segment = gone.segment
+          and extents.key <> all (select key from gone))
       ), changed as (
         delete from changes using gone where changes.extent = gone.key
       ), named as (
@@ -84,7 +87,8 @@ async function dropTables(database: Database): Promise<number> {
     if (extents > 0) continue;
     await removeRows(
       database,
-      `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links where table_id = $1),
+      `with schemas as (delete from table_schemas where table_id = $1), apps as (delete from app_links
+      where table_id = $1),
         issued as (delete from issued_ids where table_id = $1)
         delete from tables where id = $1`,
       [id],
@@ -113,14 +117,19 @@ const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => 
       select table_id, version, superseded, (
           select true from tables where tables.id = schemas.table_id and tables.schema_version = schemas.version limit 1
         ) is null and (
-          select true from generations where generations.table_id = schemas.table_id and generations.schema_version = schemas.version and not expired limit 1
+          select true from generations where generations.table_id = schemas.table_id
+          and generations.schema_version = schemas.version and not expired limit 1
         ) is null as unused
-      from table_schemas schemas where look_at <= now() + $2::float8 * interval '1 ms' order by look_at limit ${thingsAtOnce}
+      from table_schemas schemas where look_at <= now() + $2::float8 * interval '1 ms' order by look_at
+      limit ${thingsAtOnce}
     ), gone as (
-      delete from table_schemas using due where (due.superseded or $3) and due.unused and table_schemas.table_id = due.table_id and table_schemas.version = due.version
+      delete from table_schemas using due where (due.superseded or $3) and due.unused
+      and table_schemas.table_id = due.table_id and table_schemas.version = due.version
     ), again as (
-      update table_schemas set superseded = due.unused, look_at = now() + ($1::float8 + ${schemaInterval}) * interval '1 ms'
-      from due where not ((due.superseded or $3) and due.unused) and table_schemas.table_id = due.table_id and table_schemas.version = due.version
+      update table_schemas set superseded = due.unused, look_at = now() + ($1::float8 + ${schemaInterval}) *
+      interval '1 ms'
+      from due where not ((due.superseded or $3) and due.unused) and table_schemas.table_id = due.table_id
+      and table_schemas.version = due.version
     ) select count(*)::int4 as looked from due`,
     [later, isFilled ? later + schemaInterval - lookIntervalInFill : later, isFilled],
   );

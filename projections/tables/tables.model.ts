@@ -30,7 +30,7 @@ import {
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
-import { Presenters } from './presenters.ts';
+import { Presenters } from './read/presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
 import { SchemaCache } from './schema-cache.ts';
 import {

@@ -45,7 +45,8 @@ interface TableRow extends Omit<TableDetails, 'schema'> {
 
 const selectTable: Statement<TableRow> = {
   name: 'read_table',
-  text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt", tables.rows::float8, schemas.columns,
+  text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt",
+  tables.rows::float8, schemas.columns,
       array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C") as "appIds"
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -69,14 +70,17 @@ export const selectTables = `
   with found as (
     select id, created, format('{"id":"%s","name":%s}', id, to_json(name)) as entry from tables
     where team_id = $1 and not deleted and (created, id) > ($3::int8, $4::uuid)
-      and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id and app_links.app_id = $2))
+      and ($2::text is null or exists (select from app_links where app_links.table_id = tables.id
+      and app_links.app_id = $2))
     order by created, id limit $5 + 1
   ), measured as (
-    select *, row_number() over (order by created, id) as place, sum(octet_length(entry) + 1) over (order by created, id) as bytes from found
+    select *, row_number() over (order by created, id) as place, sum(octet_length(entry) + 1) over (order by created,
+    id) as bytes from found
   ), page as (
     select * from measured where place <= $5 and (place = 1 or bytes <= $6)
   )
-  select string_agg(entry, ',' order by place) as tables, max(created) as created, (array_agg(id order by place desc))[1] as id,
+  select string_agg(entry, ',' order by place) as tables, max(created) as created, (array_agg(id
+  order by place desc))[1] as id,
     (select count(*) from page) < (select count(*) from found) as "isMore"
   from page group by bytes / ${partBytesMax} order by bytes / ${partBytesMax}`;
 

@@ -37,7 +37,8 @@ export const tableSections: readonly Section[] = [
     keys: ['table_id', 'version', 'ordinal', 'index'],
     // IDs of a replaced generation are parts of answers, which can be repeated until garbage collection may remove the
     // IDs.
-    query: `select extents.table_id, extents.version, ordinal, retained_ids.index - extents.first as index, retained_ids.id from extents
+    query: `select extents.table_id, extents.version, ordinal, retained_ids.index - extents.first as index,
+    retained_ids.id from extents
       join tables on tables.id = extents.table_id and not tables.deleted
       left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
       join teams on teams.id = tables.team_id join ${logTimes} on last.partition = teams.partition
@@ -55,13 +56,16 @@ export const tableSections: readonly Section[] = [
     keys: ['table_id', 'version', 'ordinal'],
     // Garbage collection may have forgotten the generation, or a part of it. Before that may be, its extents are
     // compared (compare/extents.ts).
-    query: `select extents.table_id, extents.version, ordinal, extents.rows, encode(retained, 'hex') as retained from generations ended
+    query: `select extents.table_id, extents.version, ordinal, extents.rows, encode(retained, 'hex') as retained
+    from generations ended
       join tables on tables.id = ended.table_id and not tables.deleted join teams on teams.id = tables.team_id
       join ${logTimes} on last.partition = teams.partition and ${isForgettableInSql} join extents on ${ofGeneration} and ${issuedAnyInSql('extents')}
       union all
-      select issued_ids.table_id, entry.version, entry.ordinal, entry.rows, encode(entry.retained, 'hex') from issued_ids
+      select issued_ids.table_id, entry.version, entry.ordinal, entry.rows, encode(entry.retained, 'hex')
+      from issued_ids
       join tables on tables.id = issued_ids.table_id and not tables.deleted,
-      unnest(issued_ids.versions, issued_ids.ordinals, issued_ids.rows, issued_ids.retained) entry(version, ordinal, rows, retained)
+      unnest(issued_ids.versions, issued_ids.ordinals, issued_ids.rows, issued_ids.retained) entry(version, ordinal,
+      rows, retained)
       order by table_id, version, ordinal`,
   },
   {
@@ -70,10 +74,12 @@ export const tableSections: readonly Section[] = [
     name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
     keys: ['table_id', 'version'],
     // Others are of no use, and may have been removed.
-    query: `select ${storedSchemas.compared()} from table_schemas join tables on tables.id = table_schemas.table_id and not tables.deleted
+    query: `select ${storedSchemas.compared()} from table_schemas join tables on tables.id = table_schemas.table_id
+    and not tables.deleted
       join teams on teams.id = tables.team_id join ${logTimes} on last.partition = teams.partition
       where table_schemas.version = tables.schema_version or exists (
-        select from generations where generations.table_id = tables.id and generations.schema_version = table_schemas.version
+        select from generations where generations.table_id = tables.id
+        and generations.schema_version = table_schemas.version
           and ended_at >= last.time - ${generationLife})
       order by table_schemas.table_id, table_schemas.version`,
   },

@@ -12,7 +12,8 @@ import type { RowIdCheck } from './check-row-ids.ts';
 import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
-import { changedForm } from './stored-body.ts';
+import { changedRow } from './read/read-rows.ts';
+import { changedForm } from './read/stored-body.ts';
 import type {
   Table,
   Generation,
@@ -255,7 +256,7 @@ export class TablesState {
   changeRow({ extent, index, version, body }: RowChange): void {
     const hadChange = this.findRow(extent.key, index)?.isChange ?? false;
     const isNew = !hadChange || this.#newChanges.get(extent.key, index) !== undefined;
-    const row = { extent, index, version, body, form: changedForm(version), isChange: true };
+    const row = changedRow(extent, index, version, body);
     this.putRow(row);
     (isNew ? this.#newChanges : this.#laterChanges).set(extent.key, index, row);
   }

@@ -10,9 +10,11 @@ import { TeamEntity } from './team.entity.ts';
 
 /** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */
 function selectKnown(condition: string): string {
-  return `select hash, id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId" from tokens
+  return `select hash, id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly",
+  app_id as "appId" from tokens
     where ${condition} and not revoked and not exists (select from ${revocationNotes} where token_id = tokens.id)
-    union all select hash, id, null, expires_at::float8, false, null from ${operatorTokens} where ${condition} and not revoked`;
+    union all select hash, id, null, expires_at::float8, false, null from ${operatorTokens} where ${condition}
+    and not revoked`;
 }
 
 type KnownHash = KnownToken & { readonly hash: Buffer };
@@ -25,15 +27,18 @@ const selectTokensOf: Statement<KnownHash> = {
 };
 
 const selectTokens = `
-  select id, team_id as "teamId", name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId", used_at::float8 as "usedAt",
+  select id, team_id as "teamId", name, expires_at::float8 as "expiresAt", read_only as "readOnly", app_id as "appId",
+  used_at::float8 as "usedAt",
     created_at::float8 as "createdAt", ends_in as "endsIn",
     revoked or exists (select from ${revocationNotes} where token_id = id) as revoked
   from tokens left join ${useNotes} uses on uses.token_id = id
-  where team_id = $1 and ($2::uuid is null or (created, id) > (select created, id from tokens where id = $2)) order by created, id limit $3`;
+  where team_id = $1 and ($2::uuid is null or (created, id) > (select created, id from tokens where id = $2))
+  order by created, id limit $3`;
 
 const selectTokenOfTeam: Statement<TokenOfTeam> = {
   name: 'read_token_of_team',
-  text: `select tokens.id, tokens.name, team_id as "teamId", teams.name as "teamName", expires_at::float8 as "expiresAt", read_only as "readOnly",
+  text: `select tokens.id, tokens.name, team_id as "teamId", teams.name as "teamName",
+  expires_at::float8 as "expiresAt", read_only as "readOnly",
       app_id as "appId" from tokens join teams on teams.id = team_id where tokens.id = $1`,
 };
 

@@ -1,5 +1,6 @@
 /** Writes the files that rows name, and finds out whether rows name a file. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
+import { isShownNow } from '../tables/read/table-at.ts';
 import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
 
 /** The files that new rows of segments name. */
@@ -15,8 +16,7 @@ export const insertChangeReferences = storedChangeReferences.insert(
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
 /** SQL: the extent's table, if its present generation has the extent. It belongs to the team of the segment. */
-const shown = `select from tables where tables.id = extents.table_id and tables.generation = extents.generation
-  and not tables.deleted limit 1`;
+const shown = `select from tables where ${isShownNow} limit 1`;
 
 /**
  * SQL: the distinct places at which rows of the upload's team name its file, in order, by one index probe each. No key
@@ -28,7 +28,8 @@ const namedBy = (references: string, place: string): string => `with recursive n
     select (
       select next.${place} from (
         select team_id, file, ${place} from ${references}
-          where (team_id, file, ${place}) > (uploads.team_id, uploads.file, named.place) order by team_id, file, ${place} limit 1
+          where (team_id, file, ${place}) > (uploads.team_id, uploads.file, named.place)
+          order by team_id, file, ${place} limit 1
       ) next where next.team_id = uploads.team_id and next.file = uploads.file
     ) from named where named.place is not null
   )`;
@@ -59,7 +60,8 @@ export const selectClaims: Statement<Claim> = {
         select from (
           select index - extents.first as index from file_references
           where (team_id, file, segment, index) >= (uploads.team_id, uploads.file, named.place, extents.first)
-            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, extents.first + extents.rows) offset 0
+            and (team_id, file, segment, index) < (uploads.team_id, uploads.file, named.place, extents.first +
+            extents.rows) offset 0
         ) named_rows
         left join lateral (
           select version from changes where changes.extent = extents.key and changes.index = named_rows.index limit 1

@@ -46,7 +46,8 @@ const selectUpload: Statement<UploadRow> = {
 
 const selectFile: Statement<PublicFile> = {
   name: 'read_file',
-  text: `select team_id as "teamId", file as name, file_name as "fileName", content_type as "contentType", size::float8, suspended as "isSuspended"
+  text: `select team_id as "teamId", file as name, file_name as "fileName", content_type as "contentType", size::float8,
+  suspended as "isSuspended"
     from uploads join teams on teams.id = uploads.team_id where file = $1 and removed_at is null`,
 };
 
@@ -73,7 +74,8 @@ export interface ListedUpload extends UploadPosition {
 /** From the newest on; from the index `uploads_listed`, or with an app from `uploads_listed_of_apps`. */
 const selectListed = (ofApp: boolean): Statement<ListedUpload> => ({
   name: ofApp ? 'read_uploads_of_app' : 'read_uploads',
-  text: `select id, created, app_id as "appId", content_type as "contentType", file_name as "fileName", created_at::float8 as "createdAt",
+  text: `select id, created, app_id as "appId", content_type as "contentType", file_name as "fileName",
+  created_at::float8 as "createdAt",
       expires_at::float8 as "expiresAt", file, size::float8, removed_at is not null as "isRemoved"
     from uploads where team_id = $1 and (created, id) < ($2, $3) ${ofApp ? 'and app_id = $5' : ''} order by created desc, id desc limit $4`,
 });
@@ -154,11 +156,13 @@ export class UploadQueries {
     const { rows } = await this.#database.pool.query<UploadToCheck>(
       `select due.id, due.team_id as "teamId", progress.next from progress cross join lateral (
           (select uploads.id, team_id from uploads join teams on teams.id = uploads.team_id
-            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null and file is null and expires_at < $1
+            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null and file is null
+            and expires_at < $1
             order by expires_at limit $2)
           union all
           (select uploads.id, team_id from uploads join teams on teams.id = uploads.team_id
-            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null and unclaimed_since + unclaimed_life_ms < $1
+            where teams.partition = progress.partition and ${isNotHeld} and removed_at is null
+            and unclaimed_since + unclaimed_life_ms < $1
             order by unclaimed_since + unclaimed_life_ms limit $2)
         ) due`,
       [time, atOnce],
@@ -177,7 +181,8 @@ export class UploadQueries {
     const { rows } = await this.#database.pool.query<UploadToCheck & { readonly claimed: boolean }>(
       `select uploads.id, uploads.team_id as "teamId", progress.next, unclaimed_since is null as claimed
         from uploads join teams on teams.id = uploads.team_id join progress on progress.partition = teams.partition
-        where uploads.id > $1 and uploads.file is not null and uploads.removed_at is null and ${isNotHeld} order by uploads.id limit $2`,
+        where uploads.id > $1 and uploads.file is not null and uploads.removed_at is null and ${isNotHeld}
+        order by uploads.id limit $2`,
       [after, atOnce],
     );
     const claims = await this.#database.scans.with((tx) =>

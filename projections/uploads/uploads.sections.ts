@@ -1,5 +1,7 @@
 /** What replay must reproduce of uploads, and of the files that rows name. */
 import type { Section } from '../../src/log/compare/section.ts';
+import { hasChangeAt } from '../tables/read/shown-rows.ts';
+import { isShownNow } from '../tables/read/table-at.ts';
 import { storedUploads } from './upload.entity.ts';
 
 export const uploadSections: readonly Section[] = [
@@ -18,14 +20,15 @@ export const uploadSections: readonly Section[] = [
     },
     keys: ['table_id', 'version', 'ordinal', 'index', 'file'],
     // As `UploadChecked` sees them: of rows that were patched or deleted, only the references of their newest bodies.
-    query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id from extents
-      join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+    query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id
+    from extents
+      join tables on ${isShownNow}
       join file_references named on named.segment = extents.segment and named.index >= extents.first
         and named.index < extents.first + extents.rows
-      where not exists (select from changes where changes.extent = extents.key and changes.index = named.index - extents.first)
+      where not ${hasChangeAt('extents', 'named.index - extents.first')}
       union all
       select extents.table_id, extents.version, ordinal, named.index, file, named.team_id from extents
-      join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+      join tables on ${isShownNow}
       join change_references named on named.extent = extents.key
       order by table_id, version, ordinal, index, file`,
   },

@@ -1,6 +1,7 @@
 /**
  * Moves the log between Postgres and Kafka, beside the processes that serve. They write on while the log is copied.
- * Then it is closed, its end is copied, and the copy is opened in its place (docs/operate/operations.md, "Moving the log").
+ * Then it is closed, its end is copied, and the copy is opened in its place (docs/operate/operations.md, "Moving the
+ * log").
  */
 import type pg from 'pg';
 import { closeToKafka, openToKafka, openToPostgres } from '../log/progress/closed.store.ts';

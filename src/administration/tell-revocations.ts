@@ -40,7 +40,8 @@ export async function tellRevocations(database: Database, log: EventLog, life = 
     `select due.team_id, due.id from progress cross join lateral (
         select tokens.team_id, tokens.id from ${revocationNotes} notes
         join tokens on tokens.id = notes.token_id join teams on teams.id = tokens.team_id
-        where teams.partition = progress.partition and ${isNotHeld} and not tokens.revoked order by noted_at limit ${revocationsAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and not tokens.revoked order by noted_at
+        limit ${revocationsAtOnce}
       ) due`,
   );
   const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));

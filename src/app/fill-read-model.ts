@@ -4,7 +4,8 @@ import { listenerOf } from '../log/projection-listener.ts';
 import { readProgress } from '../log/progress/progress.store.ts';
 import { AddressLimit } from '../api/http/limits/address-limit.ts';
 import { buildFillingApp } from '../api/http/server/filling-app.ts';
-import { metricsRoute, serveMetrics } from '../api/http/routes/metrics.ts';
+import type { Health } from '../api/http/service/health.ts';
+import { metricsRoute } from '../api/http/service/metrics.ts';
 import type { Metrics } from '../operations/metrics/metrics.ts';
 import { fill, isFarBehind } from '../operations/replay/fill.ts';
 import type { FillProgress } from '../operations/replay/fill-progress.ts';
@@ -54,21 +55,8 @@ export async function fillReadModel(
     routes: config.METRICS_PORT === undefined ? [metricsRoute(metrics)] : [],
   });
   resources.defer(() => app.close());
-  await listen(config.HOST, [
-    { setting: 'PORT', port: config.PORT, open: (address) => app.listen(address) },
-    ...(config.METRICS_PORT === undefined
-      ? []
-      : [
-          {
-            setting: 'METRICS_PORT' as const,
-            port: config.METRICS_PORT,
-            open: async (address: { readonly host: string; readonly port: number }) =>
-              resources.defer(
-                await serveMetrics(metrics, () => ({ notReady: [progress.describe()], problems: [] }), address, logger),
-              ),
-          },
-        ]),
-  ]);
+  const checkHealth = (): Health => ({ notReady: [progress.describe()], problems: [] });
+  await listen(app, { config, metrics, checkHealth, resources, logger });
   const telling = setInterval(() => logger.info(progress.describe()), tellInterval);
   resources.defer(() => clearInterval(telling));
   logger.info(`fills the read model ${database.schema} from the log; processes with another one go on serving`);

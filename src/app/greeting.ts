@@ -1,5 +1,13 @@
 /** The message when the service is ready: its address, the console, and commands that can be pasted into a shell. */
 import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { AuditLog } from '../administration/audit/audit-log.ts';
+import { countTeamsWithoutLogLimit } from '../api/usage/log-bytes-notes.ts';
+import type { Config } from './config.ts';
+import { findQuotaDanger } from './dangers.ts';
+import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team.ts';
+import type { Service } from './service.ts';
+import { whenReachable } from './when-reachable.ts';
 
 export interface GreetingOptions {
   readonly host: string;
@@ -57,4 +65,53 @@ function addressOf(host: string): string {
 /** Quotes a text as one word of a POSIX shell. */
 function quoteForShell(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Creates the first team if there is none, and prints the greeting. Gives up when told to stop. */
+export async function greetWhenReachable(
+  service: Service,
+  port: number,
+  {
+    audit,
+    config,
+    logger,
+    signal,
+  }: {
+    readonly audit: AuditLog;
+    readonly config: Config;
+    readonly logger: Logger;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  try {
+    await whenReachable(
+      async () => {
+        const newToken = await createFirstTeam(service, config.DATA_DIR, audit);
+        await greet(service, config, port, newToken);
+        for (const danger of findQuotaDanger(config, await countTeamsWithoutLogLimit(service.database.pool)))
+          logger.warn(danger);
+      },
+      config,
+      logger,
+      signal,
+    );
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Prints the address, how to open the console, and commands that can be pasted into a shell. */
+async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
+  const tokenFile = tokenFileIn(config.DATA_DIR);
+  const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);
+  process.stdout.write(
+    describeGreeting({
+      host: config.HOST,
+      port,
+      tokenFile,
+      newToken,
+      inTerminal: process.stdout.isTTY,
+      teamWithoutToken,
+    }),
+  );
 }

@@ -10,11 +10,8 @@ import { Database } from '../storage/database/database.ts';
 import { withEndedBackend } from '../storage/database/end-backend.ts';
 import { inPipelinedTransaction } from '../storage/database/transaction.ts';
 import { StoredSecretKeys, type SecretKeys } from '../storage/security/secret-keys.ts';
-import { createEngineAddresses } from '../api/query/engine-addresses.ts';
-import { createJobNotes } from '../api/jobs/job-notes.ts';
-import { createTokenNotes } from '../storage/security/token-notes.ts';
 import { untilClosed, untilEnded } from '../log/until-closed.ts';
-import { createLogBytesNotes } from '../api/usage/log-bytes-notes.ts';
+import { createNotes } from '../api/notes.ts';
 import type { RowBlock } from '../language/formats/block-writer.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { noLogObserver, type LogObserver } from '../log/log-observer.ts';
@@ -98,10 +95,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
     closers.push(() => untilClosed('its connections to Postgres', database.close(), logger));
     await createReadModel(readTablesSql, database, partitionCount);
     await use.identify();
-    await createTokenNotes(database.pool);
-    await createLogBytesNotes(database.pool);
-    await createJobNotes(database.pool);
-    await createEngineAddresses(database.pool);
+    await createNotes(database.pool);
     return {
       url: postgres.url,
       database,

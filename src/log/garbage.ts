@@ -52,7 +52,8 @@ const removeOutcomes: RemoveGarbage = (database, later) =>
   removeRows(
     database,
     `delete from outcomes using (
-      select outcomes.ctid as place, outcomes.time from outcomes join ${garbageTimes} progress on progress.partition = outcomes.partition
+      select outcomes.ctid as place, outcomes.time from outcomes
+      join ${garbageTimes} progress on progress.partition = outcomes.partition
       where outcomes.time < (select max(time) from progress) - $1 and outcomes.time < progress.time - $1
       order by outcomes.time limit ${rowsAtOnce}
     ) old

@@ -14,7 +14,8 @@ export const languageNotes = `${schema}.agreed`;
 
 /** Creates it unless it exists. Not to be run by two at once: in the transaction of `agreeOnLanguage`, or alone. */
 export const createLanguageNotes = `create schema if not exists ${schema};
-  create table if not exists ${languageNotes} (singleton boolean primary key default true check (singleton), language int4 not null);
+  create table if not exists ${languageNotes} (singleton boolean primary key default true check (singleton), language
+  int4 not null);
   insert into ${languageNotes} (language) values (1) on conflict do nothing`;
 
 /** A process of a version from before languages holds the lock of the read model only, and reads the first. */

@@ -182,7 +182,8 @@ test('timestamps of Parquet are adjusted to UTC if values of their column have z
     table,
     '&filter={"column":"zoned","op":"isNotEmpty"}',
     `
-    SELECT name, logical_type LIKE '%isAdjustedToUTC=1%' FROM parquet_schema($file) WHERE logical_type LIKE '%Timestamp%'
+    SELECT name, logical_type LIKE '%isAdjustedToUTC=1%' FROM parquet_schema($file)
+    WHERE logical_type LIKE '%Timestamp%'
   `,
     'SELECT epoch_us(zoned), epoch_us(plain), epoch_us(mixed), list_transform(zones, lambda t: epoch_us(t)) FROM $file',
   );

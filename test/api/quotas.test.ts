@@ -1,4 +1,7 @@
-/** Quotas of a team (docs/reference/limits.md), by settings and by plans; those of rows and files have tests of their own. */
+/**
+ * Quotas of a team (docs/reference/limits.md), by settings and by plans; those of rows and files have tests of their
+ * own.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Plan } from '../../commands/plans.ts';

@@ -1,6 +1,6 @@
 /**
- * Limits of what a team asks for (docs/reference/rate-limits.md), over HTTP. Each process counts for itself: each client here
- * asks one.
+ * Limits of what a team asks for (docs/reference/rate-limits.md), over HTTP. Each process counts for itself: each
+ * client here asks one.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

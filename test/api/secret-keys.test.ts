@@ -1,5 +1,6 @@
 /**
- * A key that is removed, as clients see it (docs/operate/deploy.md, "Keys"). Processes read the keys again every ten seconds.
+ * A key that is removed, as clients see it (docs/operate/deploy.md, "Keys"). Processes read the keys again every ten
+ * seconds.
  */
 import { expect, test } from '@jest/globals';
 import { removeSecretKey, rotateSecretKey } from '../../src/storage/security/secret-keys.ts';

@@ -379,6 +379,7 @@ async function drop(page: Page, name: string, content: string): Promise<void> {
   await page.evaluate(`{
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([${JSON.stringify(content)}], ${JSON.stringify(name)}));
-    for (const kind of ['dragover', 'drop']) document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+    for (const kind of ['dragover', 'drop'])
+      document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
   }`);
 }

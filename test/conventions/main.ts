@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parse } from './parse.ts';
-import { longLines } from './long-lines.ts';
+import { longLinesOfCode, longLinesOfText } from './long-lines.ts';
 import { poorTitles } from './test-titles.ts';
 import { sharedNames } from './exported-names.ts';
 
@@ -14,9 +14,15 @@ const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclu
 const isOurs = (path: string): boolean => !path.endsWith('/interface.ts') && !path.includes('/fixtures/');
 const paths = listed.split('\n').filter((path) => /\.(tsx?|mjs|md)$/.test(path) && isOurs(path));
 const files = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+const documents = files.filter(({ path }) => path.endsWith('.md'));
 const sources = files.filter(({ path }) => !path.endsWith('.md')).map(parse);
 
-const problems = [...files.flatMap(longLines), ...sources.flatMap(poorTitles), ...sharedNames(sources)];
+const problems = [
+  ...documents.flatMap(longLinesOfText),
+  ...sources.flatMap(longLinesOfCode),
+  ...sources.flatMap(poorTitles),
+  ...sharedNames(sources),
+];
 for (const problem of problems) console.error(problem);
 console.log(`${files.length} files, ${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;

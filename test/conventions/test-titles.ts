@@ -5,8 +5,8 @@ const placeholders = /%[sdifjop#%]|\$\{[^}]*\}|\$[\w.#]+/g;
 const continuesAnotherTitle = /^(also|and|but|nor|of|or|those)\b/i;
 
 /**
- * The titles of tests that are no sentences, one message each: what remains without placeholders is a word, or the title
- * goes on with a sentence that stands elsewhere.
+ * The titles of tests that are no sentences, one message each: what remains without placeholders is a word, or the
+ * title goes on with a sentence that stands elsewhere.
  */
 export function poorTitles(file: ParsedFile): readonly string[] {
   return titlesIn(file).flatMap((title) => {
@@ -37,7 +37,9 @@ function titlesIn({ path, tree }: ParsedFile): readonly ts.Expression[] {
   return titles;
 }
 
-/** The name at the beginning of `test(`, `test.each(...)(` and `(isFull ? test : test.skip)(`; null for anything else. */
+/**
+ * The name at the beginning of `test(`, `test.each(...)(` and `(isFull ? test : test.skip)(`; null for anything else.
+ */
 function calleeOf({ expression }: ts.CallExpression): string | null {
   let callee: ts.Expression = expression;
   while (!ts.isIdentifier(callee)) {

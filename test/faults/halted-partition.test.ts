@@ -65,7 +65,8 @@ test('a partition halts at an event that cannot be projected, and goes on when i
     rows: [{ at }],
   } = await sql.query(
     `with moved as (update tablog_log.heads set next = next + 1 where partition = $1 returning next - 1 as at, time)
-      insert into tablog_log.records (partition, log_offset, time, bytes) select $1, at, time, 'no event' from moved returning log_offset as at`,
+      insert into tablog_log.records (partition, log_offset, time, bytes) select $1, at, time, 'no event' from moved
+      returning log_offset as at`,
     [partition],
   );
   // Anybody may read this; the reason is in the log of the process.
@@ -117,7 +118,8 @@ test('a partition halts at an event that cannot be projected, and goes on when i
 
   // As a version that can project it would see it.
   await sql.query(
-    `update tablog_log.records set bytes = (select bytes from tablog_log.records where partition = $1 and log_offset = $2::bigint - 1)
+    `update tablog_log.records set bytes = (select bytes from tablog_log.records where partition = $1
+    and log_offset = $2::bigint - 1)
       where partition = $1 and log_offset = $2`,
     [partition, at],
   );

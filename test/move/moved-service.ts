@@ -236,7 +236,8 @@ export class MovedService {
 /** Finds a row while the log is closed that is to move. */
 function selectClosed(to: LogKind): string {
   const [schema, table] = to === 'kafka' ? ['tablog_log', 'records'] : [readModelSchema, 'progress'];
-  return `select from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
+  return `select from pg_trigger join pg_class on pg_class.oid = tgrelid
+  join pg_namespace on pg_namespace.oid = relnamespace
     where tgname = 'log_is_closed' and tgenabled <> 'D' and nspname = '${schema}' and relname = '${table}'`;
 }
 

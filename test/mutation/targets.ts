@@ -14,7 +14,12 @@ export interface Target {
 }
 
 function target(name: string, patterns: readonly string[], rest: Pick<Target, 'isSimulated' | 'api'>): Target {
-  return { name, files: globSync(patterns, { cwd: root }).toSorted(), ...rest };
+  const files = patterns.flatMap((pattern) => {
+    const found = globSync(pattern, { cwd: root });
+    if (found.length === 0) throw new Error(`there is no file ${pattern} to plant mutants into`);
+    return found;
+  });
+  return { name, files: files.toSorted(), ...rest };
 }
 
 const writes = [
@@ -37,8 +42,12 @@ export const targets: readonly Target[] = [
   target(
     'batches',
     [
-      'src/log/{batch*,partition-batches,project-records,projector,speculative-batch}.ts',
-      'src/log/{batch-pipeline,fair-queue}.ts',
+      'src/log/batch/batch*.ts',
+      'src/log/batch/fair-queue.ts',
+      'src/log/batch/partition-batches.ts',
+      'src/log/batch/speculative-batch.ts',
+      'src/log/project-records.ts',
+      'src/log/projector.ts',
     ],
     { isSimulated: true, api: writes },
   ),

@@ -85,14 +85,20 @@ async function dump(environment: Environment, url: string): Promise<string> {
       readers,
       requests: Object.values(readers).flatMap((token) => ['/jobs', '/usage'].map((path) => ({ token, path }))),
     });
-    return text
-      .replaceAll(url, '')
-      .split('\n')
-      .filter(
-        (line) =>
-          !/ LogResumed | UploadChecked |^partition \d+: |^job .*("running"|did not reach the log in time)/.test(line),
-      )
-      .join('\n');
+    return (
+      text
+        .replaceAll(url, '')
+        // The day may end before the restore does.
+        .replaceAll(/"logBytesPerDay":\{[^}]*\}/g, '')
+        .split('\n')
+        .filter(
+          (line) =>
+            !/ LogResumed | UploadChecked |^partition \d+: |^job .*("running"|did not reach the log in time)/.test(
+              line,
+            ),
+        )
+        .join('\n')
+    );
   } finally {
     await service.close();
   }

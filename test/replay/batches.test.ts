@@ -175,8 +175,10 @@ test('what teams use of each quota is what there is', async () => {
         (select count(*) from stashes where team_id = teams.id and ended_at is null),
         (select count(*) from open_bodies where team_id = teams.id),
         (select count(*) from uploads where team_id = teams.id and file is null and removed_at is null),
-        (select coalesce(sum(size_max), 0) from uploads where team_id = teams.id and file is null and removed_at is null),
-        (select coalesce(sum(size), 0) from uploads where team_id = teams.id and file is not null and removed_at is null)
+        (select coalesce(sum(size_max), 0) from uploads where team_id = teams.id and file is null
+        and removed_at is null),
+        (select coalesce(sum(size), 0) from uploads where team_id = teams.id and file is not null
+        and removed_at is null)
       from teams`);
     expect(rows).toEqual([]);
     const {

@@ -57,7 +57,8 @@ async function expectEqual(): Promise<void> {
   expect(differences).toEqual([]);
 }
 
-const received = `extents join tables on tables.id = extents.table_id and tables.generation = extents.generation and not tables.deleted
+const received = `extents join tables on tables.id = extents.table_id and tables.generation = extents.generation
+and not tables.deleted
   where (extents.presented is null or extents.presented < tables.widened) and tables.tail is distinct from extents.key`;
 
 /** Whether extents show a row, each by a change. */
@@ -66,7 +67,8 @@ const isReplaced = `exists (select from extents where extents.segment = segment_
     and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows)
   and not exists (select from extents where extents.segment = segment_rows.segment
     and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows
-    and not exists (select from changes where changes.extent = extents.key and changes.index = segment_rows.index - extents.first))
+    and not exists (select from changes where changes.extent = extents.key
+    and changes.index = segment_rows.index - extents.first))
   and not exists (select from chunk_blocks where chunk_blocks.segment = segment_rows.segment)
   and not exists (select from body_blocks where body_blocks.segment = segment_rows.segment)`;
 
@@ -85,7 +87,8 @@ test('rows that are stored as they are presented, and together, read as before',
   expect(await count('extents where merged')).toBeGreaterThan(15);
   expect(
     await count(`(select 1 from extents where not merged and bytes < ${smallExtentBytes} and exists (
-    select from tables where tables.generation = extents.generation and tables.id = extents.table_id and not tables.deleted
+    select from tables where tables.generation = extents.generation and tables.id = extents.table_id
+    and not tables.deleted
       and tables.tail is distinct from extents.key
   ) group by table_id having count(*) >= 16) scattered`),
   ).toBe(0);

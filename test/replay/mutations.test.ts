@@ -128,7 +128,8 @@ const isPresent =
   'extents join tables on tables.id = table_id and tables.generation = extents.generation and not tables.deleted';
 const named = `exists (select from ${isPresent} where extents.segment = file_references.segment
   and file_references.index >= extents.first and file_references.index < extents.first + extents.rows
-  and not exists (select from changes where changes.extent = extents.key and changes.index = file_references.index - extents.first))`;
+  and not exists (select from changes where changes.extent = extents.key
+  and changes.index = file_references.index - extents.first))`;
 const namedByChange = `exists (select from ${isPresent} where extents.key = change_references.extent)`;
 const otherNumber = `body = '{"n":123456789}'`;
 
@@ -307,7 +308,8 @@ const harmless: readonly (readonly [what: string, statement: string])[] = [
     `insert into file_references (team_id, file, segment, index)
     select team_id, 'nobody', segment, first + index from changes join extents on extents.key = changes.extent
       join tables on tables.id = table_id
-      where not exists (select from extents other where other.segment = extents.segment and other.key <> extents.key) limit 1`,
+      where not exists (select from extents other where other.segment = extents.segment and other.key <> extents.key)
+      limit 1`,
   ],
 ];
 

@@ -67,7 +67,8 @@ test('each process says in its metrics how far a replay is, as long as that runs
     const lock = [advisoryLocks.maintenance, `hashtext('${readModelSchema}')`].join(', ');
     await admin.query(`select pg_advisory_lock(${lock})`);
     const replaying = runTablog(['replay'], api().operatorEnvironment);
-    const waiting = `select from pg_locks where locktype = 'advisory' and not granted and classid = ${advisoryLocks.maintenance}
+    const waiting = `select from pg_locks where locktype = 'advisory' and not granted
+    and classid = ${advisoryLocks.maintenance}
       and database = (select oid from pg_database where datname = current_database())`;
     await sleepUntil(async () => (await admin.query(waiting)).rowCount === 1, 'the replay waits');
     expect(await eventsLeft()).toEqual(none);

@@ -135,9 +135,10 @@ test('where each snapshot is old at once, others go on while the read model move
 test('a difference at the end is found in many short snapshots too', async () => {
   const {
     rows: [table],
-  } =
-    await watcher.query(`select table_id from ${readModelSchema}.extents join ${readModelSchema}.tables on tables.id = table_id
-    where not tables.deleted and extents.rows > 0 and extents.generation = tables.generation order by table_id desc limit 1`);
+  } = await watcher.query(`select table_id from ${readModelSchema}.extents
+    join ${readModelSchema}.tables on tables.id = table_id
+    where not tables.deleted and extents.rows > 0 and extents.generation = tables.generation order by table_id desc
+    limit 1`);
   await watcher.query(`update ${readModelSchema}.extents set bytes = bytes + 1 where table_id = $1`, [table.table_id]);
   const { differences } = await verify({
     url: generated.url,

@@ -18,8 +18,9 @@ import { rebuildName } from '../../src/operations/replay/replay-progress.ts';
 import { plants as realPlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { otherReadModel } from './operations.ts';
-import { guards } from './schema-statements.ts';
-import { changing, others } from './statements.ts';
+import { voided } from './progress-statements.ts';
+import { triggers } from './schema-statements.ts';
+import { changeStatement } from './statements.ts';
 
 export interface Plant {
   readonly plant: () => void;
@@ -121,27 +122,29 @@ export const plants: Readonly<Record<string, Plant>> = {
   'nobody watches the heads of the log': {
     faults: ['another version writes'],
     plant: () => {
-      const { select_heads: selectHeads } = others;
-      others['select_heads'] = (view, values) =>
-        selectHeads!(view, values).map((row) => ({ ...row, projected: row['next'] }));
+      changeStatement(
+        'select_heads',
+        (select) =>
+          (...call) =>
+            select(...call).map((row) => ({ ...row, projected: row['next'] })),
+      );
     },
   },
   'partitions are not fenced off': {
     faults: ['two groups of projectors', 'a process stands still'],
     plant: () => {
-      const { advance_progress: advance } = changing;
-      changing['advance_progress'] = (view, [partition, first, next, time, hash, logId]) => {
+      changeStatement('advance_progress', (advance) => (view, [partition, first, next, time, hash, logId], texts) => {
         const row = view.get('progress', String(partition))!;
         view.put('progress', String(partition), { ...row, next: first });
-        return advance!(view, [partition, first, next, time, hash, logId, row['epoch'], null, null]);
-      };
-      others['select_outcomes'] = () => [];
+        return advance(view, [partition, first, next, time, hash, logId, row['epoch'], null, null], texts);
+      });
+      changeStatement('select_outcomes', () => () => []);
     },
   },
   'what was appended twice is decided twice': {
     faults: ['sends are not answered'],
     plant: () => {
-      others['select_outcomes'] = () => [];
+      changeStatement('select_outcomes', () => () => []);
     },
   },
   'outcomes are told before they are stored': {
@@ -165,11 +168,12 @@ export const plants: Readonly<Record<string, Plant>> = {
   'a replay that goes on begins with the times of the brokers': {
     faults: ['a replay takes over while clocks step'],
     plant: () => {
-      const { read_progress: readProgress } = others;
-      others['read_progress'] = (view, values) =>
-        readProgress!(view, values).map((row) =>
-          view.name === rebuildName(readModelSchema) ? { ...row, time: 0 } : row,
-        );
+      changeStatement(
+        'read_progress',
+        (read) =>
+          (view, ...call) =>
+            read(view, ...call).map((row) => (view.name === rebuildName(readModelSchema) ? { ...row, time: 0 } : row)),
+      );
     },
   },
   'a takeover does not wait for the last records': {
@@ -184,14 +188,14 @@ export const plants: Readonly<Record<string, Plant>> = {
   'a takeover leaves the fencing tokens as they are': {
     faults: ['a replay takes over beside writes'],
     plant: () => {
-      guards.epoch = (_, epoch) => epoch as bigint;
+      voided.epoch = (_, epoch) => epoch;
     },
   },
   'a log that moves is not closed': {
     faults: ['the log moves'],
     plant: () => {
-      guards.refuse = false;
-      guards.epoch = (_, epoch) => epoch as bigint;
+      triggers.refuse = false;
+      voided.epoch = (_, epoch) => epoch;
     },
   },
   'an append that waits is never answered': {

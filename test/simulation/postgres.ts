@@ -2,7 +2,7 @@
  * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed
  * before each statement, and wait for the locks of others; one that waits in a circle fails after a second; what was
  * committed stays, unless a fault says that it is lost. It keeps the rows of one log and of any number of read models
- * in memory, and knows the statements of the engine and of the models by their names (statements.ts).
+ * in memory, and knows what each statement of the service does (statements.ts).
  */
 import { readModelSchema } from '../../projections/models.ts';
 import type { CombinedStatement } from '../../src/storage/database/combine.ts';
@@ -10,7 +10,7 @@ import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { Random } from '../support/random.ts';
 import { clock, wallClock } from './clock.ts';
 import { readModelLock } from './handler.ts';
-import { handlerOf } from './statements.ts';
+import { findStatement } from './statements.ts';
 import { Locks, type Holder, type Wanted } from './locks.ts';
 import { postgresError, View, type Changes, type Row, type SchemaChange, type Server, type Tables } from './view.ts';
 
@@ -213,20 +213,20 @@ export class Session implements Holder {
     const { parts = [statement], guards = 0 } = statement as Partial<CombinedStatement>;
     let at = 0;
     const calls = parts.map((part) => {
-      const handler = handlerOf(part);
-      const given = values.slice(at, (at += handler.parameters));
-      return { handler, given };
+      const found = findStatement(part);
+      return { ...found, given: values.slice(at, (at += found.parameters)) };
     });
     if (calls.some(({ handler }) => handler.usesReadModel))
       await this.server.locks.take({ name: readModelLock(this.readModel), isShared: true }, this);
-    for (const { handler, given } of calls)
-      for (const lock of handler.locks(given, this.readModel)) await this.server.locks.take(wanted(lock), this);
+    for (const { handler, given, texts } of calls)
+      for (const lock of handler.locks?.(given, texts, this.readModel) ?? [])
+        await this.server.locks.take(wanted(lock), this);
     // What a statement does takes time, in which others run.
     await clock.sleep(this.server.random.between(0, 0.5));
     if (!this.isAlive) return new Promise(() => undefined);
     const view = this.#transaction ?? this.#view();
-    const results = calls.map(({ handler, given }, part) => {
-      const rows = handler.inSession?.(this, given) ?? handler.run(view, given);
+    const results = calls.map(({ handler, given, texts }, part) => {
+      const rows = handler.inSession?.(this, given) ?? handler.run(view, given, texts);
       // Postgres runs the parts that guard before those that nobody reads from.
       if (part < guards && rows.length === 0) throw postgresError('22012');
       return rows;

@@ -6,8 +6,8 @@ import { BigIntType, type EntitySchema } from '@mikro-orm/core';
 import { OutcomeEntity } from '../../src/log/outcomes/outcome.entity.ts';
 import { ProgressEntity } from '../../src/log/progress/progress.entity.ts';
 import { models } from '../../projections/models.ts';
-import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { allPartitions } from '../../src/log/partition.ts';
+import { onReadModel, type Handler } from './handler.ts';
 import { partitions } from './partitions.ts';
 import { postgresError, type Row, type Tables, type View } from './view.ts';
 
@@ -52,30 +52,30 @@ export function rowsOfPartitions(row: (partition: number) => Row): Map<string, R
   return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
 }
 
+/** A partition in a read model that has just been created. */
+const begun = {
+  next: 0n,
+  epoch: 0n,
+  logId: null as string | null,
+  base: 0n,
+  gaps: '[]',
+  layout: 0n,
+  lastHash: null as Uint8Array | null,
+  time: 0,
+  halted: null as string | null,
+  contradicted: false,
+  caughtUp: false,
+  failedAt: null as bigint | null,
+  failure: null as string | null,
+  held: '{}',
+};
+
+/** The progress of a partition. */
+export type ProgressRow = Row & Readonly<typeof begun> & { readonly partition: number };
+
 /** The tables of a read model that has just been created. */
 export function emptyReadModel(): Tables {
-  return new Map([
-    [
-      'progress',
-      rowsOfPartitions((partition) => ({
-        partition,
-        next: 0n,
-        epoch: 0n,
-        logId: null,
-        base: 0n,
-        gaps: '[]',
-        layout: 0n,
-        lastHash: null,
-        time: 0,
-        halted: null,
-        contradicted: false,
-        caughtUp: false,
-        failedAt: null,
-        failure: null,
-        held: '{}',
-      })),
-    ],
-  ]);
+  return new Map([['progress', rowsOfPartitions((partition) => ({ partition, ...begun }))]]);
 }
 
 export function keyOf(table: string, row: Row): string {
@@ -115,7 +115,7 @@ function givenRowsOf(text: string): GivenRows {
 }
 
 /** The rows that a RowsStatement was bound to. */
-export function decodeRows({ text }: Statement, values: readonly unknown[]): Row[] {
+export function decodeRows(text: string, values: readonly unknown[]): Row[] {
   const { names, types, isOne } = givenRowsOf(text);
   if (isOne) return [Object.fromEntries(names.map((name, at) => [name, toValue(types[at]!, values[at])]))];
   const columns = types.map((type, at) => toValues(type, values[at]));
@@ -144,16 +144,15 @@ function toStored({ numbers, defaults }: TableOfRows, row: Row): Row {
   return stored;
 }
 
-/** Runs a generated insert, upsert, update or delete. Null: the statement is none. */
-export function generatedWrite(statement: Statement): ((view: View, values: readonly unknown[]) => Row[]) | null {
-  const { text } = statement;
+/** What a generated insert, upsert, update or delete does. Null: the statement is none. */
+export function generatedWrite(text: string): Handler | null {
   const [, inserted, updated, deleted] =
     /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
   const table = tables.get(inserted ?? updated ?? deleted ?? '');
   if (table === undefined) return null;
   const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
-  return (view, values) => {
-    const rows = decodeRows(statement, values).map((row) => nullEmptyLines(text, row));
+  return onReadModel((view, values) => {
+    const rows = decodeRows(text, values).map((row) => nullEmptyLines(text, row));
     if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name)))
       throw postgresError(refusedRowsCode);
     for (const row of rows) {
@@ -172,7 +171,7 @@ export function generatedWrite(statement: Statement): ((view: View, values: read
       }
     }
     return rows;
-  };
+  });
 }
 
 /** Null in a nullable column of lines is sent as an empty line. */

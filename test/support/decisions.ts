@@ -9,7 +9,7 @@ import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import { changedForm, formOf } from '../../projections/tables/stored-body.ts';
+import { changedForm, formOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';

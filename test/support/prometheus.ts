@@ -105,8 +105,8 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
 }
 
 /**
- * The configuration of docs/reference/metrics.md, with these targets, scraped every two seconds. A scrape that takes longer than
- * that fails.
+ * The configuration of docs/reference/metrics.md, with these targets, scraped every two seconds. A scrape that takes
+ * longer than that fails.
  */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limitMs } from './time-limits.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const ownMain = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface ServerOptions {
   /** If omitted, the server runs on an embedded Postgres in its folder. */
@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Arguments for Node, before the script. */
   readonly nodeArgs?: readonly string[];
+  /** The script; if omitted, that of this repository. */
+  readonly main?: string;
 }
 
 export interface TestServer {
@@ -60,7 +62,7 @@ export async function startServers(all: readonly ServerOptions[]): Promise<TestS
 export async function launchServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tablog-test-')));
   const port = options.port ?? (await freePort());
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.main ?? ownMain], {
     env: {
       ...process.env,
       DATABASE_URL: options.databaseUrl ?? '',

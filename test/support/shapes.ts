@@ -2,6 +2,8 @@
  * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing, and
  * there is none that the documents do not name, because clients generated from strict schemas reject extra keys.
  */
+import { errorTypes, isErrorType } from '../../src/api/http/answers/error-types.ts';
+
 export interface Exchange {
   readonly method: string;
   /** Path and query. */
@@ -10,43 +12,6 @@ export interface Exchange {
   readonly headers: Headers;
   readonly text: string;
 }
-
-/** Each error type and its status. */
-const statusOf: Readonly<Record<string, number>> = {
-  request_validation_error: 400,
-  limit_exceeded: 400,
-  query_invalid: 400,
-  idempotency_key_reused: 400,
-  continuation_expired: 400,
-  stash_not_found: 400,
-  payment_required: 402,
-  forbidden: 403,
-  request_error: 404,
-  not_found: 404,
-  table_not_found: 404,
-  row_not_found: 404,
-  job_not_found: 404,
-  upload_not_found: 404,
-  team_not_found: 404,
-  token_not_found: 404,
-  method_not_allowed: 405,
-  not_acceptable: 406,
-  query_timeout: 408,
-  request_timeout: 408,
-  upload_incomplete: 409,
-  upload_completed: 409,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  range_not_satisfiable: 416,
-  column_id_not_found: 422,
-  column_has_invalid_value: 422,
-  column_id_reserved: 422,
-  column_id_not_unique: 422,
-  rate_limited: 429,
-  internal_error: 500,
-  service_unavailable: 503,
-  outcome_unknown: 503,
-};
 
 type Check = (value: unknown) => boolean;
 
@@ -310,7 +275,7 @@ function problemOfError({ method, status, headers, text: body }: Exchange): stri
   const json = parse(headers, body);
   if (!exactly({ error: exactly({ type: text, message: text }) })(json)) return 'another shape than that of errors';
   const { error } = json as { error: { type: string; message: string } };
-  if (statusOf[error.type] !== status) return `the type ${error.type}`;
+  if (!isErrorType(error.type) || errorTypes[error.type].status !== status) return `the type ${error.type}`;
   return error.message === '' ? 'an empty message' : null;
 }
 

@@ -23,7 +23,8 @@ export const digestedTables: DigestedUnits = {
   owner: 'table_id',
   // Whatever changes of a table raises its version, and time ends its replaced generations, the oldest first.
   query: `select tables.id as unit, teams.partition,
-      concat_ws(' ', tables.version, ${generationsSince(generationLife)}, ${generationsSince(rememberedAnswers)}) as fingerprint
+      concat_ws(' ', tables.version, ${generationsSince(generationLife)},
+      ${generationsSince(rememberedAnswers)}) as fingerprint
     from tables left join teams on teams.id = tables.team_id left join ${logTimes} on last.partition = teams.partition
     where not tables.deleted`,
   digest: (snapshot, tableIds, cache, onRowsRead) => new TableDigests(snapshot, cache, onRowsRead).run(tableIds),

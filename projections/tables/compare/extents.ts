@@ -1,7 +1,7 @@
 /** The extents of a read model, in order, with what is needed to read their rows. */
 import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
-import { formInSql } from '../stored-body.ts';
+import { formInSql } from '../read/stored-body.ts';
 import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
@@ -24,8 +24,8 @@ export interface ComparedExtent extends ComparedRow {
   readonly bytes: number;
   readonly changed: boolean;
   readonly key: bigint;
-  /** How its bodies are stored (stored-body.ts). */
-  readonly form: string;
+  /** How its bodies are stored (../read/stored-body.ts); null: as they read. */
+  readonly form: string | null;
   readonly widened: bigint;
   readonly rowBytesMax: number;
   /** The schema version under which its rows are read: the last one of its generation. */
@@ -34,11 +34,14 @@ export interface ComparedExtent extends ComparedRow {
   readonly isShown: boolean;
 }
 
+const widened = 'coalesce(ended.widened, tables.widened, 0)';
+
 const columns = `extents.table_id as "tableId", extents.version, ordinal, extents.generation, extents.schema_version,
-    encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents')} as form,
-    coalesce(ended.widened, tables.widened, 0) as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
+    encode(extents.retained, 'hex') as retained, extents.rows, bytes, changed, extents.deleted, key, ${formInSql('extents', 'extents.presented', widened)} as form,
+    ${widened} as widened, coalesce(row_bytes_max, 1) as "rowBytesMax",
     coalesce(ended.schema_version, tables.schema_version, 0) as "readBy",
-    coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, tables.id is null) as "isShown"`;
+    coalesce(extents.generation = tables.generation or ended.ended_at >= last.time - ${generationLife}, tables.id is
+    null) as "isShown"`;
 
 const joined = `extents left join tables on tables.id = extents.table_id
     left join generations ended on ended.table_id = extents.table_id and ended.version = extents.generation
@@ -51,7 +54,8 @@ const joined = `extents left join tables on tables.id = extents.table_id
 const isCompared = `(${isForgettableInSql}) is not true`;
 
 export const selectExtents = `
-  select ${columns} from ${joined} where tables.deleted is not true and ${isCompared} order by extents.table_id, extents.version, ordinal`;
+  select ${columns} from ${joined} where tables.deleted is not true and ${isCompared}
+  order by extents.table_id, extents.version, ordinal`;
 
 /** An extent with the digest of its rows, if that is kept and still holds. */
 export interface DigestedExtent extends ComparedExtent {
@@ -63,7 +67,8 @@ export interface DigestedExtent extends ComparedExtent {
 /** The extents of the tables with these IDs, in order. */
 export const selectExtentsOf = (ids: string): string => `
   select extents.*, kept.digest from (
-    select ${columns}, concat_ws(' ', extents.rows, coalesce(ended.schema_version, tables.schema_version), coalesce(ended.widened, tables.widened),
+    select ${columns}, concat_ws(' ', extents.rows, coalesce(ended.schema_version, tables.schema_version),
+    coalesce(ended.widened, tables.widened),
       (select max(changes.version) from changes where extents.changed and changes.extent = extents.key)) as fingerprint
     from ${joined} where extents.table_id = any(${ids}) and ${isCompared}
   ) extents

@@ -1,14 +1,9 @@
 /** The rows of extents, as stored and as presented; for many extents at once. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  isPresentedBy,
-  presentersOf,
-  type BodyForm,
-  type PresenterFor,
-} from '../../../src/language/values/presentation.ts';
+import { presentersOf, type PresenterFor } from '../../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../../src/language/values/table-schema.ts';
 import type { ComparedExtent } from './extents.ts';
-import { changedForm, parseForm } from '../stored-body.ts';
+import { changedForm, presenterOfForm } from '../read/stored-body.ts';
 import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 
 /** Consecutive rows of an extent. */
@@ -53,7 +48,8 @@ export interface PresentedRow {
  * rows: joined to them, each row would be looked for among the changes.
  */
 const selectRows = `
-  select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored - changed.deleted)::int4 as live
+  select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored -
+  changed.deleted)::int4 as live
   from unnest($1::int8[], $2::int4[], $3::int4[]) with ordinality as windows(key, start, count, place)
   join extents on extents.key = windows.key
   cross join lateral (
@@ -62,12 +58,14 @@ const selectRows = `
       case when count(*) <> windows.count then coalesce(array_agg(index - extents.first), '{}') end as indexes
     from (
       select index, version, body from segment_rows where segment = extents.segment
-        and index >= extents.first + windows.start and index < extents.first + windows.start + windows.count order by index
+        and index >= extents.first + windows.start and index < extents.first + windows.start + windows.count
+        order by index
     ) rows
   ) found
   cross join lateral (
     select count(*) filter (where body is null) as deleted, case when count(*) > 0 then json_build_object(
-      'indexes', array_agg(index), 'versions', array_agg(version::text), 'bodies', string_agg(coalesce(body, ''), E'\\n')
+      'indexes', array_agg(index), 'versions', array_agg(version::text), 'bodies', string_agg(coalesce(body, ''),
+      E'\\n')
     ) end as changes
     from (
       select index, version, body from changes where extents.changed and extent = extents.key
@@ -135,34 +133,32 @@ export class RowPresenter {
       changedBodies.length !== (changes?.indexes.length ?? 0)
     )
       return null;
-    const present = (text: string, form: BodyForm): string =>
-      isPresentedBy(form, extent.widened) ? text : presenterFor(form)(text);
     const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
-    const extentForm = parseForm(extent.form);
+    const present = presenterOfForm(extent.form, presenterFor);
     const rows = new Map<number, PresentedRow>();
     for (const [at, text] of bodies.entries()) {
       const index = indexes?.[at] ?? window.start + at;
       const change = changeAt.get(index);
       if (change === undefined) {
-        rows.set(index, { version: toVersion(tailVersions?.[at]) ?? extent.version, body: present(text, extentForm) });
+        rows.set(index, { version: toVersion(tailVersions?.[at]) ?? extent.version, body: present(text) });
       } else {
         const version = BigInt(changes!.versions[change]!);
         const changed = changedBodies[change]!;
-        rows.set(index, { version, body: changed === '' ? null : present(changed, changedForm(version)) });
+        rows.set(index, { version, body: changed === '' ? null : presenterFor(changedForm(version))(changed) });
       }
     }
     return rows;
   }
 
-  async #presentersFor({ tableId, readBy }: ComparedExtent): Promise<PresenterFor | null> {
-    const key = `${tableId} ${readBy}`;
+  async #presentersFor({ tableId, readBy, widened }: ComparedExtent): Promise<PresenterFor | null> {
+    const key = `${tableId} ${readBy} ${widened}`;
     if (key === this.#schemaKey) return this.#presenters;
     const [row] = await this.#side.query<{ columns: string }>(
       'select columns from table_schemas where table_id = $1 and version = $2',
       [tableId, String(readBy)],
     );
     this.#schemaKey = key;
-    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns))) : null;
+    this.#presenters = row ? presentersOf(decodeSchema(JSON.parse(row.columns)), widened) : null;
     return this.#presenters;
   }
 }

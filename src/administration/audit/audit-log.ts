@@ -1,6 +1,6 @@
 /**
- * The audit log records administration, refused tokens and withdrawn files (docs/reference/audit-log.md). One line of JSON
- * each, in a file that several processes may share, or in the log of the process.
+ * The audit log records administration, refused tokens and withdrawn files (docs/reference/audit-log.md). One line of
+ * JSON each, in a file that several processes may share, or in the log of the process.
  */
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';

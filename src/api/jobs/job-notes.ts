@@ -59,8 +59,10 @@ export async function createJobNotes(pool: pg.Pool): Promise<void> {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createNotes]);
     await client.query(`create schema if not exists ${schema}`);
     await client.query(
-      `create table if not exists ${jobNotes} (team_id uuid not null, not_after int8 not null, command_id uuid not null, job_id text not null,
-        operation text not null, app_id text, table_id uuid, stash_id text, primary key (team_id, not_after, command_id))`,
+      `create table if not exists ${jobNotes} (team_id uuid not null, not_after int8 not null, command_id uuid not null,
+      job_id text not null,
+        operation text not null, app_id text, table_id uuid, stash_id text, primary key (team_id, not_after,
+        command_id))`,
     );
     await client.query(
       `create index if not exists jobs_of_apps on ${jobNotes} (team_id, app_id, not_after, command_id) where app_id is not null`,
@@ -83,7 +85,8 @@ const columns = ['team_id', 'not_after', 'command_id', 'job_id', 'operation', 'a
   ', ',
 );
 
-const selected = `team_id as "teamId", not_after::float8 as "notAfter", command_id as "commandId", job_id as "jobId", operation,
+const selected = `team_id as "teamId", not_after::float8 as "notAfter", command_id as "commandId", job_id as "jobId",
+operation,
   app_id as "appId", table_id as "tableId", stash_id as "stashId"`;
 
 export interface JobNotesOptions {
@@ -150,7 +153,8 @@ export class JobNotes {
       try {
         await pool.query(
           `insert into ${jobNotes} (${columns})
-            select * from unnest($1::uuid[], $2::int8[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[]) on conflict do nothing`,
+            select * from unnest($1::uuid[], $2::int8[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::uuid[],
+            $8::text[]) on conflict do nothing`,
           (['teamId', 'notAfter', 'commandId', 'jobId', 'operation', 'appId', 'tableId', 'stashId'] as const).map(
             (name) => batch.map((note) => note[name]),
           ),

@@ -54,9 +54,11 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
 export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMap<string, TakenBytes>): Promise<void> {
   await pool.query(
     `insert into ${logBytesNotes} as noted (day, team_id, bytes, table_bytes, file_bytes)
-      select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[]) as given(team_id, bytes, table_bytes, file_bytes) order by team_id
+      select $1, * from unnest($2::uuid[], $3::int8[], $4::int8[], $5::int8[]) as given(team_id, bytes, table_bytes,
+      file_bytes) order by team_id
       on conflict (day, team_id) do update set
-        bytes = noted.bytes + excluded.bytes, table_bytes = noted.table_bytes + excluded.table_bytes, file_bytes = noted.file_bytes + excluded.file_bytes`,
+        bytes = noted.bytes + excluded.bytes, table_bytes = noted.table_bytes + excluded.table_bytes, file_bytes =
+        noted.file_bytes + excluded.file_bytes`,
     [
       day,
       [...bytes.keys()],
@@ -68,7 +70,8 @@ export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMa
 /** What these teams have appended in the day, through all processes. Teams that do not exist are left out. */
 export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly string[]): Promise<NotedLogBytes[]> {
   const { rows } = await pool.query<NotedLogBytes>(
-    `select id as "teamId", coalesce(bytes, 0)::float8 as used, coalesce(table_bytes, 0)::float8 as tables, coalesce(file_bytes, 0)::float8 as files,
+    `select id as "teamId", coalesce(bytes, 0)::float8 as used, coalesce(table_bytes, 0)::float8 as tables,
+    coalesce(file_bytes, 0)::float8 as files,
         log_bytes_per_day_max::float8 as "planMax"
       from teams left join ${logBytesNotes} on day = $1 and team_id = id where id = any($2::uuid[])`,
     [day, teamIds],

@@ -1,5 +1,6 @@
 /**
- * What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting (docs/reference/limits.md).
+ * What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting
+ * (docs/reference/limits.md).
  */
 import { planQuotas, type PlanLimits, type PlanQuota, type Usage } from '../../language/events/quota.ts';
 

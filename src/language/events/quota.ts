@@ -1,6 +1,6 @@
 /**
- * Quotas: what a team may have so much of, by its plan or else by a setting (docs/reference/limits.md). Also the words of their
- * refusals: an outcome stores only these, and metrics count by them.
+ * Quotas: what a team may have so much of, by its plan or else by a setting (docs/reference/limits.md). Also the words
+ * of their refusals: an outcome stores only these, and metrics count by them.
  */
 
 /** What each quota counts that decisions move: it follows from the log. */

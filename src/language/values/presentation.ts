@@ -40,11 +40,6 @@ export interface BodyForm {
   readonly rule: Rule;
 }
 
-/** Whether a body reads as it is stored. `widened`: the version at which a column of its schema was last widened. */
-export function isPresentedBy({ stored, decidedAt }: BodyForm, widened: bigint): boolean {
-  return stored === 'presented' && widened <= decidedAt;
-}
-
 /** The stored form of rows received as cells, or as JSON. */
 export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
@@ -52,6 +47,9 @@ export function receivedForm(cells: boolean): StoredForm {
 
 /** Returns a body as the schema presents it: columns in schema order, without misfits. */
 export type Presenter = (body: string) => string;
+
+/** Of bodies that read as they are stored. */
+export const asStored: Presenter = (body) => body;
 
 export type PresenterFor = (form: BodyForm) => Presenter;
 
@@ -122,10 +120,14 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   };
 }
 
-/** The presenters of a schema by form, each created once. */
-export function presentersOf(schema: TableSchema): PresenterFor {
+/**
+ * The presenters of a table at a version by form, each created once: `schema` is that of the version, and a column of
+ * it was last widened at `widened`.
+ */
+export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor {
   const made = new Map<string, Presenter>();
   return (form) => {
+    if (form.stored === 'presented' && widened <= form.decidedAt) return asStored;
     const key = `${form.decidedAt} ${form.stored} ${form.wrap} ${form.rule}`;
     const presenter = made.get(key) ?? presenterOf(schema, form);
     made.set(key, presenter);

@@ -41,7 +41,8 @@ export async function sumBlocks(
   const { number, fingerprint } = section.blocks;
   const blocks = await snapshot.query<Block>(
     `select blocks.*, kept.digest as kept from (
-      select partition, ${number} as number, ${unitOf(section)} as unit, ${fingerprint} as fingerprint from (${section.query}) rows group by 1, 2
+      select partition, ${number} as number, ${unitOf(section)} as unit, ${fingerprint} as fingerprint
+      from (${section.query}) rows group by 1, 2
     ) blocks ${joinDigest('blocks.unit', 'blocks.number::text', 'blocks.fingerprint')}`,
   );
   const sums = blocks.flatMap(({ partition, kept }) => (kept === null ? [] : [{ partition, sum: kept }]));

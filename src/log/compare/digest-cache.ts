@@ -54,7 +54,8 @@ export class DigestCache {
   async keep(digests: readonly KeptDigest[]): Promise<void> {
     if (digests.length === 0) return;
     await this.#client.query(
-      `insert into digests (unit, part, fingerprint, digest) select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+      `insert into digests (unit, part, fingerprint, digest) select *
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
         on conflict (unit, part) do update set fingerprint = excluded.fingerprint, digest = excluded.digest`,
       [
         digests.map(({ unit }) => unit),
@@ -77,7 +78,8 @@ export class DigestCache {
   async removeOtherParts(units: readonly string[], parts: readonly string[]): Promise<void> {
     await this.#client.query(
       `delete from digests where unit = any($1::uuid[]) and not exists (
-        select from unnest($1::uuid[], $2::text[]) listed(unit, part) where listed.unit = digests.unit and listed.part = digests.part)`,
+        select from unnest($1::uuid[], $2::text[]) listed(unit, part) where listed.unit = digests.unit
+        and listed.part = digests.part)`,
       [units, parts],
     );
   }

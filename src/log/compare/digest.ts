@@ -232,7 +232,8 @@ class Digesting {
   /** Resolves to whether all of them have been digested. */
   async #digestUnits(kind: DigestedUnits): Promise<boolean> {
     const hashes = new Map<number, ReturnType<typeof createHash>>();
-    const query = `select units.unit, coalesce(units.partition, -1) as partition, units.fingerprint, kept.digest from (${kind.query}) units
+    const query = `select units.unit, coalesce(units.partition, -1) as partition, units.fingerprint, kept.digest
+    from (${kind.query}) units
       ${joinDigest('units.unit', `''`, 'units.fingerprint')}
       ${this.#partition === null ? '' : `where units.partition = ${this.#partition}`} order by units.unit`;
     for await (const units of inBatches(this.#snapshot.stream<Unit>(query, unitsAtOnce), unitsAtOnce)) {

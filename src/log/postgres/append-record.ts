@@ -12,7 +12,8 @@ export async function appendRecord(
 ): Promise<void> {
   await client.query(
     `with moved as (
-      update ${logSchema}.heads set next = next + 1, time = greatest(time, (extract(epoch from clock_timestamp()) * 1000)::int8)
+      update ${logSchema}.heads set next = next + 1, time = greatest(time, (extract(epoch
+      from clock_timestamp()) * 1000)::int8)
       where partition = $1 returning next - 1 as log_offset, time
     ) insert into ${logSchema}.records (partition, log_offset, time, bytes) select $1, log_offset, time, $2 from moved`,
     [partition, bytes],

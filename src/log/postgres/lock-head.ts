@@ -13,6 +13,7 @@ export const lockHead: Statement<{
   layout: bigint;
 }> = {
   name: 'lock_head',
-  text: `select heads.next, heads.time, (extract(epoch from clock_timestamp()) * 1000)::int8 as "serverTime", progress.next as projected, progress.layout
+  text: `select heads.next, heads.time, (extract(epoch
+  from clock_timestamp()) * 1000)::int8 as "serverTime", progress.next as projected, progress.layout
     from ${logSchema}.heads join progress using (partition) where heads.partition = $1 for update of heads`,
 };

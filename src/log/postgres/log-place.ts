@@ -80,7 +80,8 @@ export async function prepareMoves(pool: pg.Pool, partitions: number): Promise<v
   await pool.query(`create or replace function ${logSchema}.refuse_append() returns trigger language plpgsql as $$
     begin
       if current_setting('tablog.copies', true) is distinct from 'on' then
-        raise exception 'the log in Postgres is closed: it moves, or has moved, to Kafka' using errcode = '${closedCode}';
+        raise exception 'the log in Postgres is closed: it moves, or has moved, to Kafka' using errcode =
+        '${closedCode}';
       end if;
       return null;
     end $$`);

@@ -4,35 +4,30 @@
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
-import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
-import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import type { Database } from '../../storage/database/database.ts';
 import { isDatabaseAway } from '../../storage/database/database-away.ts';
 import { inTransaction } from '../../storage/database/transaction.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
-import { noteFailure, readProgress, readProgressNow, readProgressOf } from '../progress/progress.store.ts';
-import { ProgressMoved, type Projector } from '../projector.ts';
+import { readProgress, readProgressOf } from '../progress/progress.store.ts';
+import type { Projector } from '../projector.ts';
 import { describeHalt } from '../describe-halt.ts';
-import { NotAppended } from '../event-log.ts';
-import { encodeGenesis, proveIdentity, readLogId } from '../identity.ts';
+import { proveIdentity } from '../identity.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../event-log.ts';
 import { LogClock } from '../log-clock.ts';
 import { fail, noLogObserver, type LogObserver } from '../log-observer.ts';
 import { allPartitions, partitionOf } from '../partition.ts';
 import { AppendQueue, type QueuedEvent } from '../batch/append-queue.ts';
 import { appendsWait } from '../batch/waits.ts';
-import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
-import { listenerOf } from '../projection-listener.ts';
 import { heldMessage, noTeamsHeld, type HeldTeams } from '../quarantine/held-teams.ts';
-import { resumeLog } from '../resume.ts';
-import { appendRecord } from './append-record.ts';
-import { createLogTables, logSchema, noteHistory, selectHistory } from './log-tables.ts';
+import { CatchUp } from './catch-up.ts';
+import { createLogTables } from './log-tables.ts';
+import { nameLog, resumeInNewHistory, resumeWithin } from './name-log.ts';
 import { HeadWatch, selectHeads, type Head } from './head-watch.ts';
 import { SharedRuns } from '../shared-runs.ts';
 import { PartitionWriter } from './partition-writer.ts';
-import { PostgresReader, readRecords } from './postgres-reader.ts';
+import { PostgresReader } from './postgres-reader.ts';
 import { untilClosed } from '../until-closed.ts';
 
 /** How long to wait before the log is resumed again, in milliseconds. */
@@ -66,17 +61,14 @@ export class PostgresLog implements EventLog {
   readonly #clock = new LogClock('Postgres');
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
-  readonly #halted = new Map<number, string>();
   /** The offset behind the last event that this process stored, by partition. */
   readonly #landed = new Map<number, bigint>();
   /** By partition. */
   readonly #held: HeldTeams[];
-  /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
-  readonly #epochs: readonly bigint[];
   readonly #queue: AppendQueue;
   /** Looks how far the log and the read model are. */
   readonly #looks: SharedRuns<readonly Head[]>;
-  readonly #catchUps: readonly SharedRuns<void>[];
+  readonly #catchUp: CatchUp;
   #watch: HeadWatch | null = null;
   /** Why nothing is appended any more; null while it is. */
   #lost: string | null = null;
@@ -85,7 +77,6 @@ export class PostgresLog implements EventLog {
   readonly #closing = new AbortController();
 
   private constructor(options: PostgresLogOptions, epochs: readonly bigint[]) {
-    this.#epochs = epochs;
     this.#options = options;
     const { database, projector, partitions, unknownWait, observer = noLogObserver } = options;
     this.partitions = partitions;
@@ -99,7 +90,19 @@ export class PostgresLog implements EventLog {
     });
     this.#reader = PostgresReader.over(database.pool, partitions);
     this.#looks = new SharedRuns(async () => (await database.reader.query(selectHeads, [])).rows);
-    this.#catchUps = allPartitions(partitions).map((partition) => new SharedRuns(() => this.#catchUpOnce(partition)));
+    this.#catchUp = new CatchUp({
+      database,
+      projector,
+      reader: this.#reader,
+      partitions,
+      epochs,
+      logger: options.logger,
+      observer,
+      onProgress: (partition, { time, held }) => {
+        this.#held[partition] = held;
+        this.#writers[partition]!.noteTime(time);
+      },
+    });
     const catchUp = (partition: number): Promise<void> => this.catchUp(partition);
     this.#writers = allPartitions(partitions).map((partition) => {
       const onLanded = (to: number, next: bigint): void => {
@@ -142,30 +145,31 @@ export class PostgresLog implements EventLog {
   }
 
   async #start(signal: AbortSignal): Promise<void> {
-    await createLogTables(this.#options.database.pool, this.partitions);
-    await this.#startGeneration();
+    const { database, logger } = this.#options;
+    await createLogTables(database.pool, this.partitions);
+    this.#clock.set(await nameLog(database.pool));
     for (const partition of allPartitions(this.partitions)) {
       signal.throwIfAborted();
-      await proveIdentity(this, partition, await readProgressOf(this.#options.database.pool, partition));
+      await proveIdentity(this, partition, await readProgressOf(database.pool, partition));
       await this.#catchUpOrHalt(partition);
     }
-    await this.#resumeInNewHistory();
-    const { pool, history } = this.#options.database;
+    await resumeInNewHistory(database, logger);
+    for (const partition of allPartitions(this.partitions)) await this.#catchUpOrHalt(partition);
     const watch = new HeadWatch({
-      pool,
-      logger: this.#options.logger,
+      pool: database.pool,
+      logger,
       onTime: (serverTime) => this.#clock.set(serverTime),
       onHeld: (partition, held) => {
         this.#held[partition] = held;
       },
       // A halted partition would fail again, and keep the others from being caught up.
       onBehind: async (partition) => {
-        if (!this.#halted.has(partition)) await this.#catchUpOrHalt(partition);
+        if (!this.#catchUp.halted.has(partition)) await this.#catchUpOrHalt(partition);
       },
       onFallen: (partition, versions) => this.#lose(partition, versions),
     });
     this.#watch = watch;
-    history.onRestarted((connection) => watch.check(connection));
+    database.history.onRestarted((connection) => watch.check(connection));
   }
 
   /**
@@ -177,10 +181,7 @@ export class PostgresLog implements EventLog {
     const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
     this.#lost = lost;
     const { pool } = this.#options.database;
-    const resume = (): Promise<void> =>
-      inTransaction(pool, async (client) => {
-        await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
-      });
+    const resume = (): Promise<void> => inTransaction(pool, (client) => resumeWithin(client, versions));
     const resuming = pRetry(resume, {
       retries: Infinity,
       minTimeout: resumeDelay,
@@ -199,37 +200,6 @@ export class PostgresLog implements EventLog {
 
   onFailure(listener: (reason: string) => void): void {
     void this.#failure.promise.then(listener);
-  }
-
-  /**
-   * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes
-   * the log. A log without a noted history is from a version that did not note it. To be called when the read model is
-   * at the end of the log, except for partitions that have halted.
-   */
-  async #resumeInNewHistory(): Promise<void> {
-    const {
-      database: { pool, writers, history },
-      logger,
-    } = this.#options;
-    // A connection that writes has checked the history.
-    await writers.with(async () => undefined);
-    await inTransaction(pool, async (client) => {
-      await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.resumeLog]);
-      const {
-        rows: [noted],
-      } = await client.query<{ name: string }>(selectHistory);
-      if (noted?.name === history.known) return;
-      if (noted !== undefined) {
-        logger.warn(
-          { from: noted.name, to: history.known },
-          'Postgres goes on from another history: the versions of all partitions rise above those that may be lost',
-        );
-        const versions = (await readProgressNow(client)).progress.map(({ base, next }) => base + next);
-        await resumeLog({ appendRecord: (to, bytes) => appendRecord(client, to, bytes) }, versions);
-      }
-      await client.query(noteHistory, [history.known]);
-    });
-    for (const partition of allPartitions(this.partitions)) await this.#catchUpOrHalt(partition);
   }
 
   async append(partition: number, event: EncodedEvent): Promise<Outcome> {
@@ -273,7 +243,7 @@ export class PostgresLog implements EventLog {
   async reachHead(partition: number | null): Promise<void> {
     const heads = await this.#looks.run();
     const behind = heads.flatMap(({ next, projected }, at) =>
-      BigInt(projected) < BigInt(next) && !this.#halted.has(at) ? [at] : [],
+      BigInt(projected) < BigInt(next) && !this.#catchUp.halted.has(at) ? [at] : [],
     );
     await Promise.all(
       behind.filter((at) => partition === null || at === partition).map((at) => this.#catchUpOrHalt(at)),
@@ -285,13 +255,13 @@ export class PostgresLog implements EventLog {
   }
 
   problems(): readonly string[] {
-    return [this.#lost, this.#clock.problem, ...[...this.#halted.keys()].map(describeHalt)].filter(
+    return [this.#lost, this.#clock.problem, ...[...this.#catchUp.halted.keys()].map(describeHalt)].filter(
       (problem) => problem !== null,
     );
   }
 
   status(): LogStatus {
-    const halts = this.#writers.map((_, partition) => (this.#halted.has(partition) ? 'not_projectable' : null));
+    const halts = this.#writers.map((_, partition) => (this.#catchUp.halted.has(partition) ? 'not_projectable' : null));
     const oldestAppendMs = this.#writers.map((_, partition) => this.#queue.waitsIn(partition).oldestMs);
     const quarantinedTeams = this.#held.reduce((sum, { since }) => sum + since.size, 0);
     return {
@@ -308,53 +278,16 @@ export class PostgresLog implements EventLog {
     if (this.#lost !== null || this.#clock.problem !== null) return [];
     return this.#writers.flatMap((_, partition) => {
       const { count, undoneMs, silentMs } = this.#queue.waitsIn(partition);
-      if (count === 0 || this.#halted.has(partition)) return [];
+      if (count === 0 || this.#catchUp.halted.has(partition)) return [];
       const landed = this.#landed.get(partition);
       const what = `${appendsWait(count)} for an outcome, ${landed === undefined ? 'and none was stored before' : `the last one was stored before offset ${landed}`}`;
       return [{ partition, what, undecidedMs: undoneMs, silentMs }];
     });
   }
 
-  /**
-   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine
-   * or, if it is of none, halts the partition. Rejects with NotAppended if it has halted.
-   */
+  /** Projects what the log holds beyond the progress. Rejects with NotAppended if the partition has halted. */
   async catchUp(partition: number): Promise<void> {
-    await this.#catchUps[partition]!.run();
-  }
-
-  async #catchUpOnce(partition: number): Promise<void> {
-    const { database, projector, logger } = this.#options;
-    const { end } = await this.bounds(partition);
-    for (;;) {
-      const { next, epoch, time, held } = await readProgressOf(database.pool, partition);
-      this.#held[partition] = held;
-      this.#writers[partition]!.noteTime(time);
-      if (epoch !== this.#epochs[partition])
-        throw new NotAppended('the read model was replaced, and this process is about to open the new one');
-      if (next >= end) break;
-      try {
-        for await (const records of this.read(partition, next, end)) {
-          const target = { database, projector, partition, epoch, listener: listenerOf(logger, this.#observer) };
-          await projectRecords(target, records, (done) => this.#observer.batchProjected(done.length));
-        }
-      } catch (error) {
-        // Another process is catching up too.
-        if (error instanceof ProgressMoved || isConflict(error)) continue;
-        if (!(error instanceof ProjectionFailed)) throw error;
-        const reason = `partition ${partition} has halted at offset ${error.offset}: ${(error.cause as Error).message}`;
-        this.#halted.set(partition, reason);
-        logger.fatal(
-          { partition, offset: String(error.offset), err: error.cause },
-          'a partition has halted: its log cannot be projected any further',
-        );
-        await noteFailure(database.pool, partition, error.offset, reason).catch((unnoted: unknown) =>
-          logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'),
-        );
-        throw new NotAppended(reason, { cause: error });
-      }
-    }
-    this.#halted.delete(partition);
+    await this.#catchUp.run(partition);
   }
 
   /** The same, but a partition that halts keeps neither the others nor the process from going on. */
@@ -362,7 +295,7 @@ export class PostgresLog implements EventLog {
     try {
       await this.catchUp(partition);
     } catch (error) {
-      if (!this.#halted.has(partition)) throw error;
+      if (!this.#catchUp.halted.has(partition)) throw error;
     }
   }
 
@@ -379,31 +312,11 @@ export class PostgresLog implements EventLog {
     if (this.#lost !== null) throw this.#queue.refuse('lost', this.#lost, partition);
     const differing = this.#clock.problem;
     if (differing !== null) throw this.#queue.refuse('clock', differing, partition);
-    const halted = this.#halted.get(partition);
+    const halted = this.#catchUp.halted.get(partition);
     if (halted !== undefined) throw this.#queue.refuse('halted', halted, partition);
     if (this.#held[partition]!.since.has(teamOf(event.event.data))) {
       throw this.#queue.refuse('quarantined', heldMessage(event.event.data), partition);
     }
     return this.#queue.enter(partition, event);
-  }
-
-  /**
-   * The first start of a log: writes an event to each partition that names the log. A lock makes sure that only one
-   * process does.
-   */
-  async #startGeneration(): Promise<void> {
-    await inTransaction(this.#options.database.pool, async (client) => {
-      const { rows } = await client.query(
-        `select partition, next, (extract(epoch from clock_timestamp()) * 1000)::int8 as time
-         from ${logSchema}.heads order by partition for update`,
-      );
-      this.#clock.set(Number(rows[0].time));
-      const empty = rows.filter((head) => head.next === '0');
-      const logId =
-        empty.length === rows.length
-          ? randomUUID()
-          : await readLogId({ read: (partition, from, to) => readRecords(client, partition, from, to) }, 0);
-      for (const { partition } of empty) await appendRecord(client, partition, encodeGenesis(logId));
-    });
   }
 }

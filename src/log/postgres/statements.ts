@@ -41,8 +41,10 @@ export const insertCopies: Statement = {
 export const selectRecords: Statement<{ log_offset: bigint | string; time: bigint | string; bytes: Buffer }> = {
   name: 'select_records',
   text: `select log_offset, time, bytes from (
-      select log_offset, time, bytes, sum(octet_length(bytes)) over (order by log_offset rows between unbounded preceding and 1 preceding) as before
-      from ${logSchema}.records where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset limit $4
+      select log_offset, time, bytes, sum(octet_length(bytes)) over (order by log_offset rows between unbounded
+      preceding and 1 preceding) as before
+      from ${logSchema}.records where partition = $1 and log_offset >= $2 and log_offset < $3 order by log_offset
+      limit $4
     ) counted where coalesce(before, 0) <= $5`,
 };
 

@@ -21,7 +21,8 @@ export interface StoredMark {
 const advance: Statement<StoredMark> = {
   name: 'advance_progress',
   text: `update progress set next = $3, time = $4, last_hash = $5, log_id = coalesce($6::uuid, log_id)
-    where partition = $1 and next = $2 and epoch = $7 and layout = coalesce($8, layout) and ($9::bytea is null or last_hash = $9) and halted is null
+    where partition = $1 and next = $2 and epoch = $7 and layout = coalesce($8, layout)
+    and ($9::bytea is null or last_hash = $9) and halted is null
     returning base, gaps, layout, held`,
 };
 

@@ -5,7 +5,8 @@
  * still while events are held: they will look up what there was at their own time.
  */
 export const garbageTimes = `(
-  select partition, least(time, (select min(time) from quarantines where quarantines.partition = progress.partition)) as time from progress)`;
+  select partition, least(time, (select min(time) from quarantines
+  where quarantines.partition = progress.partition)) as time from progress)`;
 
 /**
  * SQL: the rows of `select` for each partition, under the name `old`; it names the partition's log time as

@@ -114,7 +114,8 @@ export async function findQuarantine(pool: pg.Pool, teamId: string): Promise<Qua
 }
 
 const selectQuarantines = `
-  select partition, team_id as "teamId", failed_offset as "failedOffset", reason, since, next, time, base, gaps from quarantines`;
+  select partition, team_id as "teamId", failed_offset as "failedOffset", reason, since, next, time, base, gaps
+  from quarantines`;
 
 function toQuarantine({
   partition,

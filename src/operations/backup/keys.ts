@@ -35,7 +35,8 @@ export async function restoreKeys(client: pg.ClientBase, keys: z.output<typeof s
   await client.query('delete from tablog_keys.keys');
   await client.query(
     `insert into tablog_keys.keys (id, bytes, signs_from)
-      select id, decode(bytes, 'base64'), "signsFrom"::timestamptz from jsonb_to_recordset($1) as given(id smallint, bytes text, "signsFrom" text)`,
+      select id, decode(bytes, 'base64'), "signsFrom"::timestamptz
+      from jsonb_to_recordset($1) as given(id smallint, bytes text, "signsFrom" text)`,
     [JSON.stringify(keys)],
   );
 }

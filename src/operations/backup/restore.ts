@@ -11,16 +11,14 @@ import { createLanguageNotes } from '../../log/language-agreement.ts';
 import { ReadModelInUse } from '../../log/read-model-use.ts';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import { Database } from '../../storage/database/database.ts';
-import { createJobNotes } from '../../api/jobs/job-notes.ts';
+import { createNotes } from '../../api/notes.ts';
 import type { LocalFileStore } from '../../storage/files/local-file-store.ts';
 import type { RecordLog } from '../../log/event-log.ts';
 import { encodeGenesis } from '../../log/identity.ts';
 import { appendRecord } from '../../log/postgres/append-record.ts';
 import { logSchema } from '../../log/postgres/log-tables.ts';
 import { resumeLog } from '../../log/resume.ts';
-import { createTokenNotes } from '../../storage/security/token-notes.ts';
 import { StoredSecretKeys } from '../../storage/security/secret-keys.ts';
-import { createLogBytesNotes } from '../../api/usage/log-bytes-notes.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
@@ -109,9 +107,7 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
     ...(hasReadModel ? [orFail(restoreReadModel(manifest, unlessFailed))] : []),
   ]);
   failed.signal.throwIfAborted();
-  await createTokenNotes(pool);
-  await createLogBytesNotes(pool);
-  await createJobNotes(pool);
+  await createNotes(pool);
   await pool.query(createLanguageNotes);
   // Makes the tables of the keys.
   await (await StoredSecretKeys.open(pool)).close();
@@ -190,7 +186,8 @@ async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> 
 /** Rejects with BackupError unless the database has neither a log nor a read model with anything in it. */
 async function checkEmpty(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace namespace on namespace.oid = relnamespace
+    `select format('%I.%I', nspname, relname) as name from pg_class
+    join pg_namespace namespace on namespace.oid = relnamespace
       where (nspname = $1 and relname = 'heads') or (nspname ~ '^tablog_[0-9]+$' and relname = 'progress')`,
     [logSchema],
   );

@@ -68,5 +68,7 @@ export function keysOfPartition(table: Pick<CopiedTable, 'name' | 'columns' | 'k
 }
 
 /** Which share of the bytes of the read model is of each partition, about, as the columns `partition` and `share`. */
-export const sharesOfPartitions = `select teams.partition, sum(extents.bytes)::float8 / greatest(1, sum(sum(extents.bytes)) over ())::float8 as share
-  from extents join tables on tables.id = extents.table_id join teams on teams.id = tables.team_id group by teams.partition`;
+export const sharesOfPartitions = `select teams.partition, sum(extents.bytes)::float8 / greatest(1,
+sum(sum(extents.bytes)) over ())::float8 as share
+  from extents join tables on tables.id = extents.table_id join teams on teams.id = tables.team_id
+  group by teams.partition`;

@@ -49,9 +49,11 @@ const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNote
 export async function noteTables(client: pg.ClientBase): Promise<CopiedTable[]> {
   const { rows } = await client.query<Omit<CopiedTable, 'isCut'>>(
     `select namespace.nspname as schema, class.relname as name,
-        array(select attname::text from pg_attribute where attrelid = class.oid and attnum > 0 and not attisdropped order by attnum) as columns,
+        array(select attname::text from pg_attribute where attrelid = class.oid and attnum > 0 and not attisdropped
+        order by attnum) as columns,
         array(select attname::text from pg_index join unnest(indkey) with ordinality as keys(attnum, place) on true
-          join pg_attribute using (attnum) where indrelid = class.oid and indisprimary and attrelid = class.oid order by place) as key
+          join pg_attribute using (attnum) where indrelid = class.oid and indisprimary and attrelid = class.oid
+          order by place) as key
       from unnest($1::text[]) as asked(name) join pg_class class on class.oid = asked.name::regclass
       join pg_namespace namespace on namespace.oid = relnamespace`,
     [notes],

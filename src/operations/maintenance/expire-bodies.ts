@@ -23,7 +23,8 @@ export async function expireBodies(database: Database, log: EventLog, delay = se
   const { rows: due } = await database.pool.query<{ team_id: string; body_id: string; next: string }>(
     `select due.*, progress.next from progress cross join lateral (
         select team_id, body_id from open_bodies join teams on teams.id = open_bodies.team_id
-        where teams.partition = progress.partition and ${isNotHeld} and opened_at < $1 order by opened_at limit ${bodiesAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and opened_at < $1 order by opened_at
+        limit ${bodiesAtOnce}
       ) due`,
     [log.now() - bodyLife - delay],
   );

@@ -27,7 +27,8 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
   const { rows: due } = await database.pool.query<DueStash>(
     `select due.*, progress.next from progress cross join lateral (
         select team_id, stash_id, stashes.created from stashes join teams on teams.id = stashes.team_id
-        where teams.partition = progress.partition and ${isNotHeld} and ended_at is null and expires_at < $1 order by expires_at limit ${stashesAtOnce}
+        where teams.partition = progress.partition and ${isNotHeld} and ended_at is null and expires_at < $1
+        order by expires_at limit ${stashesAtOnce}
       ) due`,
     [log.now() - delay],
   );
@@ -47,7 +48,8 @@ async function haveAnyEnded(database: Database, stashes: readonly DueStash[]): P
   const {
     rows: [found],
   } = await database.pool.query<{ left: number }>(
-    `select count(*)::int4 as left from rows from (unnest($1::uuid[], $2::text[], $3::int8[])) as due(team_id, stash_id, created)
+    `select count(*)::int4 as left from rows
+    from (unnest($1::uuid[], $2::text[], $3::int8[])) as due(team_id, stash_id, created)
       join stashes using (team_id, stash_id, created) where ended_at is null`,
     [
       stashes.map((stash) => stash.team_id),

@@ -10,7 +10,7 @@ const restFactor = 4;
 const stepsAtOnce = 4;
 
 /** A kind of maintenance. */
-export interface Kind {
+export interface MaintenanceTask {
   /** Metrics and log lines show it. */
   readonly name: string;
   /** Does a little; resolves to how much it did, or whether it did: then there may be more. */
@@ -20,6 +20,8 @@ export interface Kind {
    * hold the round up.
    */
   readonly repeats: boolean;
+  /** Whether once an hour is enough. */
+  readonly isRare?: boolean;
 }
 
 /** Watches steps. The callbacks must not throw. */
@@ -43,13 +45,13 @@ export interface RoundOptions {
 
 /** Runs a round of all kinds; resolves, for each, to whether there may be more to do. Never rejects. */
 export async function runRound(
-  kinds: readonly Kind[],
+  tasks: readonly MaintenanceTask[],
   { roundMs, signal, observer, onFailure }: RoundOptions,
 ): Promise<boolean[]> {
   const end = performance.now() + roundMs;
   const turns = new Turns(stepsAtOnce);
   return Promise.all(
-    kinds.map(async ({ name, step, repeats }) => {
+    tasks.map(async ({ name, step, repeats }) => {
       for (;;) {
         await turns.take();
         const started = performance.now();

@@ -6,13 +6,6 @@ import type { MaintenanceObserver } from '../maintenance/round.ts';
 import { LogMetrics } from './log-metrics.ts';
 import { MaintenanceMetrics } from './maintenance-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
-import type { Shares } from '../../api/http/limits/shares.ts';
-import { addDiskMetrics, type Disks } from './disk-metrics.ts';
-import { addFillMetrics, type AskedFill } from './fill-metrics.ts';
-import { addShareMetrics } from './share-metrics.ts';
-import { addQuotaMetrics, type QuotaUse } from './quota-metrics.ts';
-import { addQueryMetrics, type AskedEngine } from './query-metrics.ts';
-import { addStatusMetrics, type Asked } from './status-metrics.ts';
 
 /** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
 const loopDelayPrecision = 20;
@@ -23,34 +16,9 @@ export class Metrics {
   readonly log: LogObserver = new LogMetrics(this.#registry);
   readonly maintenance: MaintenanceObserver = new MaintenanceMetrics(this.#registry);
 
-  /** Adds metrics that query the service at each scrape. */
-  ask(asked: Asked): void {
-    addStatusMetrics(this.#registry, asked);
-  }
-
-  /** Adds what is in use of the things that teams share. */
-  watchShares(shares: Shares): void {
-    addShareMetrics(this.#registry, shares);
-  }
-
-  /** Adds what is free on the disks of this process. */
-  watchDisks(disks: Disks): void {
-    addDiskMetrics(this.#registry, disks);
-  }
-
-  /** Adds what the query engine of this process does. */
-  watchQueries(engine: AskedEngine): void {
-    addQueryMetrics(this.#registry, engine);
-  }
-
-  /** Adds how far the fill of the read model is, if one is under way. */
-  watchFill(fill: AskedFill): void {
-    addFillMetrics(this.#registry, fill);
-  }
-
-  /** Adds what teams use of their quotas. */
-  askQuotas(ask: () => Promise<readonly QuotaUse[]>): void {
-    addQuotaMetrics(this.#registry, ask);
+  /** Adds metrics, such as those of a feature. */
+  add(addTo: (registry: Registry) => void): void {
+    addTo(this.#registry);
   }
 
   /** Adds Node's process metrics. Call it once per process: they are collected until its end. */

@@ -169,7 +169,8 @@ async function bringToAcknowledged(
   );
   if (lost.length > 0) await resumeLog(log, highest);
   // Voids all epochs: that of the new one is none that anybody has, and the old one has another than its owners.
-  await client.query(`update ${rebuilt}.progress rebuilt set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
+  await client.query(`update ${rebuilt}.progress rebuilt
+  set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
     from ${schema}.progress old where old.partition = rebuilt.partition`);
   await keepClosedToKafka(client, schema, rebuilt);
   await client.query(allowNewEpochs);

@@ -21,7 +21,8 @@ interface Present {
 const selectPresent: Statement<Present> = {
   name: '',
   text: `select case when not pg_is_in_recovery() then
-    (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as history,
+    (select system_identifier from pg_control_system()) || ' ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()),
+    1, 8) end as history,
     pg_postmaster_start_time()::text as started`,
 };
 

@@ -51,7 +51,8 @@ export async function listOperatorTokens(
   const { rows } = await pool.query<OperatorToken>(
     `select id, name, expires_at::float8 as "expiresAt", revoked, used_at::float8 as "usedAt", ends_in as "endsIn",
         ('x' || left(translate(id::text, '-', ''), 12))::bit(48)::int8::float8 as "createdAt"
-      from ${operatorTokens} left join ${useNotes} uses on uses.token_id = id where $1::uuid is null or id > $1 order by id limit $2`,
+      from ${operatorTokens} left join ${useNotes} uses on uses.token_id = id where $1::uuid is null or id > $1
+      order by id limit $2`,
     [after, limit],
   );
   return rows;

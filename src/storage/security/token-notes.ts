@@ -31,7 +31,8 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
     );
     await client.query(`create table if not exists ${useNotes} (token_id uuid primary key, used_at int8 not null)`);
     await client.query(`create table if not exists ${operatorTokens} (
-      id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null default false, ends_in text
+      id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null
+      default false, ends_in text
     )`);
     // Earlier versions made it without. Only if it is missing: else each start would wait for whoever reads the table.
     const { rowCount } = await client.query(

@@ -41,7 +41,8 @@ export async function readSignatures(): Promise<ReadonlyMap<string, readonly Sig
   const connection = await instance.connect();
   try {
     const reader = await connection.runAndReadAll(`
-      SELECT DISTINCT function_name AS name, function_type AS type, to_json(parameter_types)::VARCHAR AS parameters, len(parameters) AS count, varargs AS further
+      SELECT DISTINCT function_name AS name, function_type AS type, to_json(parameter_types)::VARCHAR AS parameters,
+      len(parameters) AS count, varargs AS further
       FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') ORDER BY ALL`);
     const found = (reader.getRowObjectsJson() as unknown as readonly FoundRow[]).map((row): Signature => {
       const types = JSON.parse(row.parameters ?? '[]') as readonly (string | null)[];

@@ -288,7 +288,7 @@ describe('what is printed at the start', () => {
     }
   });
 
-  test('is how to make a token, where teams and tokens were made by hand', async () => {
+  test('is how to make a token, where teams and tokens were made by hand, and a warning for each danger', async () => {
     await administer('create database by_hand');
     const url = databaseUrl((to) => {
       to.pathname = '/by_hand';
@@ -300,7 +300,11 @@ describe('what is printed at the start', () => {
     // The token of another database, perhaps.
     await mkdir(environment.DATA_DIR);
     await writeFile(join(environment.DATA_DIR, 'token'), `${newAccessToken()}\n`);
-    const server = await startServer({ folder: environment.DATA_DIR, databaseUrl: url });
+    const server = await startServer({
+      folder: environment.DATA_DIR,
+      databaseUrl: url,
+      environment: { PUBLIC_URL: '' },
+    });
     try {
       expect(await linesOf(server)).toBe(
         `  TOKEN=$(npm run --silent tablog -- tokens create --team ${team})\n` +
@@ -313,30 +317,16 @@ describe('what is printed at the start', () => {
         () => server.output().includes('LOG_BYTES_PER_DAY: is not set, and 2 teams have no limit of their own'),
         'it warns of teams without quotas',
       );
-      expect((await new Client(server.url, token).get('/tables')).status).toBe(200);
-    } finally {
-      await server.stop();
-    }
-  });
-
-  test('is a warning for each dangerous setting', async () => {
-    const environment = { PUBLIC_URL: '', FILES_DIR: join(folder, 'files of its own') };
-    const server = await startServer({
-      folder: join(folder, 'dangerous'),
-      databaseUrl: databaseUrl((url) => {
-        url.pathname = '/postgres';
-      }),
-      environment,
-    });
-    try {
-      const warnings = server
+      const logged = server
         .output()
         .split('\n')
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line));
-      expect(warnings).toEqual([
+      expect(logged).toEqual([
         expect.objectContaining({ level: 40, msg: expect.stringMatching(/^PUBLIC_URL: is not set, /) }),
+        expect.objectContaining({ level: 40, msg: expect.stringMatching(/^LOG_BYTES_PER_DAY: /) }),
       ]);
+      expect((await new Client(server.url, token).get('/tables')).status).toBe(200);
     } finally {
       await server.stop();
     }

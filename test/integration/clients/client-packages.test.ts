@@ -60,7 +60,8 @@ const tablog = new Tablog({ url: process.argv[2]!, token: process.argv[3]! });
 const { table } = await tablog.createTable<Car>({ name: 'cars', rows: [{ name: 'fiat 128', horsepower: 49 }] });
 await table.load([{ name: 'vw rabbit', horsepower: 71 }]);
 const [first] = await table.rows({ sort: ['-horsepower'] }).toArray();
-const version: Version = await table.patch(first!.$rowID, { horsepower: null }, { ifMatch: (await table.row(first!.$rowID)).version });
+const { version: ifMatch } = await table.row(first!.$rowID);
+const version: Version = await table.patch(first!.$rowID, { horsepower: null }, { ifMatch });
 console.log(first!.name, typeof version);
 `;
 const mistakes = [

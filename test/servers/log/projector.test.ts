@@ -294,20 +294,6 @@ test('records that are not at the progress are refused whole', async () => {
   expect(await counted(database)).toHaveLength(1);
 });
 
-test('an event that no model decides halts the projection there, and what is before it is stored', async () => {
-  const unknown = encodeEvent(
-    { commandId: randomUUID(), notAfter: null, requestDigest: null },
-    { type: 'TeamPlanSet', teamId: teams[0]! },
-  );
-  const [first, ...rest] = recordsOf([
-    ['TeamCreated', 0],
-    ['TeamCreated', 1],
-  ]);
-  const records = [first!, { ...rest[0]!, bytes: unknown.bytes }];
-  await expect(project(database, records, [2])).rejects.toMatchObject({ name: 'ProjectionFailed', offset: 1n });
-  expect(await counted(database)).toHaveLength(1);
-});
-
 describe('appended through the log in Postgres', () => {
   async function openEngine(on = database, observer = noLogObserver): Promise<PostgresLog> {
     const engine = await PostgresLog.open(

@@ -19,13 +19,15 @@ const id = (number: string): string => `lpad(to_hex(${number}), 32, '0')::uuid`;
 /** Large tables without garbage, except a little of each kind: that makes each statement of a kind look for more. */
 const fill = `
   update progress set time = ${now};
-  insert into teams (id, partition, name, created, suspended, rows, tables, stashes, open_bodies, open_uploads, open_upload_bytes, upload_bytes)
+  insert into teams (id, partition, name, created, suspended, rows, tables, stashes, open_bodies, open_uploads,
+  open_upload_bytes, upload_bytes)
     select ${id('n')}, n % 3, 't', n, false, 0, 0, 0, 0, 0, 0, 0 from generate_series(1, 200) n;
   insert into outcomes (partition, command_id, log_offset, time)
     select n % 3, ${id('n')}, n, ${now} - (${rows} - n) - case when n < 100 then ${3 * week} else 0 end from generate_series(1, ${rows}) n;
   insert into body_blocks (body_id, number, team_id, segment, profile, time)
     select ${id('n')}, 0, ${id('1 + n % 200')}, -n, '[0,0,0,[]]', ${now} - case when n < 100 then ${week} else 0 end from generate_series(1, ${rows}) n;
-  insert into tables (id, team_id, name, created, created_at, version, generation, schema_version, widened, rows, row_bytes_max, deleted, retains_ids, forgotten)
+  insert into tables (id, team_id, name, created, created_at, version, generation, schema_version, widened, rows,
+  row_bytes_max, deleted, retains_ids, forgotten)
     select ${id('n')}, ${id('1 + n % 200')}, 't', n, 0, n, n, n, 0, 0, 0, n % 2 = 0, false, n < 10 from generate_series(1, ${rows}) n;
   insert into generations (table_id, version, ended, ended_at, schema_version, widened, expired, cleared)
     select ${id('n')}, n - 1, n, ${now} - case when n < 100 then ${3 * week} else 0 end, n - 1, 0, n % 4 > 0 and n < 100, n % 4 > 1 and n < 100
@@ -35,7 +37,8 @@ const fill = `
   insert into segment_rows (segment, index, body) select n, 0, '{"old":1}' from generate_series(1, ${rows}) n;
   insert into retained_ids (segment, index, id) select n, 0, 'id' from generate_series(1, ${rows}) n;
   insert into file_references (team_id, file, segment, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
-  insert into extents (key, table_id, version, ordinal, generation, schema_version, wrap, rule, cells, retained, segment, first, rows, bytes, changed, deleted, erase_at)
+  insert into extents (key, table_id, version, ordinal, generation, schema_version, wrap, rule, cells, retained,
+  segment, first, rows, bytes, changed, deleted, erase_at)
     select n, ${id('n')}, n - n % 2, 0, n - n % 2, n, false, 1, false, '\\x0000000000000001', n, 0, 1, 2, true, 0,
       now() + case when n < 1000 then '0' else interval '1 h' end from generate_series(1, ${rows}) n;
   insert into changes (extent, index, version, body) select n, 0, n, '{"a":1}' from generate_series(1, ${rows}) n;
@@ -43,7 +46,8 @@ const fill = `
   insert into table_schemas (table_id, version, columns, look_at, superseded)
     select ${id('n')}, n + n % 2, '[]', now() + interval '1 h' - case when n < 200 then interval '1 day' else '0' end, n < 50 from generate_series(1, ${rows}) n;
   insert into app_links (table_id, app_id) select ${id('n')}, 'app' from generate_series(1, ${rows}) n;
-  insert into stashes (key, team_id, stash_id, created, created_at, expires_at, chunks, rows, profiled_columns, words, ended_at, cleared)
+  insert into stashes (key, team_id, stash_id, created, created_at, expires_at, chunks, rows, profiled_columns, words,
+  ended_at, cleared)
     select n, ${id('1 + n % 200')}, 's', n, 0, 0, 0, 0, 0, 0, case when n < 100 or n % 2 = 0 then ${now} - case when n < 100 then ${3 * week} else 0 end end,
       n < 50 or (n >= 100 and n % 2 = 0) from generate_series(1, ${rows}) n;
   insert into chunk_blocks (chunk, number, stash, serial, segment, rows, profiled_columns, profile)

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { statusOf } from '../../../src/api/http/answers/http-error.ts';
+import { errorTypes } from '../../../src/api/http/answers/error-types.ts';
 
 const document = await readFile(join(import.meta.dirname, '../../../docs/reference/errors.md'), 'utf8');
 
@@ -15,6 +15,6 @@ test('docs/reference/errors.md lists each error type with its status, an example
         /^`(\w+)`\n\nStatus (\d+)\.[^>]*\n\n> (.+)\n\n([^#]+)/.exec(section) ?? [];
       return `${type} ${status}${example ? ', an example' : ''}${remedy?.trim() ? ', what to do' : ''}`;
     });
-  const expected = Object.entries(statusOf).map(([type, status]) => `${type} ${status}, an example, what to do`);
+  const expected = Object.entries(errorTypes).map(([type, { status }]) => `${type} ${status}, an example, what to do`);
   expect(documented.toSorted()).toEqual(expected.toSorted());
 });

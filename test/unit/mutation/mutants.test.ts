@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { applyMutant, mutantsOf } from '../../mutation/mutants.ts';
+import { targets } from '../../mutation/targets.ts';
 
 const changes = (source: string): string[] => mutantsOf(source).map(({ change }) => change);
 
@@ -49,4 +50,8 @@ test('a mutant replaces its place alone, and knows its line', () => {
   const less = mutantsOf(source).find(({ change }) => change === 'a < 2 -> a <= 2')!;
   expect(less.line).toBe(2);
   expect(applyMutant(source, less)).toBe('const a = 1;\nif (a <= 2) go(a);\n');
+});
+
+test('each pattern of a target names files that there are', () => {
+  expect(targets.map(({ files }) => files.length > 0)).toEqual(targets.map(() => true));
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { models, type States } from '../../../projections/models.ts';
 import { emptyProfile } from '../../../src/language/values/build-profile.ts';
-import { changedForm } from '../../../projections/tables/stored-body.ts';
+import { changedForm } from '../../../projections/tables/read/stored-body.ts';
 import { blockRow, change, given, here, tailRow, when } from '../../support/decisions.ts';
 import { add, create, few, patch, remove } from '../../support/requests.ts';
 

@@ -11,11 +11,22 @@ import { invalidContinuation } from '../requests/continuation.ts';
 import { isOfQuery } from '../requests/rows-query.ts';
 import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
-import { HttpError, isErrorType } from './http-error.ts';
+import { isErrorType, type ErrorType } from './error-types.ts';
+import { HttpError } from './http-error.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
 /** The most bytes of an answer to SQL, with its columns and versions. */
 const sqlBytesMax = 17 * 1024 * 1024;
+
+/** The errors of operations that may ask the engine about one table. */
+export const queryErrors: readonly ErrorType[] = [
+  'payment_required',
+  'table_not_found',
+  'limit_exceeded',
+  'query_timeout',
+  'column_id_not_found',
+  'column_has_invalid_value',
+];
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;

@@ -6,16 +6,10 @@ import { isDatabaseAway } from '../../../storage/database/database-away.ts';
 import { KeysNotRead } from '../../../storage/security/secret-keys.ts';
 import { StoreAway } from '../../../storage/files/file-store.ts';
 import { AppendError, NotAppended, type LogPlace } from '../../../log/event-log.ts';
-import { HttpError, isErrorType, noEffect, statusOf, type ErrorType } from './http-error.ts';
+import { errorTypes, isErrorType, type ErrorType } from './error-types.ts';
+import { HttpError, noEffect } from './http-error.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { describeRequest } from '../server/request-log.ts';
-
-/** Types that are worth a retry: they carry `Retry-After`, in seconds. */
-const retryAfter: Partial<Record<ErrorType, string>> = {
-  rate_limited: '1',
-  service_unavailable: '1',
-  outcome_unknown: '1',
-};
 
 /** The body of an error, as JSON text. */
 export function errorBody(type: ErrorType, message: string): string {
@@ -29,11 +23,12 @@ export function replyWithError(
   message: string,
   headers?: Readonly<Record<string, string>>,
 ): FastifyReply {
-  const wait = retryAfter[type];
-  if (wait !== undefined) void reply.header('retry-after', wait);
+  const { status, isWorthARetry = false } = errorTypes[type];
+  // In seconds, unless the headers say better.
+  if (isWorthARetry) void reply.header('retry-after', '1');
   if (headers !== undefined) void reply.headers(headers);
   return reply
-    .code(statusOf[type])
+    .code(status)
     .header('content-type', 'application/json; charset=utf-8')
     .header('request-id', reply.request.id)
     .send(errorBody(type, message));

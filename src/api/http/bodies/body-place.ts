@@ -1,6 +1,6 @@
 /**
- * The places of bodies that are read (docs/reference/limits.md, `bodies`). A body takes one when it has arrived, or when its
- * first part has.
+ * The places of bodies that are read (docs/reference/limits.md, `bodies`). A body takes one when it has arrived, or
+ * when its first part has.
  */
 import type { FastifyRequest } from 'fastify';
 import type { FairShares, Share } from '../limits/fair-shares.ts';

@@ -1,11 +1,17 @@
 /** Writes with rows in the body: create, add and overwrite. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TableRowsInput } from '../../../../commands/inputs.ts';
 import { refusalOfCells } from '../../../../projections/tables/guards.ts';
+import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import type { EventOf } from '../../../language/events/event.ts';
+import type { RowLimits } from '../../../language/events/limits.ts';
 import type { RowSource } from '../../../language/events/row-source.ts';
 import type { TableSchema } from '../../../language/values/table-schema.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
+import { formOf, type DelimitedQuery } from '../requests/delimited-query.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch } from '../requests/versions.ts';
 import { identify } from '../submit/request-identity.ts';
 import { refusing } from '../submit/turned-away.ts';
 
@@ -27,6 +33,45 @@ export interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
   readonly schema: TableSchema | null;
   /** The status of success. */
   readonly status: 200 | 201;
+}
+
+/** The dependencies of writing a body of rows to a table. */
+export interface TableRowWriteDependencies extends RowWriteDependencies {
+  readonly tables: Pick<TableQueries, 'target'>;
+  readonly limits: RowLimits;
+}
+
+/** Writes rows to the table of the path. Throws as `writeRows` does, and HttpError for a malformed `If-Match`. */
+export async function writeRowsToTable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: TableRowWriteDependencies,
+  {
+    query,
+    command,
+    ...options
+  }: {
+    readonly query: TableRowsInput['query'] & DelimitedQuery;
+    /** Throws InvalidRequest. */
+    readonly command: (input: TableRowsInput) => ReturnType<RowsWrite['command']>;
+    readonly retainIds?: boolean;
+    readonly status: RowsWrite['status'];
+  },
+): Promise<FastifyReply> {
+  const { teamId, appId } = request.principal;
+  const { tables, limits } = dependencies;
+  const tableId = tableIdOf(request);
+  const ifMatch = readIfMatch(request) ?? null;
+  const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
+  return writeRows(request, reply, dependencies, {
+    ...options,
+    schema,
+    lookUp: async () => () => refusal,
+    infersTypes: query.onSchemaError === 'updateSchema',
+    dropsCells: query.onSchemaError === 'dropColumns',
+    delimited: formOf(query),
+    command: (members, rows) => command({ teamId, appId, tableId, ifMatch, query, limits, members, rows }),
+  });
 }
 
 /** Reads the body, submits the command, and answers. Throws as `receiveRows` and `answerWrite` do. */

@@ -1,6 +1,7 @@
 /**
- * Limits by the address of the client, for all that no team answers for (docs/reference/rate-limits.md): refused tokens,
- * preflights of browsers, other requests without a token, and new connections. Counted in the memory of this process.
+ * Limits by the address of the client, for all that no team answers for (docs/reference/rate-limits.md): refused
+ * tokens, preflights of browsers, other requests without a token, and new connections. Counted in the memory of this
+ * process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';

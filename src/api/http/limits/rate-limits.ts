@@ -1,7 +1,7 @@
 /**
- * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports (docs/reference/rate-limits.md).
- * Counted in the memory of this process. Every answer says what is left, in the fields `RateLimit-Policy` and
- * `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
+ * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports
+ * (docs/reference/rate-limits.md). Counted in the memory of this process. Every answer says what is left, in the fields
+ * `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
  */
 import type { FastifyRequest } from 'fastify';
 import { serializeList, type Item } from 'structured-headers';

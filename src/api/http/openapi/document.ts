@@ -5,17 +5,11 @@
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { answerTypesOf } from '../answers/answer-type.ts';
-import { statusOf, type ErrorType } from '../answers/http-error.ts';
+import { errorTypes, type ErrorType } from '../answers/error-types.ts';
 import { DocumentSchemas, type JsonSchema } from './document-schemas.ts';
-import { errorMeanings } from './error-meanings.ts';
+import { tablePath } from '../requests/table-path.ts';
 import { tags, type Answer, type Contents, type Link, type Operation } from './operation.ts';
-import {
-  pathParameters,
-  requestHeaders,
-  responseHeaders,
-  type DescribedHeader,
-  type ResponseHeader,
-} from './parameters.ts';
+import { requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './headers.ts';
 
 /** General information about the service. */
 export interface DocumentInfo {
@@ -81,7 +75,8 @@ export interface OpenApiDocument {
 export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team. A token may be
-for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, who have tokens
+for reading only, or for one app: that reaches its tables alone. The paths under \`/admin\` are for operators, \
+who have tokens
 of their own.
 
 Every version is the place of an event in the team's log: versions of rows and of tables can be compared. All errors have
@@ -158,9 +153,14 @@ function describeParameters(
   operation: Operation,
   parts: DocumentParts,
 ): ParameterObject[] {
+  const described = {
+    ...tablePath,
+    ...(schema?.params as z.ZodObject | undefined)?.shape,
+    ...operation.path,
+  } as Readonly<Record<string, z.ZodType>>;
   const path = [...url.matchAll(/:(\w+)/g)].map(([, name]): ParameterObject => {
-    const schema = pathParameters[name!];
-    if (schema === undefined) throw new Error(`nothing is known of the path parameter ${name}`);
+    const schema = described[name!];
+    if (schema === undefined) throw new Error(`${operation.operationId} does not describe the path parameter ${name}`);
     return parameterOf(name!, 'path', true, parts.schemas.convert(schema, 'input'));
   });
   const { properties = {}, required = [] } = parts.schemas.convert(schema?.querystring as z.ZodType, 'input') as {
@@ -262,8 +262,8 @@ function knowsIfNoneMatch(method: string, operation: Operation): boolean {
 }
 
 function byStatus(types: readonly ErrorType[]): [status: number, types: readonly ErrorType[]][] {
-  const statuses = [...new Set(types.map((type) => statusOf[type]))].sort((a, b) => a - b);
-  return statuses.map((status) => [status, types.filter((type) => statusOf[type] === status)]);
+  const statuses = [...new Set(types.map((type) => errorTypes[type].status))].sort((a, b) => a - b);
+  return statuses.map((status) => [status, types.filter((type) => errorTypes[type].status === status)]);
 }
 
 /** The parts of the document that are emitted once and referenced. */
@@ -303,9 +303,9 @@ class DocumentParts {
 
   /** The response for errors with the same status. */
   errorResponse(types: readonly ErrorType[], withBody = true): Reference {
-    const name = [statusOf[types[0]!], ...types, ...(withBody ? [] : ['head'])].join('.');
+    const name = [errorTypes[types[0]!].status, ...types, ...(withBody ? [] : ['head'])].join('.');
     this.responses[name] ??= {
-      description: types.map((type) => `\`${type}\`: ${errorMeanings[type][0]}`).join('\n\n'),
+      description: types.map((type) => `\`${type}\`: ${errorTypes[type].meaning}`).join('\n\n'),
       headers: this.#refer(errorHeaders(types)),
       ...(withBody ? { content: this.#errorContent(types) } : {}),
     };
@@ -314,7 +314,7 @@ class DocumentParts {
 
   #errorContent(types: readonly ErrorType[]): Record<string, MediaTypeObject> {
     const schema = z.strictObject({ error: z.strictObject({ type: z.enum(types), message: z.string().min(1) }) });
-    const examples = types.map((type) => [type, { error: { type, message: errorMeanings[type][1] } }]);
+    const examples = types.map((type) => [type, { error: { type, message: errorTypes[type].example } }]);
     return this.contents({ 'application/json': { schema, examples: Object.fromEntries(examples) } }, 'output');
   }
 
@@ -338,12 +338,12 @@ class DocumentParts {
 const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {
-  const status = statusOf[types[0]!];
+  const { status, isWorthARetry = false } = errorTypes[types[0]!];
   return [
     'Request-ID',
     ...rateLimitHeaders,
     ...(status === 405 ? (['Allow'] as const) : []),
-    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    ...(isWorthARetry ? (['Retry-After'] as const) : []),
     ...(status === 416 ? (['Content-Range'] as const) : []),
     ...(types.includes('outcome_unknown') ? (['Job-ID', 'Tablog-Turned-Away'] as const) : []),
   ];

@@ -3,8 +3,8 @@
  * it.
  */
 import type { z } from 'zod';
-import type { ErrorType } from '../answers/http-error.ts';
-import type { ResponseHeader } from './parameters.ts';
+import type { ErrorType } from '../answers/error-types.ts';
+import type { ResponseHeader } from './headers.ts';
 
 /** The parts of the interface, in document order. */
 export const tags = {
@@ -24,6 +24,11 @@ export interface Operation {
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
+  /**
+   * Its path parameters by name, besides `tableID` and those that the route validates. A malformed ID is answered like
+   * an unknown one.
+   */
+  readonly path?: Readonly<Record<string, z.ZodType>>;
   /** What `If-Match` is compared with; absent: the operation ignores the header. */
   readonly ifMatch?: 'row' | 'table';
   /** Whether it supports `x-service-asynchronous`. */
@@ -79,6 +84,11 @@ export interface Content {
 /** A JSON body. */
 export function json(schema: z.ZodType, examples: Content['examples']): Contents {
   return { 'application/json': { schema, examples } };
+}
+
+/** Operations that take the same parameters. */
+export function linksTo(operationIds: readonly string[], parameters: NonNullable<Link['parameters']>): Link[] {
+  return operationIds.map((operationId) => ({ operationId, parameters }));
 }
 
 declare module 'fastify' {

@@ -185,8 +185,10 @@ export const delimitedQuery = {
     }),
 };
 
+export type DelimitedQuery = z.output<z.ZodObject<typeof delimitedQuery>>;
+
 /** The form that the query parameters of a request name. */
-export function formOf(query: z.output<z.ZodObject<typeof delimitedQuery>>): DelimitedForm {
+export function formOf(query: DelimitedQuery): DelimitedForm {
   const given = Object.keys(delimitedQuery).flatMap((name) => {
     const value = query[name as keyof typeof delimitedQuery];
     return value === undefined ? [] : [[name, value]];

@@ -1,22 +1,10 @@
-/**
- * The query parameters of `GET /tables/{tableID}/rows`: those of a page, and of a query on the rows
- * (docs/spec/queries.md).
- */
+/** The query parameters that pages and exports of rows share: those of a query. */
 import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
 import { MalformedBody } from '../../../language/values/malformed-body.ts';
-import {
-  csvDelimiters,
-  exportFormats,
-  plainCsv,
-  type CsvForm,
-  type ExportFormat,
-} from '../../query/language/export-format.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
 import { parseContinuation } from '../../query/protocol.ts';
-import { HttpError } from '../answers/http-error.ts';
 import { parseStrictly } from './json-parameter.ts';
-import { pageQuery } from './page-query.ts';
 
 /** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
 const condition = z.string().transform((text, context) => {
@@ -51,7 +39,8 @@ function inJson(schema: object, ...examples: readonly unknown[]): object {
   return { type: 'string', contentMediaType: 'application/json', contentSchema: schema, examples };
 }
 
-const whichRows = {
+/** The query parameters that say which rows are asked for, and how (docs/spec/queries.md). */
+export const whichRows = {
   filter: condition.optional().meta({
     description: 'Which rows are asked for: a condition in JSON.',
     jsonSchema: inJson({ $ref: '#/components/schemas/Condition' }, { column: 'age', op: 'gte', value: 18 }),
@@ -80,43 +69,6 @@ const whichRows = {
     ),
   }),
 };
-
-export const rowsQuery = pageQuery('rows').extend({
-  ...whichRows,
-  count: z
-    .literal('exact', 'must be "exact"')
-    .optional()
-    .meta({
-      description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.',
-      jsonSchema: { type: 'string', enum: ['exact'] },
-    }),
-});
-
-/** The query parameters of `GET /tables/{tableID}/export`. */
-export const exportQuery = z.strictObject({
-  format: z
-    .enum(exportFormats, `must be one of ${exportFormats.join(', ')}`)
-    .optional()
-    .meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
-  delimiter: z
-    .enum([...csvDelimiters, 'tab'], 'must be one of , ; | or tab')
-    .optional()
-    .meta({ description: 'What stands between the cells of CSV; a comma if it is absent.' }),
-  excel: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-    description:
-      'Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula.',
-  }),
-  ...whichRows,
-});
-
-/** How CSV is to be written. Throws HttpError for another format that is to be written so. */
-export function csvFormOf({ delimiter, excel }: z.infer<typeof exportQuery>, format: ExportFormat): CsvForm {
-  for (const [name, value] of Object.entries({ delimiter, excel })) {
-    if (value !== undefined && format !== 'csv')
-      throw new HttpError('request_validation_error', `query.${name}: applies to CSV only.`);
-  }
-  return { delimiter: delimiter === 'tab' ? '\t' : (delimiter ?? plainCsv.delimiter), excel: excel === 'true' };
-}
 
 /** What a request asks of the rows; null if it asks for a page of all of them, as it is. */
 export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery | null {

@@ -1,4 +1,10 @@
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+
+/** The parameter of paths that begin with a table. */
+export const tablePath = {
+  tableID: z.string().meta({ description: 'The ID of a table.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
+};
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** The ID of no table. */

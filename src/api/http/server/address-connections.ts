@@ -1,6 +1,7 @@
 /**
  * Bounds the connections of a server: how many are open, in all and of one client address, and how many new ones an
- * address opens in a window (docs/reference/rate-limits.md). Where too many are open, an idle one makes room for a new one.
+ * address opens in a window (docs/reference/rate-limits.md). Where too many are open, an idle one makes room for a new
+ * one.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -9,7 +9,8 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody } from '../answers/error-reply.ts';
-import { HttpError, statusOf } from '../answers/http-error.ts';
+import { errorTypes } from '../answers/error-types.ts';
+import { HttpError } from '../answers/http-error.ts';
 import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts';
 import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
 import { charge, limitConnections, type ConnectionBounds } from './address-connections.ts';
@@ -176,7 +177,7 @@ function giveUp(socket: HttpSocket, error: HttpError): void {
 function refuse(socket: Socket, { type, message }: HttpError): void {
   if (!socket.writable) return;
   const body = errorBody(type, message);
-  const status = statusOf[type];
+  const { status } = errorTypes[type];
   socket.write(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

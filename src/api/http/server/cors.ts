@@ -2,7 +2,7 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../limits/address-limit.ts';
-import { responseHeaders, type DescribedHeader } from '../openapi/parameters.ts';
+import { responseHeaders, type DescribedHeader } from '../openapi/headers.ts';
 import type { App } from './app-type.ts';
 
 /** How long browsers may remember what a preflight said, in seconds: the longest that all of them accept. */

@@ -1,7 +1,7 @@
 /** What a process answers while it fills its read model: health and metrics. All else is 503. */
 import type { RouteOptions } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
-import { addHealthRoutes } from '../routes/health.ts';
+import { addHealthRoutes } from '../service/health.ts';
 import type { App } from './app-type.ts';
 import { buildBoundedApp, type BoundedAppOptions } from './bounded-app.ts';
 

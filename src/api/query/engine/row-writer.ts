@@ -265,7 +265,9 @@ function insertRows(
   return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
     FROM (
       SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
-      FROM (SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body)
+      FROM (
+        SELECT unnest(string_split(decode($1), chr(10))) AS beside, unnest(string_split(decode($2), chr(10))) AS body
+      )
     )`;
 }
 

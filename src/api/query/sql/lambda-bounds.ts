@@ -33,19 +33,22 @@ const words = (written: string): readonly string[] => written.trim().split(/\s+/
 
 /** Functions whose result has a size that does not depend on that of their arguments, and which do not copy these. */
 const fixed: ReadonlySet<string> = new Set(
-  words(`
-  + - * / // % ** ^ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && abs add array_contains array_has array_has_all array_has_any array_length array_position bit_length ceil ceiling char_length character_length
-  contains date_diff date_part date_trunc datediff datepart datetrunc day dayofweek dayofyear divide ends_with epoch epoch_ms even exp floor hash hour ilike_escape instr isfinite isinf isnan json_valid len
-  length like_escape list_avg list_bool_and list_bool_or list_contains list_count list_has list_has_all list_has_any list_indexof list_position list_product list_sum ln log log10 log2 minute mod month
-  multiply not_ilike_escape not_like_escape octet_length ord pow power prefix quarter random regexp_full_match regexp_matches round second sign sqrt starts_with strlen strpos subtract suffix trunc typeof
-  unicode week year`),
+  words(`+ - * / // % ** ^ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && abs add array_contains array_has array_has_all
+    array_has_any array_length array_position bit_length ceil ceiling char_length character_length contains date_diff
+    date_part date_trunc datediff datepart datetrunc day dayofweek dayofyear divide ends_with epoch epoch_ms even exp
+    floor hash hour ilike_escape instr isfinite isinf isnan json_valid len length like_escape list_avg list_bool_and
+    list_bool_or list_contains list_count list_has list_has_all list_has_any list_indexof list_position list_product
+    list_sum ln log log10 log2 minute mod month multiply not_ilike_escape not_like_escape octet_length ord pow power
+    prefix quarter random regexp_full_match regexp_matches round second sign sqrt starts_with strlen strpos subtract
+    suffix trunc typeof unicode week year`),
 );
 
 /** Functions whose result is no longer than a few times their arguments together. */
 const keeping: ReadonlySet<string> = new Set(
-  words(`
-  || ->> array_extract array_slice concat concat_ws element_at json_extract json_extract_string lcase left list_element list_extract list_max list_min list_pack list_slice list_value lower ltrim map_extract
-  map_extract_value md5 nullif reverse right row rtrim sha256 strip_accents struct_extract struct_pack substr substring to_json trim ucase upper`),
+  words(`|| ->> array_extract array_slice concat concat_ws element_at json_extract json_extract_string lcase left
+    list_element list_extract list_max list_min list_pack list_slice list_value lower ltrim map_extract
+    map_extract_value md5 nullif reverse right row rtrim sha256 strip_accents struct_extract struct_pack substr
+    substring to_json trim ucase upper`),
 );
 
 /** Functions whose result is a part of their argument, which they do not copy. */

@@ -212,12 +212,6 @@ test('two columns with one name are refused unless the request says what to do',
   expect([code, stderr]).toEqual([1, expect.stringContaining('column_id_not_unique')]);
 });
 
-test('the command line reads rows that an object wraps', async () => {
-  const { tableID, rows } = await imported(pathOf('wrapped-rows.json'), '--create', '--table', 'wrapped');
-  expect(rows).toBe(2);
-  expect(cellsOf(await client().rows(tableID))).toEqual([{ a: 1 }, { a: 2 }]);
-});
-
 test.each([
   ['a column named n', 'column-n.json', '', [{ n: 3 }, { n: 2 }, { n: 1 }]],
   [

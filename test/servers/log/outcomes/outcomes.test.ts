@@ -56,6 +56,19 @@ test.each<[string, readonly number[], number, TryOutcome]>([
     'forgotten',
   ],
   ['a later try of the second command', [first, first + 8 * day], first + 9 * day, outcomeAt(first + 8 * day)],
+  [
+    'one that may count as a repetition of the first, or as the one that replaced it',
+    [first, first + outcomeLife],
+    first + outcomeLife - minute,
+    'forgotten',
+  ],
+  ['the same, at the last moment', [first, first + outcomeLife], first + outcomeLife + minute, 'forgotten'],
+  [
+    'one that certainly counts as the second',
+    [first, first + outcomeLife],
+    first + outcomeLife + minute + 1,
+    outcomeAt(first + outcomeLife),
+  ],
 ])('an attempt finds the outcome: %s', async (_name, times, triedAt, outcome) => {
   expect(await findAfter(times, triedAt)).toEqual(outcome);
 });

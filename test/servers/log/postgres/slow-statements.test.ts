@@ -41,7 +41,8 @@ test('it alone is refused, and the others of its batch are stored', async () => 
   closers.push(() => log.close());
   await Promise.all([slow, ...others].map((id) => append(log, createTeam(id, 'team'))));
   await database.pool
-    .query(`create function sleep_long() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new; end $$;
+    .query(`create function sleep_long() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new;
+    end $$;
     create trigger slow before update on teams for each row when (new.id = '${slow}') execute function sleep_long()`);
 
   // The first is a batch of its own, and the others gather behind it.

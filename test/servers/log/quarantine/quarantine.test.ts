@@ -167,6 +167,8 @@ describe('an event that cannot be projected', () => {
       offset: 1n,
     });
     expect(await readQuarantines(database.pool)).toEqual([]);
+    // What is before it is stored.
+    expect(await counts(database)).toEqual({ [teams[0]!]: 1 });
   });
 
   test('halts the partition if so many teams are in quarantine that it is no fault of theirs', async () => {

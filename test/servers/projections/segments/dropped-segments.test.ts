@@ -37,7 +37,8 @@ test('it waits for one partition at a time, and spares what a batch names meanwh
       [randomUUID()],
     );
     collecting = removeGarbage(models, database(), hours);
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update progress set layout%'
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock'
+    and query like 'update progress set layout%'
       and datname = current_database()`;
     while ((await pool.query(waiting)).rowCount === 0) await sleep(20);
     // Other partitions are free.

@@ -105,12 +105,6 @@ test('a line is in the log of the process while the disk is full', () => {
   ]);
 });
 
-test('a file that cannot be opened prevents the start', () => {
-  expect(() => open(join(folder, 'missing', 'audit.log'))).toThrow(
-    /^The settings are not usable:\nAUDIT_LOG_FILE: ENOENT/,
-  );
-});
-
 test('without a file the lines are in the log of the process', () => {
   openAuditLog(undefined, logger()).write(entry('a'));
   expect(logged).toMatchObject([{ level: 30, audit: entry('a') }]);

@@ -1,6 +1,6 @@
 /** Which requests large bodies give way to. */
 import { expect, jest, test } from '@jest/globals';
-import { addRoutes, type RouteDependencies } from '../../../../src/api/http/routes.ts';
+import { addAllRoutes } from './all-routes.ts';
 import { authorization, buildEdge, unlimited } from './server/edge-app.ts';
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
       edge.addHook('onRoute', (route) => {
         if (route.config?.public !== true) route.handler = async () => ({});
       });
-      addRoutes(edge, { receiver: { turns: { giveWay } } } as unknown as RouteDependencies);
+      addAllRoutes(edge, giveWay);
     },
     { authenticate: () => ({ ...unlimited, teamId: 't1' }) },
   );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { App } from '../../../../src/api/http/server/app-type.ts';
-import { metricsRoute, serveMetrics } from '../../../../src/api/http/routes/metrics.ts';
+import { metricsRoute, serveMetrics } from '../../../../src/api/http/service/metrics.ts';
 import { HttpError } from '../../../../src/api/http/answers/http-error.ts';
 import { AppendUnknown, ProjectionBug } from '../../../../src/log/event-log.ts';
 import { Metrics } from '../../../../src/operations/metrics/metrics.ts';

@@ -1,7 +1,6 @@
 /** Outcomes survive being stored, and are matched to the attempts that they belong to. */
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../support/property.ts';
-import { OutcomeQueries } from '../../../../src/log/outcomes/outcomes.queries.ts';
 import { findOutcomes, isDuplicateOutcome, outcomeRow } from '../../../../src/log/outcomes/outcomes.store.ts';
 import {
   answersAttempt,
@@ -10,7 +9,6 @@ import {
   type Attempt,
   type RecordedOutcome,
 } from '../../../../src/log/outcomes/recorded-outcome.ts';
-import type { Database } from '../../../../src/storage/database/database.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../../src/language/events/outcome.ts';
 
 /** A field that may be left out. */
@@ -86,39 +84,6 @@ describe('an outcome of the record at offset 5 is that of an attempt', () => {
     ['that is the only one of its command', unplaced(null), true],
   ])('whether the outcome at offset 5 answers an attempt %s', (_name, attempt, expected) => {
     expect(answersAttempt(first, attempt)).toBe(expected);
-  });
-});
-
-describe('what a try of a command is told, whose outcome is of the time 0', () => {
-  const minute = 60_000;
-  /** `replacedTime`: when the outcome that it replaced was recorded. */
-  async function told(at: number, notAfter: number, time: number, replacedTime: number | null): Promise<unknown> {
-    const recorded = outcomeRow(3, {
-      commandId: 'c',
-      offset: 5n,
-      time,
-      outcome: { status: 'applied', result: {}, etag: 7n, requestDigest: undefined },
-    });
-    const rows = [{ next: 6n, held: '{}', replacedTime, ...recorded }];
-    const database = { reader: { query: async () => ({ rows, rowCount: 1, command: 'SELECT' }) } };
-    const { outcome: found } = await new OutcomeQueries(database as unknown as Database).find(3, 'c', { at, notAfter });
-    return typeof found === 'object' && found !== null ? found.status : found;
-  }
-
-  test.each<[string, number, unknown]>([
-    ['in the same week', outcomeLife - minute - 1, 'applied'],
-    ['a minute before the week ends', outcomeLife - minute, 'forgotten'],
-    ['a minute after it', outcomeLife + minute, 'forgotten'],
-    ['later', outcomeLife + minute + 1, null],
-  ])('a try that comes %s is told its outcome or that it is forgotten', async (_name, at, expected) => {
-    expect(await told(at, at, 0, null)).toBe(expected);
-    // An outcome that replaced one from so long ago.
-    expect(await told(at, at + outcomeLife, outcomeLife, 0)).toBe(expected === 'forgotten' ? 'forgotten' : 'applied');
-  });
-
-  test('if it was replaced after the try, by one that counts as new', async () => {
-    expect(await told(1000, 2000, outcomeLife, 0)).toBe('forgotten');
-    expect(await told(1000, 2000, outcomeLife, null)).toBe('applied');
   });
 });
 

@@ -5,11 +5,15 @@ import { removeGarbage } from '../../../../src/log/garbage.ts';
 import type { Models } from '../../../../src/log/model.ts';
 import type { Database } from '../../../../src/storage/database/database.ts';
 import { MaintenanceMetrics } from '../../../../src/operations/metrics/maintenance-metrics.ts';
-import { runRound, type Kind, type MaintenanceObserver } from '../../../../src/operations/maintenance/round.ts';
+import {
+  runRound,
+  type MaintenanceObserver,
+  type MaintenanceTask,
+} from '../../../../src/operations/maintenance/round.ts';
 import { parseMetrics, sumOf } from '../../../support/metrics.ts';
 
 /** A kind that finds something so many times in all. */
-function finding(times: number, repeats = true): Kind & { readonly steps: () => number } {
+function finding(times: number, repeats = true): MaintenanceTask & { readonly steps: () => number } {
   let steps = 0;
   return {
     name: 'finding',
@@ -23,14 +27,14 @@ function finding(times: number, repeats = true): Kind & { readonly steps: () => 
   };
 }
 
-const failing: Kind = { name: 'failing', repeats: true, step: () => Promise.reject(new Error('failed')) };
+const failing: MaintenanceTask = { name: 'failing', repeats: true, step: () => Promise.reject(new Error('failed')) };
 const observer: MaintenanceObserver = { stepped: () => undefined, failed: () => undefined, yielded: () => undefined };
 const run = (
-  kinds: readonly Kind[],
+  tasks: readonly MaintenanceTask[],
   failures: unknown[] = [],
   signal = new AbortController().signal,
 ): Promise<boolean[]> =>
-  runRound(kinds, { roundMs: 500, signal, observer, onFailure: (error) => failures.push(error) });
+  runRound(tasks, { roundMs: 500, signal, observer, onFailure: (error) => failures.push(error) });
 
 test('a kind that always finds something does not keep the others from the next round', async () => {
   const [endless, scanning, brief] = [finding(Infinity), finding(Infinity, false), finding(2)];
@@ -71,13 +75,13 @@ test('every step of garbage collection has its turn, whatever the ones before it
   expect(turns).toEqual(['finds', 'fails', 'comes last']);
 });
 
-test('kinds whose steps do not end keep no other from a turn before there are as many as run at once', async () => {
+test('tasks whose steps do not end keep no other from a turn before there are as many as run at once', async () => {
   const closing = new AbortController();
   let end: () => void = () => undefined;
   const ending = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const stuck = Array.from({ length: 3 }, (_, at): Kind => ({
+  const stuck = Array.from({ length: 3 }, (_, at): MaintenanceTask => ({
     name: `stuck ${at}`,
     repeats: true,
     step: () => ending.then(() => 0),

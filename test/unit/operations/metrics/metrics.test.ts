@@ -4,7 +4,12 @@ import { describe, expect, test } from '@jest/globals';
 import type { HaltCause, LogStatus } from '../../../../src/log/event-log.ts';
 import { appendFailures, refusalReasons, type LogObserver } from '../../../../src/log/log-observer.ts';
 import { planRefusal, settingRefusal } from '../../../../src/language/events/quota.ts';
+import { addDiskMetrics } from '../../../../src/operations/metrics/disk-metrics.ts';
+import { addFillMetrics } from '../../../../src/operations/metrics/fill-metrics.ts';
 import { Metrics } from '../../../../src/operations/metrics/metrics.ts';
+import { addQueryMetrics } from '../../../../src/operations/metrics/query-metrics.ts';
+import { addQuotaMetrics } from '../../../../src/operations/metrics/quota-metrics.ts';
+import { addStatusMetrics } from '../../../../src/operations/metrics/status-metrics.ts';
 import { labelValues, parseMetrics, sumOf, type Sample } from '../../../support/metrics.ts';
 
 async function scrape(metrics: Metrics): Promise<Sample[]> {
@@ -15,11 +20,13 @@ test('docs/reference/metrics.md has a line for each metric, and no other', async
   const metrics = new Metrics();
   const kafka = { isReachable: true, lag: [], owned: [] };
   const status = { queuedEvents: 0, queuedBytes: 0, oldestAppendMs: [], halts: [], quarantinedTeams: 0, kafka };
-  metrics.ask({ log: { status: () => status }, askPostgres: () => Promise.resolve() });
-  metrics.askQuotas(() => Promise.resolve([]));
-  metrics.watchQueries({ states: () => Promise.resolve([]) });
-  metrics.watchFill({ eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
-  metrics.watchDisks({ free: () => Promise.resolve(new Map()) });
+  metrics.add((registry) => {
+    addStatusMetrics(registry, { log: { status: () => status }, askPostgres: () => Promise.resolve() });
+    addQuotaMetrics(registry, () => Promise.resolve([]));
+    addQueryMetrics(registry, { states: () => Promise.resolve([]) });
+    addFillMetrics(registry, { eventsLeft: 0, secondsLeft: 0, look: () => Promise.resolve() });
+    addDiskMetrics(registry, { free: () => Promise.resolve(new Map()) });
+  });
   const given = [...(await metrics.scrape()).matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
     ([, name, type]) => `${name} ${type}`,
   );
@@ -161,7 +168,7 @@ describe('what the service is asked', () => {
     ['while Postgres hangs', onPostgres, () => new Promise(() => {}), { tablog_postgres_reachable: 0 }],
   ])('the service is asked at each scrape: %s', async (_name, status, askPostgres, values) => {
     const metrics = new Metrics();
-    metrics.ask({ log: { status: () => status }, askPostgres });
+    metrics.add((registry) => addStatusMetrics(registry, { log: { status: () => status }, askPostgres }));
     const samples = await scrape(metrics);
     expect(Object.fromEntries(Object.keys(values).map((name) => [name, sumOf(samples, name)]))).toEqual(values);
   });
@@ -169,7 +176,7 @@ describe('what the service is asked', () => {
   test('at each scrape, and by partition', async () => {
     const metrics = new Metrics();
     let status = onKafka;
-    metrics.ask({ log: { status: () => status }, askPostgres: answers });
+    metrics.add((registry) => addStatusMetrics(registry, { log: { status: () => status }, askPostgres: answers }));
     await metrics.scrape();
     status = {
       ...onKafka,
@@ -196,9 +203,9 @@ describe('what the service is asked', () => {
 
 describe('what teams use of a quota', () => {
   const use = [{ quota: 'openUploads', allTeams: 70, largestTeam: 40 }] as const;
-  const shown = async (ask: Parameters<Metrics['askQuotas']>[0]): Promise<(number | undefined)[]> => {
+  const shown = async (ask: Parameters<typeof addQuotaMetrics>[1]): Promise<(number | undefined)[]> => {
     const metrics = new Metrics();
-    metrics.askQuotas(ask);
+    metrics.add((registry) => addQuotaMetrics(registry, ask));
     const samples = await scrape(metrics);
     return ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'open_uploads', teams }));
   };
@@ -214,10 +221,11 @@ describe('what teams use of a quota', () => {
   test('is asked once for scrapes that follow each other soon, and again after a failure', async () => {
     const metrics = new Metrics();
     let asked = 0;
-    metrics.askQuotas(() => {
+    const ask = (): Promise<typeof use> => {
       asked += 1;
       return asked === 1 ? Promise.reject(new Error('away')) : Promise.resolve(use);
-    });
+    };
+    metrics.add((registry) => addQuotaMetrics(registry, ask));
     for (let scrapes = 0; scrapes < 4; scrapes += 1) await metrics.scrape();
     expect(asked).toBe(2);
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { models, type States } from '../../../../projections/models.ts';
 import { ChangedRows } from '../../../../projections/tables/changed-rows.ts';
 import type { RememberedTables } from '../../../../projections/tables/remembered-tables.ts';
-import { changedForm } from '../../../../projections/tables/stored-body.ts';
+import { changedForm } from '../../../../projections/tables/read/stored-body.ts';
 import type { RowAddress } from '../../../../src/language/events/row-id.ts';
 import { blockRow, given, openStates, tailRow, when } from '../../../support/decisions.ts';
 import { add, block, few, patch, remove } from '../../../support/requests.ts';

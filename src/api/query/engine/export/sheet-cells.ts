@@ -31,23 +31,27 @@ const formatNames = Object.keys(formats) as Format[];
 /** Numbers of formats below this are those that Excel has. */
 const firstFormat = 164;
 
-/** The part of a workbook that has the formats of its cells. */
-export const styles =
-  `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="${formatNames.length - 1}">${formatNames
-    .slice(1)
-    .map((name, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${formats[name]}"/>`)
-    .join(
-      '',
-    )}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
-  `<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${formatNames.length}">${formatNames
-    .map(
-      (_, at) =>
-        `<xf numFmtId="${at === 0 ? 0 : firstFormat + at - 1}" fontId="0" fillId="0" borderId="0" xfId="0"${at === 0 ? '' : ' applyNumberFormat="1"'}/>`,
-    )
-    .join(
-      '',
-    )}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+const numberFormats = formatNames
+  .slice(1)
+  .map((name, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${formats[name]}"/>`);
+
+const cellFormats = formatNames.map((_, at) => {
+  const number = at === 0 ? 'numFmtId="0"' : `numFmtId="${firstFormat + at - 1}" applyNumberFormat="1"`;
+  return `<xf ${number} fontId="0" fillId="0" borderId="0" xfId="0"/>`;
+});
+
+/** The part of a workbook that has the formats of its cells. Excel refuses one without fonts, fills and borders. */
+export const styles = [
+  '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
+  '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">',
+  `<numFmts count="${numberFormats.length}">${numberFormats.join('')}</numFmts>`,
+  '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>',
+  '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>',
+  '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>',
+  '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>',
+  `<cellXfs count="${cellFormats.length}">${cellFormats.join('')}</cellXfs>`,
+  '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
+].join('');
 
 /** A cell. `place`: such as `B7`. `token`: its value as JSON. */
 export function cellXml(place: string, type: ColumnType, token: string): string {

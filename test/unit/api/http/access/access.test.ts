@@ -3,7 +3,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import type { RouteOptions } from 'fastify';
 import { appsToLinkOf, cacheLinks, type IsLinked } from '../../../../../src/api/http/access/access.ts';
 import type { Identity, Principal } from '../../../../../src/api/http/access/authenticate.ts';
-import { addRoutes, type RouteDependencies } from '../../../../../src/api/http/routes.ts';
+import { addAllRoutes } from '../all-routes.ts';
 import { authorization, buildEdge, errorOf, unlimited, type Edge } from '../server/edge-app.ts';
 
 const mine = '01890000-0000-7000-8000-00000000000a';
@@ -24,7 +24,7 @@ function edgeOf(
         route.handler = async () => ({});
         routes.push(route);
       });
-      addRoutes(app, { receiver: { turns: { giveWay: () => undefined } } } as unknown as RouteDependencies);
+      addAllRoutes(app);
       app.get('/apps/:appID/things', async () => ({}));
       app.post('/apps/:appID/things', async () => ({}));
     },

@@ -2,8 +2,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readConfig } from '../../../../../src/app/config.ts';
 import { DiskFloor, foldersToWatch, type WatchedFolder } from '../../../../../src/api/http/limits/disk-floor.ts';
-import { rowOperations } from '../../../../../src/api/http/openapi/operations/rows.ts';
-import { queryOperations } from '../../../../../src/api/http/openapi/operations/queries.ts';
+import type { Operation } from '../../../../../src/api/http/openapi/operation.ts';
 import { authorization, buildEdge } from '../server/edge-app.ts';
 
 const postgres = 'postgres://db/tablog';
@@ -90,12 +89,13 @@ test.each<[WatchedFolder['name'], number, number]>([
 ])(
   'with nothing free on the disk of %s and a floor of %d bytes, a small write is %d',
   async (name, freeMin, status) => {
+    const write: Operation = { operationId: 'write', tag: 'Rows', summary: '', description: '', answers: {} };
     const floor = new DiskFloor({ folders: [{ name, path: '/proc' }], freeMin, logger: pino({ level: 'silent' }) });
     const { app } = buildEdge((edge) => {
       floor.addTo(edge);
-      edge.post('/write', { config: { operation: rowOperations.add } }, () => ({ data: 'ok' }));
-      edge.delete('/write', { config: { operation: rowOperations.remove } }, () => ({ data: 'ok' }));
-      edge.post('/query', { config: { operation: queryOperations.queryRows } }, () => ({ data: 'ok' }));
+      edge.post('/write', { config: { operation: write } }, () => ({ data: 'ok' }));
+      edge.delete('/write', { config: { operation: write } }, () => ({ data: 'ok' }));
+      edge.post('/query', { config: { operation: { ...write, isCommand: false } } }, () => ({ data: 'ok' }));
       edge.get('/read', () => ({ data: 'ok' }));
     });
     const statusOf = async (method: 'GET' | 'POST' | 'DELETE', url: string): Promise<number> =>

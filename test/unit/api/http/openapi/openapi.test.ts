@@ -4,15 +4,17 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from '@jest/globals';
 import type { RouteOptions } from 'fastify';
 import generateTypes, { astToString, COMMENT_HEADER, type OpenAPI3 } from 'openapi-typescript';
+import { errorTypes } from '../../../../../src/api/http/answers/error-types.ts';
 import {
   buildDocument,
   type OpenApiDocument,
   type OperationObject,
 } from '../../../../../src/api/http/openapi/document.ts';
-import { addRoutes, type RouteDependencies } from '../../../../../src/api/http/routes.ts';
-import { metricsRoute } from '../../../../../src/api/http/routes/metrics.ts';
+import type { Operation } from '../../../../../src/api/http/openapi/operation.ts';
+import { metricsRoute } from '../../../../../src/api/http/service/metrics.ts';
 import { InterfaceDocument } from '../../../../support/interface-document.ts';
 import type { Exchange } from '../../../../support/shapes.ts';
+import { addAllRoutes } from '../all-routes.ts';
 import { buildEdge } from '../server/edge-app.ts';
 
 /** All routes of the service, and the document that it serves. No route is asked for anything else. */
@@ -23,7 +25,7 @@ async function describeService(): Promise<{ routes: RouteOptions[]; document: Op
       routes.push(route);
     });
     app.route(metricsRoute({ contentType: 'text/plain', scrape: async () => '' }));
-    addRoutes(app, {} as RouteDependencies);
+    addAllRoutes(app);
   });
   const answer = await app.inject('/openapi.json');
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
@@ -121,6 +123,22 @@ describe('it is complete', () => {
     const route = { method: 'GET', url: '/x', handler: () => '', schema: {} } as const;
     expect(() => buildDocument([route], { version: '1', serverUrl: '/' })).toThrow(
       'GET /x has no operation in its config',
+    );
+  });
+
+  test('a path parameter that nothing describes is an error', () => {
+    const operation: Operation = { operationId: 'getX', tag: 'Rows', summary: '', description: '', answers: {} };
+    const route = { method: 'GET', url: '/x/:xID', handler: () => '', schema: {}, config: { operation } } as const;
+    expect(() => buildDocument([route as unknown as RouteOptions], { version: '1', serverUrl: '/' })).toThrow(
+      'getX does not describe the path parameter xID',
+    );
+  });
+
+  test('each type of error is one that an operation answers with', () => {
+    const types = operations.flatMap(({ operation }) => errorsOf(operation).map((error) => error.split(' ')[1]!));
+    // The answers to HEAD end in `head`.
+    expect([...new Set(types)].filter((type) => type !== 'head').toSorted()).toEqual(
+      Object.keys(errorTypes).toSorted(),
     );
   });
 });

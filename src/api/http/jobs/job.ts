@@ -1,0 +1,175 @@
+/**
+ * `/jobs/{jobID}`: the state of a request that was answered 202, or 503 with a job's ID (spec 4.7); and its progress.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
+import type { UploadQueries } from '../../../../projections/uploads/uploads.queries.ts';
+import { countRowsOf, type UploadResult } from '../../../language/events/outcome.ts';
+import type { Job } from '../../../storage/security/job-id.ts';
+import type { Principal } from '../access/authenticate.ts';
+import { replyWithError } from '../answers/error-reply.ts';
+import { encloseResult } from '../answers/result-json.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import { examples, nothing, rowIds, tableId } from '../openapi/schemas.ts';
+import type { App } from '../server/app-type.ts';
+import type { Jobs, JobState } from '../submit/jobs.ts';
+import type { UploadAnswers } from '../uploads/upload-answers.ts';
+
+export interface JobDependencies {
+  readonly jobs: Jobs;
+  readonly rows: RowQueries;
+  readonly uploads: UploadQueries;
+  readonly uploadAnswers: UploadAnswers;
+}
+
+export const jobProgress = z
+  .strictObject({
+    phase: z.enum(['waiting', 'done', 'failed']),
+    rowsDone: z.int().min(0),
+    rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
+    eventsAhead: z.int().min(0).optional(),
+    cellsDropped: z.int().min(0).optional().meta({ description: 'What `Tablog-Dropped-Cells` would have said.' }),
+  })
+  .meta({ id: 'JobProgress' });
+
+export function progressOf(jobs: Jobs, job: Job, state: JobState): object {
+  switch (state.status) {
+    case 'running':
+      return { phase: 'waiting', rowsDone: 0, rowsTotal: job.rows, eventsAhead: jobs.eventsAhead(job) };
+    case 'succeeded': {
+      const rows = job.rows ?? countRowsOf(state.result.rows ?? []);
+      const { droppedCells } = state.result;
+      return {
+        phase: 'done',
+        rowsDone: rows,
+        rowsTotal: rows,
+        ...(droppedCells === undefined ? {} : { cellsDropped: droppedCells }),
+      };
+    }
+    case 'failed':
+      return { phase: 'failed', rowsDone: 0, rowsTotal: job.rows };
+  }
+}
+
+const jobPath = { jobID: z.string().meta({ description: 'The ID of a job.' }) };
+
+const result = z
+  .union([
+    z.strictObject({ tableID: tableId, rowIDs: rowIds, linkedAppIDs: z.array(z.string()).optional() }),
+    z.strictObject({ rowIDs: rowIds }),
+    z.strictObject({
+      uploadID: z.string(),
+      uploadLocation: z
+        .string()
+        .optional()
+        .meta({ description: 'Not for a token that is for reading only, or for another app than the upload.' }),
+    }),
+    z.strictObject({ url: z.string() }),
+    nothing,
+  ])
+  .meta({ description: 'What the request would have been answered in `data`.' });
+
+const job = z
+  .union([
+    z.strictObject({ status: z.literal('running') }),
+    z.strictObject({ status: z.literal('succeeded'), result }),
+    z.strictObject({ status: z.literal('failed'), error: z.strictObject({ message: z.string() }) }),
+  ])
+  .meta({ id: 'Job' });
+
+const getOperation: Operation = {
+  operationId: 'getJob',
+  tag: 'Jobs',
+  path: jobPath,
+  summary: 'Get a job',
+  description: "What has become of a request that was answered with a job's ID. Jobs are known for 7 days.",
+  answers: {
+    200: {
+      headersAtTimes: ['Retry-After'],
+      description: 'The job. While it runs, `Retry-After` says when to ask again.',
+      body: json(z.strictObject({ data: job }), {
+        running: { data: { status: 'running' } },
+        succeeded: { data: { status: 'succeeded', result: { rowIDs: examples.rowIds } } },
+        failed: {
+          data: { status: 'failed', error: { message: 'rows[3].born: "soon" does not fit the column\'s type date' } },
+        },
+      }),
+    },
+  },
+  errors: ['job_not_found'],
+};
+
+const progressOperation: Operation = {
+  operationId: 'getJobProgress',
+  tag: 'Jobs',
+  path: jobPath,
+  summary: 'Get the progress of a job',
+  description:
+    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the requests of its part ' +
+    'of the log that are still to be decided.',
+  answers: {
+    200: {
+      headersAtTimes: ['Retry-After'],
+      description: 'The progress.',
+      body: json(z.strictObject({ data: jobProgress }), {
+        waiting: { data: { phase: 'waiting', rowsDone: 0, rowsTotal: 1000, eventsAhead: 12 } },
+        done: { data: { phase: 'done', rowsDone: 1000, rowsTotal: 1000 } },
+      }),
+    },
+  },
+  errors: ['job_not_found'],
+};
+
+type Answer = (reply: FastifyReply, job: Job, state: JobState) => FastifyReply | Promise<FastifyReply>;
+
+export function addSingleJobRoutes(app: App, { jobs, rows, uploads, uploadAnswers }: JobDependencies): void {
+  app.get(
+    '/jobs/:jobID',
+    { config: { operation: getOperation, duringQuarantine: true } },
+    answerJob(jobs, async (reply, _job, state) => {
+      if (state.status === 'succeeded' && state.result.upload !== undefined) {
+        const { upload } = state.result;
+        const isShown = upload.file !== null || (await maySendTo(uploads, upload, reply.request.principal));
+        const result = isShown ? await uploadAnswers.dataOf(upload, reply.request) : { uploadID: upload.id };
+        return reply.send(JSON.stringify({ data: { status: state.status, result } }));
+      }
+      if (state.status === 'succeeded') {
+        const before = '{"data":{"status":"succeeded","result":';
+        return reply.send(await encloseResult(before, state.result, '}}', (range) => rows.retainedIds(range)));
+      }
+      const error = state.status === 'failed' ? { error: { message: state.message } } : {};
+      return reply.send(JSON.stringify({ data: { status: state.status, ...error } }));
+    }),
+  );
+
+  app.get(
+    '/jobs/:jobID/progress',
+    { config: { operation: progressOperation, duringQuarantine: true } },
+    answerJob(jobs, (reply, job, state) => {
+      return reply.send(JSON.stringify({ data: progressOf(jobs, job, state) }));
+    }),
+  );
+}
+
+/** Finds the job, and does what all job routes have in common. */
+function answerJob(jobs: Jobs, answer: Answer) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { jobID } = request.params as { readonly jobID: string };
+    void reply.header('cache-control', 'no-store');
+    const found = await jobs.find(request.principal.teamId, jobID);
+    if (found === null) return replyWithError(reply, 'job_not_found', 'There is no such job.');
+    if (found.state.status === 'running') void reply.header('retry-after', '1');
+    return answer(reply.type('application/json; charset=utf-8'), found.job, found.state);
+  };
+}
+
+/** The upload location is only for tokens that could have created the upload: it allows writing without a token. */
+async function maySendTo(
+  uploads: UploadQueries,
+  { id }: UploadResult,
+  { teamId, appId, readOnly }: Principal,
+): Promise<boolean> {
+  if (readOnly) return false;
+  return appId === null || (await uploads.upload(id, { teamId, appId })) !== null;
+}

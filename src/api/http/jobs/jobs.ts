@@ -1,0 +1,142 @@
+/** `/jobs`: the list of jobs, which is ours, not the spec's. */
+import { z } from 'zod';
+import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
+import { readPage } from '../answers/read-page.ts';
+import type { Shares } from '../limits/shares.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import { continuation, examples, tableId } from '../openapi/schemas.ts';
+import { invalidContinuation } from '../requests/continuation.ts';
+import { pageQuery } from '../requests/page-query.ts';
+import type { App } from '../server/app-type.ts';
+import type { Jobs, ListedJob } from '../submit/jobs.ts';
+import { exampleJobId, jobId } from './accepted.ts';
+import { addSingleJobRoutes, jobProgress, progressOf, type JobDependencies } from './job.ts';
+
+export interface JobsRouteDependencies extends JobDependencies {
+  readonly tables: Pick<TableQueries, 'idsAmong'>;
+  readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
+}
+
+/** How many jobs a page has at most, and the bytes of JSON that a job with a long refusal takes. */
+const pageJobsMax = 1000;
+const jobBytesMax = 4096;
+
+const listedJob = z
+  .strictObject({
+    id: jobId,
+    operation: z.string().meta({ description: 'The operation that was asked for, by its `operationId`.' }),
+    created: z.iso.datetime().meta({ description: 'When it was asked for.' }),
+    tableID: tableId
+      .nullable()
+      .meta({ description: 'The table that it is about, or has created; null if there is none, or not any more.' }),
+    stashID: z
+      .string()
+      .nullable()
+      .meta({ description: 'The stash whose rows are imported, or that is written to; null if there is none.' }),
+    status: z.enum(['running', 'succeeded', 'failed']),
+    error: z.strictObject({ message: z.string() }).optional().meta({ description: 'Why it failed.' }),
+    progress: jobProgress,
+  })
+  .meta({ id: 'ListedJob' });
+
+const operation: Operation = {
+  operationId: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs',
+  description:
+    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with " +
+    'the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may ' +
+    'have fewer jobs than were asked for while it has a `continuation`.',
+  answers: {
+    200: {
+      description: 'Jobs, and where to go on.',
+      body: json(z.strictObject({ data: z.array(listedJob), continuation }), {
+        'an import of a stash, and what could not be added': {
+          data: [
+            {
+              id: exampleJobId,
+              operation: 'createTable',
+              created: '2026-01-02T03:04:05.678Z',
+              tableID: null,
+              stashID: 'import-7',
+              status: 'running',
+              progress: { phase: 'waiting', rowsDone: 0, rowsTotal: null, eventsAhead: 12 },
+            },
+            {
+              id: exampleJobId,
+              operation: 'addRows',
+              created: '2026-01-02T03:04:04.567Z',
+              tableID: examples.tableId,
+              stashID: null,
+              status: 'failed',
+              error: { message: 'rows[3].born: "soon" does not fit the column\'s type date' },
+              progress: { phase: 'failed', rowsDone: 0, rowsTotal: 1000 },
+            },
+          ],
+        },
+      }),
+    },
+  },
+};
+
+function addListJobs(app: App, { jobs, tables, shares }: JobsRouteDependencies): void {
+  app.get(
+    '/jobs',
+    {
+      schema: { querystring: pageQuery('jobs', pageJobsMax) },
+      config: { operation: operation, duringQuarantine: true },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const { limit, continuation } = request.query;
+      // The continuation is the ID of the last job of the page before.
+      const after = continuation === undefined ? null : jobs.place(teamId, continuation);
+      if (after === null && continuation !== undefined) throw invalidContinuation('query.', 'these jobs');
+      const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () =>
+        jobs.list(teamId, { appId, after, limit }),
+      );
+      // A request may have named a table that is not there, or of another team.
+      const known = await tables.idsAmong(
+        teamId,
+        page.jobs.flatMap((listed) => tableOf(listed) ?? []),
+      );
+      const body = JSON.stringify({
+        data: page.jobs.map((listed) => present(jobs, listed, known)),
+        ...(page.next === null ? {} : { continuation: page.next }),
+      });
+      outgoing.shrink(Buffer.byteLength(body));
+      return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body);
+    },
+  );
+}
+
+/** The table that a job is about. One created under an Idempotency-Key has the ID that the first try gave it. */
+function tableOf({ note, state }: ListedJob): string | null {
+  return (state.status === 'succeeded' ? state.result.tableId : undefined) ?? note.tableId;
+}
+
+/** A job in a list. `known`: the tables that are there. */
+function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): object {
+  const {
+    note: { jobId, operation, stashId },
+    job,
+    state,
+    askedAt,
+  } = listed;
+  const tableId = tableOf(listed);
+  return {
+    id: jobId,
+    operation,
+    created: new Date(askedAt).toISOString(),
+    tableID: tableId !== null && known.has(tableId) ? tableId : null,
+    stashID: stashId,
+    status: state.status,
+    ...(state.status === 'failed' ? { error: { message: state.message } } : {}),
+    progress: progressOf(jobs, job, state),
+  };
+}
+
+export function addJobRoutes(app: App, dependencies: JobsRouteDependencies): void {
+  addListJobs(app, dependencies);
+  addSingleJobRoutes(app, dependencies);
+}

@@ -1,0 +1,94 @@
+/** The body of a query on the rows of a table. */
+import { z } from 'zod';
+import { wholeText } from '../../../../commands/inputs.ts';
+import { operators, type Operator } from '../../query/language/condition.ts';
+import {
+  aggregateFunctions,
+  aggregatesMax,
+  fieldsMax,
+  nameLengthMax,
+  sortKeyPattern,
+  sortKeysMax,
+} from '../../query/language/rows-query.ts';
+import { continuation } from '../openapi/schemas.ts';
+
+const text = z.string().meta({ pattern: wholeText });
+const column = text.meta({ description: 'The ID of a column, or `$rowID`.' });
+/** What a cell is compared with. `null` is no value: `isEmpty` asks for empty cells. */
+const cell = z.union([text, z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
+const value = cell.meta({ description: 'What the cells are compared with: it must fit the column.' });
+const part = text.meta({ description: 'What the cells contain, begin with or end with.' });
+
+const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly Operator[];
+const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly Operator[];
+const ofOneValue = operators.filter(
+  (operator) => operator !== 'in' && ![...ofEmptiness, ...ofText].some((other) => other === operator),
+);
+
+const comparisons = [
+  z.strictObject({ column, op: z.enum(ofOneValue), value }),
+  z.strictObject({ column, op: z.enum(ofText), value: part, ignoreCase: z.boolean().optional() }),
+  z.strictObject({
+    column,
+    op: z.literal('in'),
+    value: z.array(cell).meta({ description: 'One of these values: each must fit the column.' }),
+  }),
+  z.strictObject({ column, op: z.enum(ofEmptiness) }),
+] as const;
+
+const condition: z.ZodType = z
+  .lazy(() =>
+    z.union([
+      ...comparisons,
+      z.strictObject({ and: z.array(condition) }),
+      z.strictObject({ or: z.array(condition) }),
+      z.strictObject({ not: condition }),
+    ]),
+  )
+  .meta({ id: 'Condition', description: 'Which rows are asked for.' });
+
+const columnIds = (max: number) => z.array(text).max(max).meta({ uniqueItems: true });
+const sortKey = z
+  .strictObject({ column: text.min(1), descending: z.boolean().optional() })
+  .meta({ id: 'SortKey', description: 'A column that rows are sorted by, also one whose ID begins with a minus.' });
+const sort = z
+  .array(z.union([z.string().regex(sortKeyPattern), sortKey]))
+  .max(sortKeysMax)
+  .meta({ uniqueItems: true });
+
+const as = text
+  .min(1)
+  .max(nameLengthMax)
+  .optional()
+  .meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
+
+export const queryBody = z.strictObject({
+  filter: condition.optional(),
+  sort: sort
+    .optional()
+    .meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
+  fields: columnIds(fieldsMax)
+    .optional()
+    .meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
+  count: z
+    .literal('exact')
+    .optional()
+    .meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
+  groupBy: columnIds(sortKeysMax).optional().meta({
+    description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.',
+  }),
+  aggregate: z
+    .array(
+      z.union([
+        z.strictObject({ op: z.literal('count'), column: text.optional(), as }),
+        z.strictObject({ op: z.enum(aggregateFunctions.filter((name) => name !== 'count')), column: text, as }),
+      ]),
+    )
+    .max(aggregatesMax)
+    .optional()
+    .meta({
+      description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.',
+    }),
+  limit: z.int().min(1).optional(),
+  continuation,
+});

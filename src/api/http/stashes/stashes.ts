@@ -1,0 +1,125 @@
+/** Stashes: rows that come in chunks (spec 4.10 and 4.11). */
+import { deleteStash, stashPath } from '../../../../commands/end-stash.ts';
+import { chunkPath, chunkQuery, putChunk } from '../../../../commands/put-chunk.ts';
+import { refusalOfChunk } from '../../../../projections/stashes/stash-bounds.ts';
+import type { StashQueries } from '../../../../projections/stashes/stashes.queries.ts';
+import type { StashLimits } from '../../../language/events/limits.ts';
+import { stashNameOf } from '../../../language/events/stash-name.ts';
+import type { EventLog } from '../../../log/event-log.ts';
+import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
+import type { Refuses } from '../bodies/body-blocks.ts';
+import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
+import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { examples, inputRows, inputTexts, nothing } from '../openapi/schemas.ts';
+import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
+import type { App } from '../server/app-type.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import { refusing } from '../submit/turned-away.ts';
+
+export interface StashesRouteDependencies {
+  readonly submitter: Submitter;
+  readonly receiver: RowReceiver;
+  readonly stashes: StashQueries;
+  readonly log: Pick<EventLog, 'now'>;
+  readonly stashLimits: StashLimits;
+  readonly bodyBytesMax: number;
+}
+
+/** From a chunk of a stash, which is imported whole. */
+const stashLinks: readonly Link[] = [
+  ...linksTo(['putChunk', 'deleteStash'], { stashID: '$request.path.stashID' }),
+  {
+    operationId: 'createTable',
+    requestBody: { name: 'the rows of a stash', rows: { $stashID: '{$request.path.stashID}' } },
+  },
+];
+
+const putOperation: Operation = {
+  operationId: 'putChunk',
+  tag: 'Stashes',
+  summary: 'Send a chunk of rows to a stash',
+  description:
+    'The first chunk makes the stash, which can be imported for 48 hours from then on, unless the service is set otherwise: as the rows of a new table, of rows ' +
+    'to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as ' +
+    'numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so ' +
+    'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the ' +
+    '`$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is ' +
+    'set otherwise.',
+  body: { ...json(inputRows, { rows: examples.inputRows }), ...inputTexts },
+  answers: {
+    200: {
+      description: 'The chunk is in the stash.',
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
+      body: json(nothing, { stored: {} }),
+      links: stashLinks,
+    },
+  },
+  // The columns: in the header of CSV or TSV.
+  errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],
+};
+
+function addPutChunk(app: App, { submitter, receiver, stashes, log, stashLimits }: StashesRouteDependencies): void {
+  app.put(
+    '/stashes/:stashID/:serial',
+    {
+      schema: { params: chunkPath, querystring: chunkQuery.extend(delimitedQuery) },
+      config: { operation: putOperation, storesBytes: true },
+    },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const identity = identify(request);
+      const { stashID, serial } = request.params;
+      const lookUp = async (): Promise<Refuses> => {
+        const target = await stashes.chunkTarget(teamId, stashNameOf(appId, stashID), serial);
+        const at = { time: log.now() };
+        return (arrived) => refusalOfChunk(target, arrived, stashLimits, at);
+      };
+      const dropsCells = request.query.onSchemaError === 'dropColumns';
+      await using received = await receiveRows(receiver, request, identity, {
+        lookUp,
+        form: 'rows',
+        retainIds: true,
+        asSegments: true,
+        infersTypes: true,
+        dropsCells,
+        delimited: formOf(request.query),
+      });
+      const stored = await received.store(() => null);
+      const event =
+        'refusal' in stored
+          ? refusing(teamId, stored.refusal)
+          : putChunk({ teamId, appId, path: request.params, rows: stored.source, limits: stashLimits });
+      await submitter.submit(teamId, identity, event, 'refusal' in stored ? undefined : stored.body, received.rowCount);
+      setDroppedCells(reply, dropsCells ? received.droppedCells : undefined);
+      return setRemarks(reply, received.remarks).type('application/json; charset=utf-8').send('{}');
+    },
+  );
+}
+
+const deleteOperation: Operation = {
+  operationId: 'deleteStash',
+  tag: 'Stashes',
+  summary: 'Delete a stash',
+  description:
+    'With all its chunks. Tables that it was imported into keep their rows. That there is no such stash is no error.',
+  answers: { 200: { description: 'There is no such stash any more.', body: json(nothing, { deleted: {} }) } },
+};
+
+function addDeleteStash(app: App, { submitter, bodyBytesMax }: StashesRouteDependencies): void {
+  app.delete(
+    '/stashes/:stashID',
+    { schema: { params: stashPath }, config: { operation: deleteOperation } },
+    async (request, reply) => {
+      const { teamId, appId } = request.principal;
+      const identity = await identifyWithBody(request, bodyBytesMax);
+      await submitter.submit(teamId, identity, deleteStash(teamId, appId, request.params));
+      return reply.type('application/json; charset=utf-8').send('{}');
+    },
+  );
+}
+
+export function addStashRoutes(app: App, dependencies: StashesRouteDependencies): void {
+  addPutChunk(app, dependencies);
+  addDeleteStash(app, dependencies);
+}

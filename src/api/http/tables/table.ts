@@ -1,0 +1,246 @@
+/**
+ * `/tables/{tableID}`: a table. All but the `PUT` of spec 4.12 is ours, not the spec's (docs/decisions/0009).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { deleteTable } from '../../../../commands/delete-table.ts';
+import { stashReference } from '../../../../commands/inputs.ts';
+import { overwriteTable, overwriteTableBody, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
+import { patchTable, patchTableBody } from '../../../../commands/patch-table.ts';
+import type { TableDetails, TableQueries } from '../../../../projections/tables/tables.queries.ts';
+import { readMembers } from '../../../language/formats/read-members.ts';
+import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
+import { currentType } from '../../../language/values/table-schema.ts';
+import { replyMissing } from '../answers/missing.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
+import { accepted } from '../jobs/accepted.ts';
+import type { Shares } from '../limits/shares.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import {
+  cellErrors,
+  columnType,
+  examples,
+  inputRows,
+  inputTexts,
+  nothing,
+  rowIds,
+  tableId,
+} from '../openapi/schemas.ts';
+import { delimitedQuery } from '../requests/delimited-query.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
+import { rowLinks } from '../rows/row.ts';
+import type { App } from '../server/app-type.ts';
+import { identify, identifyWithBody } from '../submit/request-identity.ts';
+
+export interface TableDependencies extends TableRowWriteDependencies {
+  readonly tables: TableQueries;
+  readonly shares: Pick<Shares, 'bodies'>;
+  readonly bodyBytesMax: number;
+}
+
+const overwriteOperation: Operation = {
+  operationId: 'overwriteTable',
+  tag: 'Tables',
+  summary: 'Overwrite a table',
+  description:
+    'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the ' +
+    'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; ' +
+    'in CSV and TSV a column `$rowID` holds them.',
+  ifMatch: 'table',
+  asynchronous: true,
+  body: {
+    ...json(
+      z.union([
+        overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
+        inputRows,
+        stashReference,
+      ]),
+      {
+        'rows': examples.inputRows,
+        'rows that keep their identity': [{ $rowID: examples.rowIds[0]!, name: 'Ada', born: '1815-12-10' }],
+        'rows and a schema': { schema: { columns: examples.columns }, rows: [{ name: 'Ada', born: '1815-12-10' }] },
+        'no rows': [],
+        'the rows of a stash': { $stashID: 'import-7' },
+      },
+    ),
+    ...inputTexts,
+  },
+  answers: {
+    200: {
+      description: 'The rows were replaced.',
+      versioned: true,
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
+      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+        overwritten: { data: { rowIDs: examples.rowIds } },
+      }),
+      links: rowLinks('$request.path.tableID'),
+    },
+    202: accepted,
+  },
+  errors: ['stash_not_found', 'payment_required', 'table_not_found', ...cellErrors, 'column_id_not_unique'],
+};
+
+function addOverwriteTable(app: App, dependencies: TableDependencies): void {
+  app.put(
+    '/tables/:tableID',
+    { schema: { querystring: overwriteTableQuery.extend(delimitedQuery) }, config: { operation: overwriteOperation } },
+    (request, reply) =>
+      writeRowsToTable(request, reply, dependencies, {
+        query: request.query,
+        retainIds: true,
+        command: overwriteTable,
+        status: 200,
+      }),
+  );
+}
+
+const column = z
+  .strictObject({ id: z.string(), displayName: z.string().optional(), type: columnType })
+  .meta({ id: 'Column', description: 'As a request may have it too.' });
+
+const table = z
+  .strictObject({
+    id: tableId,
+    name: z.string(),
+    version: z
+      .string()
+      .regex(/^[0-9]+$/)
+      .meta({ description: 'The version of the table, as in `ETag`.' }),
+    created: z.iso.datetime().meta({ description: 'When it was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
+    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+  })
+  .meta({ id: 'Table' });
+
+const getOperation: Operation = {
+  operationId: 'getTable',
+  tag: 'Tables',
+  summary: 'Get a table',
+  description: 'What it is called, its schema, how many rows it has, and its version as `ETag`.',
+  answers: {
+    200: {
+      description: 'The table.',
+      versioned: true,
+      body: json(z.strictObject({ data: table }), {
+        table: {
+          data: {
+            id: examples.tableId,
+            name: 'people',
+            version: '42',
+            created: '2026-01-02T03:04:05.678Z',
+            rows: 2,
+            schema: { columns: examples.columns },
+            appIDs: [],
+          },
+        },
+      }),
+    },
+  },
+  errors: ['payment_required', 'table_not_found'],
+};
+
+function addGetTable(app: App, { tables }: TableDependencies): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const has = readIfNoneMatch(request);
+    const tableId = tableIdOf(request);
+    const table = await tables.table(request.principal.teamId, tableId);
+    if (typeof table === 'string') return replyMissing(reply, table);
+    if (has(table.version)) return replyNotModified(reply, table.version);
+    setVersion(reply, table.version).type('application/json; charset=utf-8');
+    return request.method === 'HEAD' ? reply.send() : reply.send(JSON.stringify({ data: present(tableId, table) }));
+  };
+  app.route({ method: ['GET', 'HEAD'], url: '/tables/:tableID', config: { operation: getOperation }, handler: answer });
+}
+
+function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+  const columns = schema.columns.map((column) => {
+    const { id: columnId, displayName } = column;
+    return {
+      id: columnId,
+      ...(displayName === undefined ? {} : { displayName }),
+      type: spellType(currentType(column)),
+    };
+  });
+  return {
+    id,
+    name,
+    version: version.toString(),
+    created: new Date(createdAt).toISOString(),
+    rows,
+    schema: { columns },
+    appIDs: appIds,
+  };
+}
+
+/** A type in a spelling that requests accept too (spec section 2). */
+function spellType(type: ColumnType): unknown {
+  return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
+}
+
+const patchOperation: Operation = {
+  operationId: 'updateTable',
+  tag: 'Tables',
+  summary: 'Rename a table or its columns',
+  description:
+    'Gives the table another name, and columns other names to be shown under; null takes such a name away. What the body ' +
+    'does not name stays as it is.',
+  ifMatch: 'table',
+  body: json(patchTableBody, {
+    'another name': { name: 'persons' },
+    'a column that is shown under another name': { columns: [{ id: 'born', displayName: 'Birthday' }] },
+  }),
+  answers: {
+    200: {
+      description: 'The table was updated. Its version is in `ETag`.',
+      versioned: true,
+      body: json(nothing, { updated: {} }),
+    },
+  },
+  errors: ['payment_required', 'table_not_found', 'column_id_not_found', 'column_id_not_unique'],
+};
+
+function addPatchTable(app: App, { submitter, shares, bodyBytesMax }: TableDependencies): void {
+  app.patch('/tables/:tableID', { config: { operation: patchOperation } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
+    identity.digest?.update(bytes);
+    const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
+    const { etag } = await submitter.submit(teamId, identity, event);
+    return setVersion(reply, etag).type('application/json; charset=utf-8').send('{}');
+  });
+}
+
+const deleteOperation: Operation = {
+  operationId: 'deleteTable',
+  tag: 'Tables',
+  summary: 'Delete a table',
+  description: 'With all its rows. That there is no such table is no error.',
+  ifMatch: 'table',
+  answers: { 200: { description: 'The table was deleted, or did not exist.', body: json(nothing, { deleted: {} }) } },
+  errors: ['payment_required'],
+};
+
+function addDeleteTable(app: App, { submitter, bodyBytesMax }: TableDependencies): void {
+  // No ETag: nothing remains that could have a version.
+  app.delete('/tables/:tableID', { config: { operation: deleteOperation } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    const ifMatch = readIfMatch(request) ?? null;
+    const identity = await identifyWithBody(request, bodyBytesMax);
+    await submitter.submit(teamId, identity, deleteTable({ teamId, tableId: tableIdOf(request), ifMatch }));
+    return reply.type('application/json; charset=utf-8').send('{}');
+  });
+}
+
+export function addSingleTableRoutes(app: App, dependencies: TableDependencies): void {
+  addOverwriteTable(app, dependencies);
+  addGetTable(app, dependencies);
+  addPatchTable(app, dependencies);
+  addDeleteTable(app, dependencies);
+}

@@ -1,0 +1,7 @@
+/** What operators may do over HTTP. */
+import { addOperatorsRoutes } from '../../api/http/operators/operators.ts';
+import type { Feature } from '../feature.ts';
+
+export const operatorsFeature: Feature = (parts) => ({
+  routes: (app) => addOperatorsRoutes(app, { ...parts, teams: parts.queries.teams, quotaSettings: parts.config }),
+});

@@ -1,0 +1,9 @@
+/** What a team may know of itself and its use, and its tokens. */
+import { tellRevocations } from '../../administration/tell-revocations.ts';
+import { addTeamRoutes } from '../../api/http/team/team.ts';
+import type { Feature } from '../feature.ts';
+
+export const teamsFeature: Feature = (parts) => ({
+  routes: (app) => addTeamRoutes(app, { ...parts, teams: parts.queries.teams, quotaSettings: parts.config }),
+  maintenance: [{ name: 'tell_revocations', repeats: true, step: () => tellRevocations(parts.database, parts.log) }],
+});

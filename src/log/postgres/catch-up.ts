@@ -1,0 +1,90 @@
+/** Brings the read model to the end of a log in Postgres, to which others append too. */
+import type { Logger } from 'pino';
+import type { Database } from '../../storage/database/database.ts';
+import { NotAppended } from '../event-log.ts';
+import type { LogObserver } from '../log-observer.ts';
+import { allPartitions } from '../partition.ts';
+import { noteFailure, readProgressOf, type Progress } from '../progress/progress.store.ts';
+import { isConflict, ProjectionFailed, projectRecords } from '../project-records.ts';
+import { listenerOf } from '../projection-listener.ts';
+import { ProgressMoved, type Projector } from '../projector.ts';
+import { SharedRuns } from '../shared-runs.ts';
+import type { PostgresReader } from './postgres-reader.ts';
+
+export interface CatchUpOptions {
+  readonly database: Database;
+  readonly projector: Projector;
+  readonly reader: PostgresReader;
+  readonly partitions: number;
+  /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
+  readonly epochs: readonly bigint[];
+  readonly logger: Logger;
+  readonly observer: LogObserver;
+  /** Called with what stands in the read model before anything is projected. */
+  readonly onProgress: (partition: number, progress: Progress) => void;
+}
+
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  readonly #runs: readonly SharedRuns<void>[];
+  readonly #halted = new Map<number, string>();
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+    this.#runs = allPartitions(options.partitions).map((partition) => new SharedRuns(() => this.#runOnce(partition)));
+  }
+
+  /** The partitions that have halted, and why. */
+  get halted(): ReadonlyMap<number, string> {
+    return this.#halted;
+  }
+
+  /**
+   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine
+   * or, if it is of none, halts the partition. Rejects with NotAppended if it has halted.
+   */
+  async run(partition: number): Promise<void> {
+    await this.#runs[partition]!.run();
+  }
+
+  async #runOnce(partition: number): Promise<void> {
+    const { database, projector, reader, epochs, logger, observer, onProgress } = this.#options;
+    const { end } = await reader.bounds(partition);
+    for (;;) {
+      const progress = await readProgressOf(database.pool, partition);
+      const { next, epoch } = progress;
+      onProgress(partition, progress);
+      if (epoch !== epochs[partition])
+        throw new NotAppended('the read model was replaced, and this process is about to open the new one');
+      if (next >= end) break;
+      try {
+        for await (const records of reader.read(partition, next, end)) {
+          const target = { database, projector, partition, epoch, listener: listenerOf(logger, observer) };
+          await projectRecords(target, records, (done) => observer.batchProjected(done.length));
+        }
+      } catch (error) {
+        // Another process is catching up too.
+        if (error instanceof ProgressMoved || isConflict(error)) continue;
+        if (!(error instanceof ProjectionFailed)) throw error;
+        throw await this.#halt(partition, error);
+      }
+    }
+    this.#halted.delete(partition);
+  }
+
+  /** Gives the error of those who wait. */
+  async #halt(partition: number, failed: ProjectionFailed): Promise<NotAppended> {
+    const { database, logger } = this.#options;
+    const { offset, cause } = failed;
+    const reason = `partition ${partition} has halted at offset ${offset}: ${(cause as Error).message}`;
+    this.#halted.set(partition, reason);
+    logger.fatal(
+      { partition, offset: String(offset), err: cause },
+      'a partition has halted: its log cannot be projected any further',
+    );
+    await noteFailure(database.pool, partition, offset, reason).catch((unnoted: unknown) =>
+      logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'),
+    );
+    return new NotAppended(reason, { cause: failed });
+  }
+}

@@ -1,0 +1,14 @@
+/** Events of counters. */
+import { defineEvent, json, team } from '../../../src/language/events/define-event.ts';
+
+/** A team has one counter. */
+const counterRaiseRequested = defineEvent({
+  type: 'CounterRaiseRequested',
+  language: 2,
+  fields: { teamId: team, by: json<number>(), countMax: json<number>() },
+});
+
+/** The counter was full, and counts from 0 again. */
+const counterRestarted = defineEvent({ type: 'CounterRestarted', language: 2, fields: { teamId: team } });
+
+export const counterEvents = [counterRaiseRequested, counterRestarted] as const;
