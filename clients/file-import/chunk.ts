@@ -26,6 +26,11 @@ export interface Chunk {
   readonly lines: RowLines;
 }
 
+export interface SheetName {
+  readonly name: string;
+  readonly isHidden: boolean;
+}
+
 /** What the chunks of a file are. */
 export interface ChunkForm {
   /** The media type of the chunks. */
@@ -34,8 +39,8 @@ export interface ChunkForm {
   readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
-  /** The names of the sheets of a workbook, once it has been opened. */
-  readonly sheets?: readonly string[];
+  /** The sheets of a workbook, once it has been opened. */
+  readonly sheets?: readonly SheetName[];
   /** What a person should know of how the file is read, once it has been. */
   readonly notes?: readonly string[];
 }

@@ -22,6 +22,11 @@ export interface CutterOptions {
    * itself.
    */
   readonly columnsOf?: DelimitedCutterOptions['columnsOf'];
+  /**
+   * Whether a cell that is longer than a row may hold is refused, before its chunk is made. Else the service says what
+   * becomes of it.
+   */
+  readonly refusesLongCells?: boolean | undefined;
   /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
   readonly sheet?: string | undefined;
 }
@@ -38,7 +43,7 @@ export function cutterFor(format: Format, { form = {}, sheet, ...options }: Cutt
       return new DelimitedCutter({ ...options, form: withoutConflict(form, '\t'), usual: '\t' });
     case 'json':
     case 'ndjson':
-      return new JsonCutter(format, limits);
+      return new JsonCutter(format, limits, options.refusesLongCells);
     case 'xlsx':
       return new WorkbookCutter({ ...options, form, sheet: sheet ?? null });
   }

@@ -12,6 +12,7 @@ import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
 import { SkippedLines } from '../../src/language/formats/skipped-lines.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { endOfSample, recogniseDelimiter } from './delimiter.ts';
+import { headerLineIn, requireShort, withShortForm } from './header-names.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
@@ -20,7 +21,7 @@ const carriageReturn = 13;
 /** Ctrl-Z, which ended texts in CP/M and DOS. */
 const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
-const { rowBytes: recordBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
 export interface DelimitedCutterOptions {
   /** Of the media type. CSV may have other delimiters, which are recognised. */
@@ -28,12 +29,19 @@ export interface DelimitedCutterOptions {
   /** What a person said of the file. No two of its marks may be in conflict. */
   readonly form: DelimitedForm;
   readonly limits?: ChunkLimits | undefined;
+  /** Whether cells are refused that are longer than a row may hold. */
+  readonly refusesLongCells?: boolean | undefined;
   /** Called if the delimiter was not said, but recognised, and is another than usual. */
   readonly onRecognised?: ((delimiter: string) => void) | undefined;
   /**
    * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
    */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
+}
+
+/** Why a cell is refused, by its place in the line, from 0. */
+export function longCell(cell: number): string {
+  return `cell ${cell + 1}: a cell must not be longer than ${cellBytesMax} bytes`;
 }
 
 /** What is known once the beginning of the file has been read. */
@@ -57,6 +65,11 @@ export class DelimitedCutter implements Cutter {
   #reading: Reading | null = null;
   /** Includes its line end; null until it has been read. */
   #header: Buffer | null = null;
+  /**
+   * How many cells the first row of each chunk must have, where chunks have no header, because it cannot be written:
+   * the service takes it for the width of all. Null: they have one.
+   */
+  #width: number | null = null;
   #headerLine: number | null = null;
   /** Bytes before this index have been looked at. */
   #looked = 0;
@@ -191,40 +204,74 @@ export class DelimitedCutter implements Cutter {
       this.#header = this.#readHeader(start, end, next);
       if (this.#options.form.header !== 'absent') return;
     }
+    if (this.#options.refusesLongCells === true && end - start > cellBytesMax) this.#refuseLongCell(start, end);
     const chunk = this.#chunk;
     if (chunk.isFull(next - start)) chunk.close();
     if (chunk.rows === 0) chunk.append(this.#header);
-    chunk.append(unread.bytes, start, next);
+    chunk.append(unread.bytes, start, end);
+    if (chunk.rows === 0 && this.#width !== null) chunk.append(this.#missingCells(start, end, this.#width));
+    chunk.append(unread.bytes, end, next);
     chunk.addRow(unread.lineOf(start));
+  }
+
+  #refuseLongCell(start: number, end: number): void {
+    const unread = this.#unread;
+    const splitter = new RecordSplitter(unread.bytes.toString('utf8', start, end), this.#reading!.dialect);
+    // What is wrong with the record says the service.
+    if (!splitter.read(0, true)) return;
+    const cell = splitter.cells.findIndex((text) => Buffer.byteLength(text) > cellBytesMax);
+    if (cell !== -1) throw new MalformedFile(unread.lineOf(start), longCell(cell));
+  }
+
+  /** What makes the first row of a chunk as wide as the first line of the file, in a dialect without quotes. */
+  #missingCells(start: number, end: number, width: number): Buffer {
+    const { delimiter } = this.#reading!.dialect;
+    const cells = this.#unread.bytes.toString('utf8', start, end).split(delimiter).length;
+    if (cells > width)
+      throw new MalformedFile(this.#unread.lineOf(start), `the line has ${cells} cells, the header ${width}`);
+    return Buffer.from(delimiter.repeat(width - cells));
   }
 
   /** The header of each chunk, with a line end. */
   #readHeader(start: number, end: number, next: number): Buffer {
     const { bytes } = this.#unread;
-    const { form, columnsOf } = this.#options;
     const { dialect } = this.#reading!;
-    const splitter = new RecordSplitter(bytes.toString('utf8', start, end), dialect);
-    const isSound = splitter.read(0, true);
-    if (form.header === 'absent' && isSound) {
-      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have
-      // fewer cells.
-      this.#form = { ...this.#form, header: 'present' };
-      return Buffer.from(
-        `${splitter.cells.map((_, at) => `${dialect.quote ?? ''}column_${at + 1}${dialect.quote ?? ''}`).join(dialect.delimiter)}\n`,
-      );
-    }
-    if (form.columns === undefined && columnsOf !== undefined && isSound) {
-      const columns = columnsOf(splitter.cells);
-      if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
-    }
-    const text = bytes.subarray(start, next);
-    const line = next > end ? Buffer.from(text) : Buffer.concat([text, Buffer.from('\n')]);
+    const text = bytes.toString('utf8', start, end);
+    const splitter = new RecordSplitter(text, dialect);
+    const written = splitter.read(0, true) ? this.#nameColumns(splitter.cells) : null;
+    requireShort(this.#form);
+    if (written === null && this.#width !== null) return Buffer.alloc(0);
     // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it
     // is a header, as in the file.
-    const meansMore =
-      delimiterNamedBy(bytes.toString('utf8', start, end), dialect) !== null ||
-      line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
-    return meansMore ? Buffer.concat([Buffer.from('\n'), line]) : line;
+    const meansMore = delimiterNamedBy(written ?? text, dialect) !== null || (written ?? text).startsWith('\ufeff');
+    return Buffer.concat([
+      Buffer.from(meansMore ? '\n' : ''),
+      written === null ? bytes.subarray(start, next) : Buffer.from(written),
+      Buffer.from(written === null && next > end ? '' : '\n'),
+    ]);
+  }
+
+  /** Finds out which columns the cells of the first line mean. The header if it is another line than the first. */
+  #nameColumns(cells: readonly string[]): string | null {
+    const { columnsOf } = this.#options;
+    const { dialect } = this.#reading!;
+    if (this.#form.header === 'absent') {
+      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have
+      // fewer cells.
+      const { names, form } = withShortForm({ names: cells.map((_, at) => `column_${at + 1}`), form: this.#form });
+      const line = headerLineIn(names, dialect);
+      if (line === null) this.#width = cells.length;
+      else this.#form = { ...form, header: 'present' };
+      return line;
+    }
+    if (this.#form.columns === undefined && columnsOf !== undefined) {
+      const columns = columnsOf(cells);
+      if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
+    }
+    const { names, form } = withShortForm({ names: cells, form: this.#form });
+    const line = form === this.#form ? null : headerLineIn(names, dialect);
+    if (line !== null) this.#form = form;
+    return line;
   }
 
   /**

@@ -76,7 +76,13 @@ export interface ImportResult extends Imported, ChunkRemarks {
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
   const { client, source, format, form, sheet, signal, onRecognised, columnsOf, onLeftOver } = options;
-  const cutter = cutterFor(format, { form, sheet, onRecognised, columnsOf });
+  const cutter = cutterFor(format, {
+    form,
+    sheet,
+    onRecognised,
+    columnsOf,
+    refusesLongCells: options.onSchemaError !== 'dropColumns',
+  });
   const places = new Places();
   const stash = client.stash(`import-${randomID()}`, {
     mediaType: cutter.mediaType,

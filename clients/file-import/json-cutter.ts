@@ -51,6 +51,7 @@ export class JsonCutter implements Cutter {
   readonly form = {};
   readonly headerLine = null;
   readonly #form: 'json' | 'ndjson';
+  readonly #refusesLongCells: boolean;
   /** The member that holds the rows; null if none has been seen. */
   #rowsKey: string | null = null;
   /** Whether the array of rows is a member of an object. */
@@ -62,9 +63,13 @@ export class JsonCutter implements Cutter {
   /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
   #unreadMin = 0;
 
-  /** `ndjson`: each object is a row, also one that nothing follows. */
-  constructor(form: 'json' | 'ndjson', limits: ChunkLimits = defaultChunkLimits) {
+  /**
+   * `ndjson`: each object is a row, also one that nothing follows; `refusesLongCells`: whether values are refused that
+   * are longer than a row may hold.
+   */
+  constructor(form: 'json' | 'ndjson', limits: ChunkLimits = defaultChunkLimits, refusesLongCells = false) {
     this.#form = form;
+    this.#refusesLongCells = refusesLongCells;
     this.#chunk = new ChunkBuilder(limits);
   }
 
@@ -268,6 +273,9 @@ export class JsonCutter implements Cutter {
     const unread = this.#unread;
     const end = this.#scanner.scanRow(start);
     unread.requireUtf8(start, end);
+    const { longCell } = this.#scanner.row;
+    if (longCell !== -1 && this.#refusesLongCells)
+      throw new RefusedText(longCell, `a value must not be longer than ${defaultRowLimits.cellBytes} bytes`);
     const chunk = this.#chunk;
     // Plus the comma before it and the closing bracket.
     if (chunk.isFull(end - start + 2)) this.#closeChunk();

@@ -20,11 +20,14 @@ export interface MatchedColumns {
  */
 export function matchColumns(names: readonly string[], table: readonly NamedColumn[]): MatchedColumns {
   const ids = new Set(table.map(({ id }) => id));
+  // Where several IDs differ in their normal form only, another form of the name means that in NFC, else the first.
+  const alike = new Map(table.toReversed().map(({ id }) => [id.normalize('NFC'), id]));
+  for (const id of ids) if (id.normalize('NFC') === id) alike.set(id, id);
   const columns = Object.create(null) as Record<string, string>;
   const taken = new Set<string>();
   const open: string[] = [];
   for (const name of names) {
-    const id = ids.has(name) ? name : table.find((column) => sameText(column.id, name))?.id;
+    const id = ids.has(name) ? name : alike.get(name.normalize('NFC'));
     if (id === undefined) {
       open.push(name);
       continue;

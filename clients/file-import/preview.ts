@@ -14,7 +14,7 @@ import { decideSchema, type SchemaErrorMode } from '../../src/language/values/de
 import { holdsCells, presenterOf, receivedForm } from '../../src/language/values/presentation.ts';
 import { parseRow } from '../../src/language/values/row-text.ts';
 import { currentType, type TableSchema } from '../../src/language/values/table-schema.ts';
-import { lineOfRow, type Chunk, type ChunkForm } from './chunk.ts';
+import { lineOfRow, type Chunk, type ChunkForm, type SheetName } from './chunk.ts';
 import { cutFile, cutterFor } from './cut-file.ts';
 import type { Format } from './file-format.ts';
 import { malformedRow, readingRows } from './malformed-row.ts';
@@ -42,8 +42,8 @@ export interface PreviewOptions {
 export interface Preview {
   /** The one that was given or recognised; null for JSON. */
   readonly delimiter: string | null;
-  /** The names of the sheets of a workbook; none of any other file. */
-  readonly sheets: readonly string[];
+  /** The sheets of a workbook; none of any other file. */
+  readonly sheets: readonly SheetName[];
   readonly columns: readonly PreviewedColumn[];
   /**
    * The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value.

@@ -346,6 +346,38 @@ describe('creating a table', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))[1]).toEqual({ new: '1' });
   });
 
+  describe('a cell that is not of the type that the request says', () => {
+    const said = encodeURIComponent('{"a":"number","tags":{"kind":"array","items":{"kind":"string"}}}');
+    const cells = 'a,tags\n1,x\n2,"[""y"",""z""]"\n';
+    const wrapped = [
+      { a: 1, tags: ['x'] },
+      { a: 2, tags: ['y', 'z'] },
+    ];
+
+    test.each(['abort', 'dropColumns', 'updateSchema'])('%s: one value is an array of one', async (mode) => {
+      const created = await create(cells, `name=t&onSchemaError=${mode}&types=${said}`);
+      expect(await rowsOf(created)).toEqual(wrapped);
+    });
+
+    test.each([
+      { mode: 'abort', outcome: '422 column_has_invalid_value', rows: null },
+      { mode: 'updateSchema', outcome: '422 column_has_invalid_value', rows: null },
+      { mode: 'dropColumns', outcome: '201', rows: [{ tags: ['x'] }] },
+    ])('$mode: any other misfit is $outcome', async ({ mode, outcome, rows }) => {
+      const created = await create('a,tags\nno,x\n', `name=t&onSchemaError=${mode}&types=${said}`);
+      expect(outcomeOf(created)).toBe(outcome);
+      if (rows !== null) expect(await rowsOf(created)).toEqual(rows);
+    });
+
+    test('in a new column of a table it is the same', async () => {
+      const created = await create('b\n1\n', 'name=t');
+      const path = `/tables/${created.json.data.tableID}/rows?onSchemaError=updateSchema&types=${said}`;
+      expect(outcomeOf(await client().post(path, 'a\nno\n', csv))).toBe('422 column_has_invalid_value');
+      expect(outcomeOf(await client().post(path, cells, csv))).toBe('201');
+      expect(cellsOf(await client().rows(created.json.data.tableID)).slice(1)).toEqual(wrapped);
+    });
+  });
+
   test('a file with semicolons, a decimal comma and the day first is read as the request says', async () => {
     const created = await create(
       'Land;Betrag;Tag\nCH;1.234,50;31.12.2024\n',

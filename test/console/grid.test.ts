@@ -209,6 +209,24 @@ test('a cell is read in full, also where nothing can be edited', async () => {
   await look(readers, 'whole-cell');
 });
 
+test('numbers show as they were written, and an edit leaves them so', async () => {
+  const team = await api().createTeam();
+  const rows = '[{"price":4.20,"ratio":0.1234567890123456789,"name":"a"}]';
+  const created = await team.client.post('/tables', `{"name":"written","rows":${rows}}`);
+  const page = await signedIn(team);
+  await openTable(page, 'written');
+  expect(await cell(page, 0, 'price').innerText()).toBe('4.20');
+  expect(await cell(page, 0, 'ratio').innerText()).toBe('0.1234567890123456789');
+  // The editor has the number as it is, and nothing is written if it stays.
+  await edit(page, 0, 'ratio');
+  await page.keyboard.press('Enter');
+  await type(page, 0, 'name', 'b');
+  await until(async () => {
+    const { text } = await team.client.get(`/tables/${created.json.data.tableID}/rows`);
+    expect(text).toContain('"price":4.20,"ratio":0.1234567890123456789,"name":"b"');
+  });
+});
+
 test('what changes elsewhere shows without a reload, in two windows', async () => {
   await tablog().createTable({ name: 'live', rows: [{ name: 'a' }] });
   const [one, other] = [await signedIn(null), await signedIn(null)];

@@ -41,6 +41,7 @@ test('the sheet of a workbook that was chosen is imported', async () => {
   const page = await signedIn(null);
   await choose(page, 'workbook.xlsx', await readFile(new URL('../fixtures/workbooks/people.xlsx', import.meta.url)));
   await firstRow(page, 'Ada, "the first"');
+  expect(await page.getByLabel('Sheet').locator('option').allInnerTexts()).toContain('hidden (hidden)');
   await page.getByLabel('Sheet').selectOption('Other');
   await firstRow(page, 'second sheet');
   await start(page);

@@ -12,6 +12,13 @@ configure({ useWebWorkers: false });
 export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
 export type PartKind = keyof typeof partBytesMax;
 
+/** From so many bytes on, a part must not be more than so many times as large as it is packed: sheets are 10 to 100. */
+const expansion = { fromBytes: 64 * 2 ** 20, timesMax: 500 } as const;
+
+/** How many parts there may be, and how many characters their names may have in all. */
+const partsMax = 10_000;
+const nameCharactersMax = 4 * 2 ** 20;
+
 export class Archive {
   readonly #reader: ZipReader<unknown>;
   readonly #entries: ReadonlyMap<string, FileEntry>;
@@ -25,11 +32,7 @@ export class Archive {
   static async open(bytes: Blob): Promise<Archive> {
     const reader = new ZipReader(new BlobReader(bytes), { checkSignature: true });
     try {
-      const entries = await reader.getEntries();
-      return new Archive(
-        reader,
-        new Map(entries.flatMap((entry) => (entry.directory ? [] : [[keyOf(entry.filename), entry]]))),
-      );
+      return new Archive(reader, await entriesOf(reader));
     } catch (error) {
       await reader.close();
       throw malformed(error);
@@ -64,6 +67,11 @@ export class Archive {
             null,
             `the workbook is too large: its part ${name} has more than ${partBytesMax[kind]} bytes when it is unpacked`,
           );
+        if (bytes > expansion.fromBytes && bytes > expansion.timesMax * entry.compressedSize)
+          throw new MalformedFile(
+            null,
+            `the workbook is too large: its part ${name} is more than ${expansion.timesMax} times as large when it is unpacked`,
+          );
         yield decoder.decode(value, { stream: true });
       }
       yield decoder.decode();
@@ -83,9 +91,36 @@ export class Archive {
   }
 }
 
-/** Writers of workbooks do not agree on case and slashes. */
+/** Throws MalformedFile. */
+async function entriesOf(reader: ZipReader<unknown>): Promise<Map<string, FileEntry>> {
+  const entries = new Map<string, FileEntry>();
+  let count = 0;
+  let characters = 0;
+  for await (const entry of reader.getEntriesGenerator()) {
+    count += 1;
+    characters += entry.filename.length;
+    if (count > partsMax || characters > nameCharactersMax)
+      throw new MalformedFile(
+        null,
+        `the workbook is too large: it has more than ${partsMax} parts, or very long names`,
+      );
+    if (!entry.directory) entries.set(keyOf(entry.filename), entry);
+  }
+  return entries;
+}
+
+/** Writers of workbooks do not agree on case and slashes, and on which characters names have as `%20`. */
 function keyOf(name: string): string {
-  return name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
+  return decoded(name.replaceAll('\\', '/').replace(/^\//, '')).toLowerCase();
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // It has a percent sign of its own.
+    return name;
+  }
 }
 
 function malformed(error: unknown): MalformedFile {

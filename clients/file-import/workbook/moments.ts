@@ -22,25 +22,60 @@ const builtIn: readonly (readonly [from: number, to: number, MomentFormat])[] = 
   [81, 81, 'date'],
 ];
 
+/**
+ * The parts of a format code (ECMA-376 part 1, 18.8.31), of which the first one that fits counts. Texts in quotes,
+ * escaped characters and what only takes room are not looked at, and neither are colours, conditions, currencies and
+ * languages in brackets, but for hours that go on beyond 24.
+ */
+const codePart = new RegExp(
+  [
+    '(?<skipped>"[^"]*"?|\\\\[^]?|[_*][^]?)',
+    '(?<elapsed>\\[(?:h+|m+|s+)\\](?:[.,]0+)?)',
+    '(?<bracket>\\[[^\\]]*\\]?)',
+    '(?<end>;)',
+    '(?<general>general)',
+    '(?<half>am/pm|a/p)',
+    // A calendar, the name of a day in East Asia, and what stands in ISO 8601.
+    '(?<literal>b[12](?=[ymdge])|aaaa?|t(?=h)|z(?=;|$))',
+    // Digits behind seconds are their fraction.
+    '(?<unit>y+|m+|d+|h+|s+(?:[.,]0+)?|e+|g+|b+)',
+    '(?<number>[0#?@%])',
+    // Letters that mean nothing. East Asian ones stand for units without being quoted.
+    '(?<word>(?![\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Hang}])\\p{L})',
+    '[^]',
+  ].join('|'),
+  'giu',
+);
+
+/** Among the units of a code: whether it is before noon. */
+const halfOfDay = 'noon';
+
 /** What the format with a number, and with a code if the workbook has one for it, shows; null: no moment. */
 export function momentFormatOf(id: number, code: string | undefined): MomentFormat | null {
   if (code === undefined) return builtIn.find(([from, to]) => id >= from && id <= to)?.[2] ?? null;
-  // Without texts, escaped characters, what only takes room, and colours, currencies and conditions. Of several
-  // sections the first is that of positive numbers.
-  const [bare] = code.replace(/"[^"]*"|\\.|[_*]./g, '').split(';') as [string];
-  if (/\[(?:h+|m+|s+)\]/i.test(bare)) return 'elapsed';
-  const letters = bare
-    .replace(/\[[^\]]*\]/g, '')
-    .replace(/general|standard/gi, '')
-    .toLowerCase();
-  // Digits are those of a number, but for the fraction of seconds. Some programs write its unit without quotes: `#,##0
-  // EUR`.
-  if (/[#0?]/.test(letters.replace(/s[.,]0+/g, 's'))) return null;
-  const hasTime = /[hs]|am\/pm|a\/p/.test(letters);
-  const hasDate =
-    /[ydeb]/.test(letters.replace(/am\/pm|a\/p/g, '')) || (/m/.test(letters.replace(/am\/pm/g, '')) && !hasTime);
+  const units: string[] = [];
+  for (const { groups } of code.matchAll(codePart)) {
+    const { end, elapsed, general, half, literal, unit, number, word } = groups!;
+    // Of several sections the first is that of positive numbers.
+    if (end !== undefined) break;
+    // A format of numbers; or a word of another language, such as `Estándar` for `General`: no date has its letters.
+    if ((general ?? number ?? word) !== undefined) return null;
+    if (elapsed !== undefined) units.push('elapsed');
+    if (half !== undefined) units.push(halfOfDay);
+    if (literal?.startsWith('a') === true) units.push('d');
+    if (unit !== undefined) units.push(unit.toLowerCase());
+  }
+  if (units.includes('elapsed')) return 'elapsed';
+  const hasDate = units.some((unit, at) => isOfDate(unit, units[at - 1], units[at + 1]));
+  const hasTime = units.some((unit) => unit === halfOfDay || /^[hs]/.test(unit));
   if (!(hasDate || hasTime)) return null;
   return hasDate ? (hasTime ? 'dateTime' : 'date') : 'time';
+}
+
+/** One or two `m` behind hours or before seconds are minutes. An era alone is no date. */
+function isOfDate(unit: string, before = '', behind = ''): boolean {
+  if (/^[ydeb]/.test(unit)) return true;
+  return unit.startsWith('m') && !(unit.length <= 2 && (before.startsWith('h') || behind.startsWith('s')));
 }
 
 const millisecondsOfDay = 86_400_000;

@@ -7,8 +7,8 @@ import { attributeOf, readWholeXml, TextOfRuns, type Attributes, type XmlVisitor
 export interface Sheet {
   readonly name: string;
   readonly isHidden: boolean;
-  /** The part that it is in. */
-  readonly part: string;
+  /** The part that it is in; null if the workbook does not say it. */
+  readonly part: string | null;
 }
 
 export interface Workbook {
@@ -18,6 +18,8 @@ export interface Workbook {
   readonly formats: readonly (MomentFormat | null)[];
   readonly texts: readonly string[];
 }
+
+const sheetsMax = 10_000;
 
 interface Relation {
   /** The last part of its type, such as `worksheet`. */
@@ -35,8 +37,9 @@ export async function readWorkbook(archive: Archive, signal: AbortSignal): Promi
   const { listed, epoch } = await readMain(archive, main, signal);
   const sheets = listed.flatMap(({ name, id, isHidden }): Sheet[] => {
     const relation = relations.get(id);
+    if (relation === undefined) return [{ name, isHidden, part: null }];
     // A chart may have a sheet of its own.
-    return relation?.kind === 'worksheet' ? [{ name, isHidden, part: relation.part }] : [];
+    return relation.kind === 'worksheet' ? [{ name, isHidden, part: relation.part }] : [];
   });
   const partOf = (kind: string): string | null =>
     [...relations.values()].find((relation) => relation.kind === kind && archive.has(relation.part))?.part ?? null;
@@ -63,12 +66,14 @@ async function relationsOf(
   await readWholeXml(
     archive.text(name, 'other', signal),
     name,
-    opened((tag, { Id: id, Type: type, Target: target }) => {
+    opened((tag, { Id: id, Type: type, Target: target, TargetMode: mode }) => {
       if (tag !== 'Relationship' || id === undefined || type === undefined || target === undefined) return;
-      relations.set(id, {
-        kind: type.slice(type.lastIndexOf('/') + 1),
-        part: new URL(target, `zip://part/${folder}`).pathname.slice(1),
-      });
+      const base = `zip://part/${folder}`;
+      // What is no address, or leads elsewhere, is no part.
+      if (mode === 'External' || !URL.canParse(target, base)) return;
+      const { protocol, pathname } = new URL(target, base);
+      if (protocol !== 'zip:') return;
+      relations.set(id, { kind: type.slice(type.lastIndexOf('/') + 1), part: pathname.slice(1) });
     }),
   );
   return relations;
@@ -95,6 +100,7 @@ async function readMain(
       if (tag !== 'sheet') return;
       const { name, state = 'visible' } = attributes;
       const id = attributeOf(attributes, 'id');
+      if (listed.length >= sheetsMax) throw new MalformedFile(null, `the workbook has more than ${sheetsMax} sheets`);
       if (name !== undefined && id !== undefined) listed.push({ name, id, isHidden: state !== 'visible' });
     }),
   );
@@ -120,7 +126,15 @@ async function readFormats(archive: Archive, part: string, signal: AbortSignal):
     },
     text: () => undefined,
   });
-  return formats.map((id) => momentFormatOf(id, codes.get(id)));
+  // Many formats of cells may have one code, and that may be long.
+  const shown = new Map<number, MomentFormat | null>();
+  return formats.map((id) => {
+    const known = shown.get(id);
+    if (known !== undefined) return known;
+    const format = momentFormatOf(id, codes.get(id));
+    shown.set(id, format);
+    return format;
+  });
 }
 
 async function readTexts(archive: Archive, part: string, signal: AbortSignal): Promise<string[]> {

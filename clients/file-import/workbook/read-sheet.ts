@@ -1,9 +1,10 @@
 /** The rows of a sheet, with a text for each cell. */
+import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Archive } from './archive.ts';
 import { momentText } from './moments.ts';
 import type { Sheet, Workbook } from './parts.ts';
-import { readXml, TextOfRuns, unescapeText, type Attributes, type XmlVisitor } from './read-xml.ts';
+import { joinedText, readXml, TextOfRuns, unescapeText, type Attributes, type XmlVisitor } from './read-xml.ts';
 
 export interface SheetRow {
   /** Its number in the sheet, from 1. */
@@ -22,7 +23,12 @@ export interface CellError {
 
 /** What a sheet may have (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
 const rowsMax = 1_048_576;
-const columnsMax = 16_384;
+/** A sheet may have 16,384 columns, of which the service takes fewer. */
+const { columns: columnsMax, rowBytes: rowBytesMax } = defaultRowLimits;
+
+/** As XML Schema writes a double; other spellings that JavaScript takes, such as `0x10`, are none. */
+const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const booleans: Readonly<Record<string, boolean>> = { '1': true, 'true': true, '0': false, 'false': false };
 
 /**
  * The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws
@@ -31,10 +37,12 @@ const columnsMax = 16_384;
 export async function* readSheet(
   archive: Archive,
   workbook: Workbook,
-  { part }: Sheet,
+  { name, part }: Sheet,
   onError: (error: CellError) => void,
   signal: AbortSignal,
 ): AsyncGenerator<SheetRow, void, undefined> {
+  if (part === null)
+    throw new MalformedFile(null, `the workbook does not say where its sheet ${JSON.stringify(name)} is`);
   const visitor = new SheetVisitor(workbook, onError);
   for await (const _ of readXml(archive.text(part, 'sheet', signal), part, visitor)) yield* visitor.take();
 }
@@ -47,7 +55,11 @@ class SheetVisitor implements XmlVisitor {
   #cells: string[] = [];
   #column = 0;
   #attributes: Attributes = {};
+  /** Whether this is where the rows are. Behind them, controls have tags with the same names. */
+  #isData = false;
   #isValue = false;
+  /** How many characters the texts of the row have. */
+  #rowLength = 0;
   /** Null: the cell has none. */
   #value: string | null = null;
   readonly #runs = new TextOfRuns();
@@ -65,6 +77,8 @@ class SheetVisitor implements XmlVisitor {
   }
 
   open(tag: string, attributes: Attributes): void {
+    if (tag === 'sheetData') this.#isData = true;
+    if (!this.#isData) return;
     switch (tag) {
       case 'row':
         this.#beginRow(attributes['r']);
@@ -73,8 +87,9 @@ class SheetVisitor implements XmlVisitor {
         this.#beginCell(attributes);
         break;
       case 'v':
+        if (this.#value !== null) throw this.#refused('has several values');
         this.#isValue = true;
-        this.#value ??= '';
+        this.#value = '';
         break;
       default:
         this.#runs.open(tag);
@@ -82,6 +97,8 @@ class SheetVisitor implements XmlVisitor {
   }
 
   close(tag: string): void {
+    if (tag === 'sheetData') this.#isData = false;
+    if (!this.#isData) return;
     switch (tag) {
       case 'row':
         if (this.#cells.length > 0) this.#rows.push({ number: this.#row, cells: this.#cells });
@@ -98,7 +115,7 @@ class SheetVisitor implements XmlVisitor {
   }
 
   text(text: string): void {
-    if (this.#isValue) this.#value! += text;
+    if (this.#isValue) this.#value = joinedText(this.#value!, text);
     else this.#runs.add(text);
   }
 
@@ -108,13 +125,14 @@ class SheetVisitor implements XmlVisitor {
       throw new MalformedFile(null, `the sheet has a row ${given ?? number} after row ${this.#row}`);
     this.#row = number;
     this.#cells = [];
+    this.#rowLength = 0;
     this.#column = 0;
   }
 
   #beginCell(attributes: Attributes): void {
     const { r: place } = attributes;
     const column = place === undefined ? this.#column + 1 : columnOf(place);
-    if (!(column > this.#column && column <= columnsMax))
+    if (!(column > this.#column))
       throw new MalformedFile(this.#row, `the sheet has a cell ${place ?? column} after column ${this.#column}`);
     this.#column = column;
     this.#attributes = attributes;
@@ -125,55 +143,70 @@ class SheetVisitor implements XmlVisitor {
   #endCell(): void {
     const text = this.#cellText();
     if (text === '') return;
+    if (this.#column > columnsMax)
+      throw new MalformedFile(
+        this.#row,
+        `a row must not have more than ${columnsMax} columns: ${this.#place} has a value`,
+      );
+    this.#rowLength += text.length;
+    if (this.#rowLength > rowBytesMax)
+      throw new MalformedFile(this.#row, `a row must not be longer than ${rowBytesMax} bytes`);
     while (this.#cells.length < this.#column - 1) this.#cells.push('');
     this.#cells.push(text);
   }
 
+  get #place(): string {
+    return `${lettersOf(this.#column)}${this.#row}`;
+  }
+
+  #refused(what: string): MalformedFile {
+    return new MalformedFile(this.#row, `the cell ${this.#place} ${what}`);
+  }
+
   #cellText(): string {
     const { t: type = 'n', s: format } = this.#attributes;
-    const value = this.#value ?? '';
+    const value = this.#value;
+    if (value === null || type === 'inlineStr') {
+      // Some programs leave out the type of a cell with a text, or write the text as its value.
+      const text = this.#runs.take();
+      if (text !== '' || value === null) return text;
+    }
+    const trimmed = value.trim();
     switch (type) {
       case 'inlineStr':
-        return this.#runs.take();
-      case 's':
-        return value === '' ? '' : this.#sharedText(value);
       case 'str':
         return unescapeText(value);
-      case 'b':
-        return value === '' ? '' : String(value === '1' || value === 'true');
-      case 'e':
-        this.#onError({ place: `${lettersOf(this.#column)}${this.#row}`, error: value });
-        return '';
       // It is a date in ISO 8601.
       case 'd':
-        return value;
+        return trimmed;
+      case 'e':
+        this.#onError({ place: this.#place, error: trimmed });
+        return '';
+      case 's':
+        return trimmed === '' ? '' : this.#sharedText(trimmed);
+      case 'b':
+        return trimmed === '' ? '' : this.#booleanText(trimmed);
       case 'n':
-        return value === '' ? '' : this.#numberText(value.trim(), format);
+        return trimmed === '' ? '' : this.#numberText(trimmed, format);
       default:
-        throw new MalformedFile(
-          this.#row,
-          `the cell ${lettersOf(this.#column)}${this.#row} is of an unknown type ${JSON.stringify(type)}`,
-        );
+        throw this.#refused(`is of an unknown type ${JSON.stringify(type)}`);
     }
   }
 
   #sharedText(value: string): string {
-    const text = this.#workbook.texts[Number(value)];
-    if (text === undefined)
-      throw new MalformedFile(
-        this.#row,
-        `the cell ${lettersOf(this.#column)}${this.#row} has the shared text ${value}, which the workbook does not have`,
-      );
+    const text = /^\d+$/.test(value) ? this.#workbook.texts[Number(value)] : undefined;
+    if (text === undefined) throw this.#refused(`has the shared text ${value}, which the workbook does not have`);
     return text;
   }
 
+  #booleanText(value: string): string {
+    if (!Object.hasOwn(booleans, value)) throw this.#refused(`has ${JSON.stringify(value)} for true or false`);
+    return String(booleans[value]);
+  }
+
   #numberText(value: string, style: string | undefined): string {
-    const number = Number(value);
-    if (!Number.isFinite(number))
-      throw new MalformedFile(
-        this.#row,
-        `the cell ${lettersOf(this.#column)}${this.#row} has ${JSON.stringify(value)} for a number`,
-      );
+    const number = numberPattern.test(value) ? Number(value) : NaN;
+    if (!Number.isFinite(number)) throw this.#refused(`has ${JSON.stringify(value)} for a number`);
     const format = style === undefined ? null : (this.#workbook.formats[Number(style)] ?? null);
     const moment = format === null ? null : momentText(number, format, this.#workbook.epoch);
     if (moment !== null) return moment;

@@ -17,6 +17,15 @@ export interface XmlVisitor {
 /** So many characters may come without the end of a text or tag among them: a cell has 32,767 at most. */
 const unfinishedMax = 4 * 2 ** 20;
 
+/** The text of a cell, or one that cells share, may have so many characters, whatever is between them. */
+const textMax = 2 ** 20;
+
+/** How deep tags may be within each other: those of workbooks are a dozen. */
+const depthMax = 256;
+
+/** Pieces are read in slices, so that what was visited is taken away before there is much of it. */
+const sliceLength = 16 * 1024;
+
 /** Awaits `taken` after each piece, so that what was visited can be taken away. Throws MalformedFile. */
 export async function* readXml(
   pieces: AsyncIterable<string>,
@@ -25,26 +34,37 @@ export async function* readXml(
 ): AsyncGenerator<void, void, undefined> {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let unfinished = 0;
+  let depth = 0;
   const local = (qualified: string): string => qualified.slice(qualified.indexOf(':') + 1);
   parser.on('error', (error) => {
     throw new MalformedFile(null, `the part ${name} of the workbook is no XML as it should be: ${error.message}`);
   });
   parser.on('opentag', ({ name: tag, attributes }) => {
     unfinished = 0;
+    depth += 1;
+    if (depth > depthMax)
+      throw new MalformedFile(
+        null,
+        `the part ${name} of the workbook has more than ${depthMax} tags within each other`,
+      );
     visitor.open(local(tag), attributes);
   });
   parser.on('closetag', ({ name: tag }) => {
     unfinished = 0;
+    depth -= 1;
     visitor.close(local(tag));
   });
   parser.on('text', (text) => visitor.text(text));
   parser.on('cdata', (text) => visitor.text(text));
   for await (const piece of pieces) {
-    unfinished += piece.length;
-    parser.write(piece);
-    if (unfinished > unfinishedMax + piece.length)
-      throw new MalformedFile(null, `the part ${name} of the workbook has a text that is too long`);
-    yield;
+    for (let start = 0; start < piece.length; start += sliceLength) {
+      const slice = piece.slice(start, start + sliceLength);
+      unfinished += slice.length;
+      parser.write(slice);
+      if (unfinished > unfinishedMax + slice.length)
+        throw new MalformedFile(null, `the part ${name} of the workbook has a text that is too long`);
+      yield;
+    }
   }
   parser.close();
 }
@@ -80,7 +100,7 @@ export class TextOfRuns {
   }
 
   add(text: string): void {
-    if (this.#isText) this.text += text;
+    if (this.#isText) this.text = joinedText(this.text, text);
   }
 
   /** What has been read, with what XML cannot hold in its place: `_x000D_` is a carriage return. */
@@ -89,6 +109,13 @@ export class TextOfRuns {
     this.text = '';
     return unescapeText(text);
   }
+}
+
+/** One text behind the other. Throws MalformedFile if that is too long. */
+export function joinedText(before: string, behind: string): string {
+  if (before.length + behind.length > textMax)
+    throw new MalformedFile(null, `the workbook has a text of more than ${textMax} characters`);
+  return before + behind;
 }
 
 export function unescapeText(text: string): string {

@@ -4,7 +4,16 @@
  */
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
-import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type WholeFileCutter } from '../chunk.ts';
+import {
+  ChunkBuilder,
+  defaultChunkLimits,
+  type Chunk,
+  type ChunkLimits,
+  type SheetName,
+  type WholeFileCutter,
+} from '../chunk.ts';
+import { requireShort, withShortForm } from '../header-names.ts';
+import { longCell } from '../delimited-cutter.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Source } from '../source.ts';
 import { signatureProblem } from '../text.ts';
@@ -14,7 +23,10 @@ import type { CellError, SheetRow } from './read-sheet.ts';
 /** The packed bytes of a workbook are in memory while it is read. */
 export const workbookBytesMax = 256 * 2 ** 20;
 
-const { rowBytes: recordBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
+
+/** So many sheets are named. */
+const sheetsShown = 20;
 
 /** What a person can say of a sheet, too, as of CSV. */
 const formOfSheets = ['columns', 'duplicateColumns', 'types', 'null'] as const;
@@ -28,6 +40,8 @@ export interface WorkbookCutterOptions {
   /** The name of the sheet that is read; null: the first that is not hidden. */
   readonly sheet: string | null;
   readonly limits?: ChunkLimits | undefined;
+  /** Whether cells are refused that are longer than a row may hold. */
+  readonly refusesLongCells?: boolean | undefined;
   /** What was said of a sheet. What else was said of CSV is passed over. */
   readonly form?: DelimitedForm | undefined;
   /**
@@ -43,7 +57,7 @@ export class WorkbookCutter implements WholeFileCutter {
   #form: DelimitedForm;
   #headerLine: number | null = null;
   #sheetNote: string | null = null;
-  #sheets: readonly string[] = [];
+  #sheets: readonly SheetName[] = [];
   #errors = 0;
   #firstError: CellError | null = null;
 
@@ -64,7 +78,7 @@ export class WorkbookCutter implements WholeFileCutter {
     return this.#headerLine;
   }
 
-  get sheets(): readonly string[] {
+  get sheets(): readonly SheetName[] {
     return this.#sheets;
   }
 
@@ -91,7 +105,7 @@ export class WorkbookCutter implements WholeFileCutter {
     const archive = await Archive.open(bytes);
     try {
       const workbook = await readWorkbook(archive, signal);
-      this.#sheets = workbook.sheets.map(({ name }) => name);
+      this.#sheets = workbook.sheets.map(({ name, isHidden }) => ({ name, isHidden }));
       yield* this.#chunks(
         readSheet(archive, workbook, this.#choose(workbook.sheets), (error) => this.#noteError(error), signal),
       );
@@ -101,7 +115,6 @@ export class WorkbookCutter implements WholeFileCutter {
   }
 
   #choose(sheets: readonly Sheet[]): Sheet {
-    const names = (some: readonly Sheet[]): string => some.map(({ name }) => JSON.stringify(name)).join(', ');
     if (sheets.length === 0) throw new MalformedFile(null, 'the workbook has no sheet with cells');
     const { sheet } = this.#options;
     if (sheet !== null) {
@@ -109,12 +122,12 @@ export class WorkbookCutter implements WholeFileCutter {
         sheets.find(({ name }) => name === sheet) ??
         sheets.find(({ name }) => name.toLowerCase() === sheet.toLowerCase());
       if (chosen === undefined)
-        throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${names(sheets)}`);
+        throw new MalformedFile(null, `the workbook has no sheet ${JSON.stringify(sheet)}: it has ${namesOf(sheets)}`);
       return chosen;
     }
     const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
     if (sheets.length > 1)
-      this.#sheetNote = `of ${sheets.length} sheets ${JSON.stringify(first.name)} is read; the others are ${names(sheets.filter((sheet) => sheet !== first))}`;
+      this.#sheetNote = `of ${sheets.length} sheets ${namesOf([first])} is read; the others are ${namesOf(sheets.filter((sheet) => sheet !== first))}`;
     return first;
   }
 
@@ -123,6 +136,14 @@ export class WorkbookCutter implements WholeFileCutter {
     if (this.#form.columns !== undefined || columnsOf === undefined) return;
     const columns = columnsOf(names);
     if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
+  }
+
+  /** The names of the header as chunks have them. Throws MalformedFile. */
+  #shortNames(cells: readonly string[]): readonly string[] {
+    const { names, form } = withShortForm({ names: cells, form: this.#form });
+    this.#form = form;
+    requireShort(form);
+    return names;
   }
 
   #noteError(error: CellError): void {
@@ -142,14 +163,16 @@ export class WorkbookCutter implements WholeFileCutter {
     for await (const { number, cells } of rows) {
       // Cells of a sheet have no quotes: those that are written here must not keep a text from meaning an empty cell.
       const texts: readonly string[] = header === null ? cells : cells.map((cell) => (nulls.has(cell) ? '' : cell));
-      const record: Buffer = Buffer.from(`${recordOf(texts, width)}\n`);
+      if (header === null) this.#matchColumns(cells);
+      const record: Buffer = Buffer.from(`${recordOf(header === null ? this.#shortNames(cells) : texts, width)}\n`);
       if (record.length > recordBytesMax)
         throw new MalformedFile(number, `a row must not be longer than ${recordBytesMax} bytes`);
+      const long = this.#options.refusesLongCells === true ? indexOfLong(cells, record.length) : -1;
+      if (long !== -1) throw new MalformedFile(number, longCell(long));
       if (header === null) {
         header = record;
         width = cells.length;
         this.#headerLine = number;
-        this.#matchColumns(cells);
         continue;
       }
       if (chunk.isFull(record.length)) close();
@@ -180,6 +203,20 @@ async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
   const problem = signatureProblem(beginning, 'xlsx');
   if (problem !== null) throw new MalformedFile(null, problem);
   return new Blob(pieces);
+}
+
+/** The names of some sheets, and which of them are hidden. */
+function namesOf(sheets: readonly Sheet[]): string {
+  const names = sheets
+    .slice(0, sheetsShown)
+    .map(({ name, isHidden }) => `${JSON.stringify(name)}${isHidden ? ' (hidden)' : ''}`);
+  const more = sheets.length - names.length;
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** Which cell of a record is longer than a row may hold; -1: none is. */
+function indexOfLong(cells: readonly string[], recordBytes: number): number {
+  return recordBytes <= cellBytesMax ? -1 : cells.findIndex((cell) => Buffer.byteLength(cell) > cellBytesMax);
 }
 
 /** With at least so many cells: the service would take fewer for a line that is too short. */

@@ -24,6 +24,8 @@ export interface TransportOptions {
    * however long it takes.
    */
   readonly limitWaitMs?: number;
+  /** Makes values of the JSON texts of answers. Default: `JSON.parse`, of which each number is a double. */
+  readonly parseJson?: (text: string) => unknown;
   /** Called with the reason of each retry. */
   readonly onRetry?: (reason: Error) => void;
 }
@@ -206,7 +208,8 @@ class Sender {
       if (!response.ok) throw await errorOf(response, isFirstTry);
       // Whatever listens at a wrong address answers with a page.
       if (response.headers.get('content-type')?.startsWith('text/html')) throw notTablog(response.status);
-      if (isWhole && response.body !== null) response = new Response(await response.arrayBuffer(), response);
+      if (isWhole && response.body !== null)
+        response = wholeOf(await response.arrayBuffer(), response, this.#options.parseJson);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof TablogError)) throw new Unreachable(this.#options.url, error);
@@ -216,6 +219,15 @@ class Sender {
     this.#hasAnswered = true;
     return response;
   }
+}
+
+/** An answer whose bytes have come. */
+function wholeOf(bytes: ArrayBuffer, response: Response, parse: TransportOptions['parseJson']): Response {
+  const whole = new Response(bytes, response);
+  if (parse === undefined) return whole;
+  // Whoever reads the answer asks it for JSON only if its length is known.
+  whole.headers.set('content-length', String(bytes.byteLength));
+  return Object.assign(whole, { json: async () => parse(await whole.text()) });
 }
 
 /** Aborts a while after another signal. */

@@ -1,8 +1,9 @@
 /** Cells as text: what is shown, copied and typed. */
 import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { fitToken } from '../../../src/language/values/fit-value.ts';
-import { elementsOf } from '../../../src/language/values/json-text.ts';
+import { elementsOf, isExactNumber } from '../../../src/language/values/json-text.ts';
 import { formOfType } from '../tables/type-forms.ts';
+import { keepsDigits, numberOf, parseJson } from '../ui/json-tokens.ts';
 import { numberOfText, shorten } from '../ui/number-of-text.ts';
 
 /** A value as text. Empty cells are the empty text. */
@@ -46,17 +47,18 @@ function valueOfText(type: string, text: string): unknown {
 /** The value of a JSON text. Throws an Error if it is none, or if one of its numbers would become another one. */
 export function exactJson(text: string): unknown {
   const value = parse(text);
+  // The service makes a text of an integer that no double has; other numbers keep their digits, where a page can.
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g))
-    if (!token.startsWith('"')) numberOfText(token);
+    if (!token.startsWith('"') && !(keepsDigits && isExactNumber(token))) numberOfText(token);
   return value;
 }
 
 /** A list in which numbers are texts as they are written, as in a column of texts. */
 function listOfTexts(text: string): unknown {
   const value = parse(text);
-  if (!Array.isArray(value) || !value.some((item) => typeof item === 'number')) return exactJson(text);
+  if (!Array.isArray(value) || !value.some((item) => numberOf(item) !== null)) return exactJson(text);
   const tokens = elementsOf(text.trim());
-  return value.map((item: unknown, at) => (typeof item === 'number' ? tokens[at] : item));
+  return value.map((item: unknown, at) => (numberOf(item) === null ? item : tokens[at]));
 }
 
 function misfitOf(type: string, text: string): string {
@@ -67,7 +69,7 @@ function misfitOf(type: string, text: string): string {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new Error(`${shorten(text)} is not valid JSON.`, { cause: error });
   }

@@ -2,6 +2,7 @@ import type { CellDoubleClickedEvent, CellKeyDownEvent, FullWidthCellKeyDownEven
 import { useState, type ReactElement } from 'react';
 import { Dialog } from '../ui/dialog.tsx';
 import { Scalar } from './cell.tsx';
+import { numberOf } from '../ui/json-tokens.ts';
 import { textOfCell } from './cell-text.ts';
 
 interface Shown {
@@ -75,6 +76,6 @@ function Whole({ kind, value }: { readonly kind: string; readonly value: unknown
         ))}
       </ol>
     );
-  if (typeof value === 'object') return <code>{JSON.stringify(value, null, 2)}</code>;
+  if (typeof value === 'object' && numberOf(value) === null) return <code>{JSON.stringify(value, null, 2)}</code>;
   return <Scalar kind={kind} text={textOfCell(value)} />;
 }

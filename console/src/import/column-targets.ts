@@ -18,19 +18,23 @@ export function targetsOf(names: readonly string[], columns: readonly Column[], 
   );
 }
 
-/** The targets that differ from the names; undefined if none does. */
+/** The targets that differ from what the names mean by themselves; undefined if none does. */
 export function columnsOfTargets(targets: Targets): Targets | undefined {
-  const renamed = Object.entries(targets).filter(([name, id]) => name !== id);
+  const renamed = Object.entries(targets).filter(([name, id]) => name.normalize('NFC') !== id);
   return renamed.length === 0 ? undefined : Object.fromEntries(renamed);
 }
 
 /** Why these targets cannot be; null if they can. */
 export function problemOfTargets(targets: Targets, columns: readonly Column[]): string | null {
   const seen = new Map<string, string>();
+  const inForms = Map.groupBy(columns, ({ id }) => id.normalize('NFC'));
   for (const [name, id] of Object.entries(targets)) {
     const other = seen.get(id);
     if (other !== undefined)
       return `${other} and ${name} cannot both go into ${titleOf(columns.find((column) => column.id === id) ?? { id, type: 'string' })}.`;
+    // Which of them the file names is not known: it is shown in NFC.
+    if ((inForms.get(id.normalize('NFC'))?.length ?? 0) > 1)
+      return `The table has more than one column ${id}, in several normal forms of Unicode. Import with tablog import.`;
     seen.set(id, name);
   }
   return null;

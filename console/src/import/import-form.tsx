@@ -151,9 +151,9 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
             Sheet
             <select value={sheet} onChange={(event) => setSheet(event.target.value)}>
               <option value="">the first one</option>
-              {preview.data!.sheets.map((name) => (
+              {preview.data!.sheets.map(({ name, isHidden }) => (
                 <option key={name} value={name}>
-                  {name}
+                  {isHidden ? `${name} (hidden)` : name}
                 </option>
               ))}
             </select>

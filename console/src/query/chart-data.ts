@@ -2,6 +2,7 @@
 import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
 import { textOfCell } from '../grid/cell-text.ts';
 import { textOfType } from '../tables/column-types.ts';
+import { numberOf } from '../ui/json-tokens.ts';
 
 export interface ChartData {
   readonly kind: 'time' | 'number' | 'name';
@@ -38,10 +39,7 @@ export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null 
     across,
     series,
     names: kind === 'name' ? rows.map(({ row }) => textOfCell(row[across])) : [],
-    values: [
-      rows.map(({ place }) => place),
-      ...series.map((name) => rows.map(({ row }) => (typeof row[name] === 'number' ? row[name] : null))),
-    ],
+    values: [rows.map(({ place }) => place), ...series.map((name) => rows.map(({ row }) => numberOf(row[name])))],
   };
 }
 
@@ -51,7 +49,7 @@ function kindOf(type: string): ChartData['kind'] {
 }
 
 function placeOf(kind: 'time' | 'number', value: unknown): number | null {
-  if (kind === 'number') return typeof value === 'number' ? value : null;
+  if (kind === 'number') return numberOf(value);
   const ms = Date.parse(String(value));
   return Number.isNaN(ms) ? null : ms / 1000;
 }

@@ -1,6 +1,7 @@
 /** The service that this page came from, asked with the token of the session. */
 import { createContext, useContext } from 'react';
 import { Tablog } from '../../../clients/typescript/src/index.ts';
+import { parseJson } from '../ui/json-tokens.ts';
 
 /** The page may be behind a path prefix of a proxy. */
 export const serviceUrl = new URL('.', location.href).href;
@@ -9,7 +10,7 @@ export const serviceUrl = new URL('.', location.href).href;
 const patienceMs = 5000;
 
 export function openService(token: string): Tablog {
-  return new Tablog({ url: serviceUrl, token, patienceMs });
+  return new Tablog({ url: serviceUrl, token, patienceMs, parseJson });
 }
 
 /** The service, and the end of the session. */

@@ -24,10 +24,15 @@ export function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
+/** So many columns are named that were found by the names that they are shown under. */
+const matchesShown = 10;
+
 /** What the user is told of columns that were found by the names that they are shown under. */
 export function describeMatches(columns: Readonly<Record<string, string>>, byDisplayName: readonly string[]): string {
-  const pairs = byDisplayName.map((name) => `${JSON.stringify(name)} is ${columns[name]}`);
-  return `By their display names: ${pairs.join(', ')}. If that is wrong, give --column.`;
+  const pairs = byDisplayName.slice(0, matchesShown).map((name) => `${JSON.stringify(name)} is ${columns[name]}`);
+  const more = byDisplayName.length - pairs.length;
+  const others = more === 0 ? '' : ` and ${showNumber(more)} more`;
+  return `By their display names: ${pairs.join(', ')}${others}. If that is wrong, give --column.`;
 }
 
 const others: Readonly<Record<TextColumn['kind'], readonly [one: string, many: string]>> = {

@@ -4,9 +4,16 @@
  */
 import { decodeProfile, encodeProfile, type EncodedProfile } from '../values/profile-codec.ts';
 import type { Profile } from '../values/profile.ts';
+import { languageOfRule } from '../values/rule.ts';
 import { costOfProfile } from './cost-of-rows.ts';
 import type { RowAddress } from './row-id.ts';
-import { costOfSource, fromWire as sourceFromWire, toWire as sourceToWire, type RowSource } from './row-source.ts';
+import {
+  costOfSource,
+  profileIn,
+  fromWire as sourceFromWire,
+  toWire as sourceToWire,
+  type RowSource,
+} from './row-source.ts';
 
 /** What a field names, for models that look it up and for the list of jobs. */
 export type Role =
@@ -30,6 +37,8 @@ export interface Field<T> {
   readonly role?: Role;
   /** What the work that the value makes costs at most, besides its bytes (cost.ts). */
   readonly cost?: (value: T) => number;
+  /** The language that the value needs, if it may be a newer one than that of its event (language.ts). */
+  readonly language?: (value: T) => number;
   /** What a value is taken for that is not in the log: events from before the field have none. */
   readonly absent?: T;
   readonly isOptional?: boolean;
@@ -114,6 +123,7 @@ export const profile: Field<Profile> = {
   toWire: encodeProfile,
   fromWire: (wire: EncodedProfile) => decodeProfile(wire),
   cost: (value) => costOfProfile(value, false),
+  language: (value) => languageOfRule(value.rule),
 };
 
 /** Where the rows of the request are. */
@@ -122,5 +132,11 @@ export const rows: Field<RowSource> = rowsFrom();
 export const rowsOutsideStashes: Field<Exclude<RowSource, { readonly kind: 'stash' }>> = rowsFrom();
 
 function rowsFrom<Source extends RowSource>(): Field<Source> {
-  return { role: 'rows', toWire: sourceToWire, fromWire: (wire) => sourceFromWire(wire) as Source, cost: costOfSource };
+  return {
+    role: 'rows',
+    toWire: sourceToWire,
+    fromWire: (wire) => sourceFromWire(wire) as Source,
+    cost: costOfSource,
+    language: (source) => languageOfRule(profileIn(source)?.rule ?? 1),
+  };
 }

@@ -59,7 +59,7 @@ export function encodeEvent(
   if (bytes.length > recordBytesMax)
     throw new RecordTooLarge(`an event of ${bytes.length} bytes, of which a record holds ${recordBytesMax}`);
   const event = { ...envelope, data, body: () => unpackBody(body.codec, body.bytes) };
-  return { commandId: envelope.commandId, bytes, size, cost, language: languageOf(data.type), event };
+  return { commandId: envelope.commandId, bytes, size, cost, language: languageOf(data), event };
 }
 
 /** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */

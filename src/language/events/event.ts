@@ -80,7 +80,7 @@ export function definitionOf(type: string): EventDefinition | undefined {
   return byType.get(type);
 }
 
-/** The newest language that this version reads. It reads all earlier ones too (language.ts). */
+/** The newest language that a type of event came with. */
 export const newestLanguage = Math.max(...eventDefinitions.map(({ language }) => language));
 
 /** The fields that all events share. */

@@ -1,14 +1,20 @@
 /**
  * The language of an event: a number that says which versions of the software can read it. A version that brings new
- * kinds of events, or a new format of records, gives them the next number, and they are written only once all live
- * processes read it (docs/decisions/0043).
+ * kinds of events, a new format of records, or a new rule by which rows are read, gives them the next number, and they
+ * are written only once all live processes read it (docs/decisions/0043).
  */
-import { definitionOf, newestLanguage, type EventType } from './event.ts';
+import { currentRule, languageOfRule } from '../values/rule.ts';
+import { definitionOf, newestLanguage, type EventData } from './event.ts';
 
 /** The newest language that this version reads. It reads all earlier ones too. */
-export const eventLanguage = newestLanguage;
+export const eventLanguage = Math.max(newestLanguage, languageOfRule(currentRule));
 
-/** The language that a type of event came with. */
-export function languageOf(type: EventType): number {
-  return definitionOf(type)!.language;
+/** The language that an event needs: that of its type, or of what its fields hold. */
+export function languageOf(data: EventData): number {
+  const { language, fields } = definitionOf(data.type)!;
+  const values = data as unknown as Readonly<Record<string, unknown>>;
+  return Object.entries(fields).reduce((newest, [name, field]) => {
+    const value = values[name];
+    return field.language === undefined || value === undefined ? newest : Math.max(newest, field.language(value));
+  }, language);
 }

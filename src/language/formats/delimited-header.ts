@@ -96,7 +96,7 @@ export function readHeader(
   const looked = cells.slice(0, limits.columns + 1);
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const written = looked.map((cell) => Buffer.from(cell).toString());
-  const idOf = idsByName(known, given);
+  const idOf = columnIdsOf(known, given, written);
   const names = written.map(idOf);
   const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
   const seen = new Set<string>();
@@ -147,14 +147,22 @@ export function readHeader(
 
 /**
  * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name,
- * or else the name in NFC, unless the table has a column whose ID is the same but for its normal form.
+ * or else the name in NFC, unless the table has a column whose ID is the same but for its normal form. What a person
+ * said of a name that the header has does not count for one that is the same but for its normal form.
+ * @param names those of the header
  */
-function idsByName(known: readonly string[], given: Readonly<Record<string, string>>): (name: string) => string {
+export function columnIdsOf(
+  known: readonly string[],
+  given: Readonly<Record<string, string>>,
+  names: readonly string[],
+): (name: string) => string {
   const exact = new Set(known);
   const alike = new Map(known.toReversed().map((id) => [nfcOf(id), id]));
   for (const id of known) if (nfcOf(id) === id) alike.set(id, id);
+  const written = new Set(names);
   const givenAlike = new Map(
     Object.keys(given)
+      .filter((name) => !written.has(name))
       .toReversed()
       .map((name) => [nfcOf(name), given[name]!]),
   );

@@ -1,6 +1,7 @@
 /** Profiles as compact JSON arrays: about 60 to 100 bytes for a usual column. */
 import { columnTypes } from './column-type.ts';
 import type { CellCount, ColumnProfile, Misfit, Profile } from './profile.ts';
+import { isKnownRule } from './rule.ts';
 import type { Rule } from './rule.ts';
 
 /** row, position, types, wrapped, value */
@@ -43,7 +44,9 @@ export function parseProfile(text: string): Profile {
   return decodeProfile(JSON.parse(text) as EncodedProfile);
 }
 
+/** Throws for a rule of a newer version: the rows must not be read by another one. */
 export function decodeProfile([rows, bytes, rowBytesMax, columns, rule = 1, dropped]: EncodedProfile): Profile {
+  if (!isKnownRule(rule)) throw new Error(`rows by the unknown rule ${rule}: only a newer version can read them`);
   const counted = dropped === undefined ? {} : dropped === null ? { isUncounted: true as const } : { dropped };
   return { rows, bytes, rowBytesMax, columns: columns.map(decodeColumn), rule, ...counted };
 }

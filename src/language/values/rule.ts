@@ -21,10 +21,19 @@ export type Rule = number;
 /** The rule by which rows are judged that come now, if a person said nothing of their cells. */
 export const currentRule: Rule = 3;
 
+/**
+ * The language of events (src/language/events/language.ts) in which a rule may be used: processes that read an earlier
+ * one would read the rows differently, and not know it. The first language has the rules 1 and 2.
+ */
+export function languageOfRule(rule: Rule): number {
+  return rule <= 2 ? 1 : 2;
+}
+
 const generations = 0xf;
 const decimals = [null, '.', ','] as const;
 const decimalUnit = generations + 1;
 const dateFormatUnit = 4 * decimalUnit;
+const rulesEnd = 4 * dateFormatUnit;
 
 /** How cells are written. */
 export interface CellForm {
@@ -35,6 +44,12 @@ export interface CellForm {
   readonly numbers: 'json' | 'plain' | '.' | ',';
   /** How dates are written, besides ISO 8601. */
   readonly dateFormat: DateFormat | null;
+}
+
+/** Whether this version knows what a rule says. If not, rows must not be read by it. */
+export function isKnownRule(rule: Rule): boolean {
+  const generation = generationOf(rule);
+  return generation >= 1 && generation <= currentRule && rule < rulesEnd && (rule >>> 4) % 4 < decimals.length;
 }
 
 /** The rule of cells that come now. */

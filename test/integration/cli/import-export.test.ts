@@ -1,5 +1,5 @@
 /** Files into tables and back by the command line: formats, choice of the table, stdin and stdout, settings. */
-import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
@@ -125,7 +125,7 @@ describe('files of each format go in and come out', () => {
     expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([
       0,
       [
-        'of 4 sheets "People & Co" is read; the others are "hidden", "Other", "empty".',
+        'of 4 sheets "People & Co" is read; the others are "hidden" (hidden), "Other", "empty".',
         '2 cells have errors of formulas, and are empty: #DIV/0! in J2.',
       ],
     ]);
@@ -144,7 +144,7 @@ describe('files of each format go in and come out', () => {
     const refused = await tablog(['import', workbook, '--table', 'other sheet', '--sheet', 'Nowhere']);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      `${workbook}: the workbook has no sheet "Nowhere": it has "hidden", "People & Co", "Other", "empty"\n`,
+      `${workbook}: the workbook has no sheet "Nowhere": it has "hidden" (hidden), "People & Co", "Other", "empty"\n`,
     ]);
     expect((await tablog(['import', workbook, '--table', 'other sheet'])).stderr).toContain(
       `${workbook}, line 2 (row 1): column_id_not_found`,
@@ -245,6 +245,50 @@ describe('files of each format go in and come out', () => {
       { 'name': 'x', 'e\u0301': 1, 'n': 2 },
       { name: 'y', n: 3 },
     ]);
+  });
+
+  test('a thousand columns with long display names are found', async () => {
+    const names = Array.from({ length: 1_000 }, (_, at) => `Column ${at}, as it is shown to people, ${'x'.repeat(80)}`);
+    const columns = names.map((displayName, at) => ({ id: `c${at}`, displayName, type: 'number' }));
+    const { json } = await client().post('/tables', { name: 'long names', schema: { columns }, rows: [] });
+    const header = names.map((name) => `"${name}"`).join(',');
+    const source = await fileOf('long-names.csv', [header, names.map((_, at) => at).join(','), '']);
+    const { code, stderr } = await tablog(['import', source, '--table', 'long names']);
+    expect([code, withoutProgress(stderr)]).toEqual([
+      0,
+      expect.stringMatching(/^By their display names: "Column 0, .* is c0, .* and 990 more\. If that is wrong/),
+    ]);
+    expect(cellsOf(await client().rows(json.data.tableID))).toEqual([
+      Object.fromEntries(columns.map(({ id }, at) => [id, at])),
+    ]);
+  });
+
+  test('without a header, forms name the columns as the service does', async () => {
+    const source = await fileOf('headless.csv', ['007;1,5;31.12.2024', '8;2;1.1.2025', '']);
+    const flags = ['--no-header', '--delimiter', ';', '--decimal', ',', '--date-format', 'd.m.y'];
+    const named = ['--type', 'column_1=string', '--column', 'column_2=price'];
+    const { tableID } = await imported(source, '--create', '--table', 'headless', ...flags, ...named);
+    const rows = [
+      { column_1: '007', price: 1.5, column_3: '2024-12-31' },
+      { column_1: '8', price: 2, column_3: '2025-01-01' },
+    ];
+    expect(cellsOf(await client().rows(tableID))).toEqual(rows);
+    const query = new URLSearchParams({
+      name: 'headless too',
+      header: 'absent',
+      delimiter: ';',
+      decimal: ',',
+      dateFormat: 'd.m.y',
+      types: '{"column_1":"string"}',
+      columns: '{"column_2":"price"}',
+    });
+    const created = await client().send(`/tables?${query}`, {
+      method: 'POST',
+      body: await readFile(source),
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(created.status).toBe(201);
+    expect(cellsOf(await client().rows(created.json.data.tableID))).toEqual(rows);
   });
 
   test('flags that cannot be are refused', async () => {

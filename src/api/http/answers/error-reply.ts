@@ -8,7 +8,7 @@ import { StoreAway } from '../../../storage/files/file-store.ts';
 import { AppendError, NotAppended, type LogPlace } from '../../../log/event-log.ts';
 import { errorTypes, isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError, noEffect } from './http-error.ts';
-import { ClientGone, discardBody } from '../bodies/request-body.ts';
+import { ClientGone } from '../bodies/request-body.ts';
 import { describeRequest } from '../server/request-log.ts';
 
 /** The body of an error, as JSON text. */
@@ -27,7 +27,6 @@ export function replyWithError(
   // In seconds, unless the headers say better.
   if (isWorthARetry) void reply.header('retry-after', '1');
   if (headers !== undefined) void reply.headers(headers);
-  discardBody(reply.request.raw, reply.raw, type === 'request_timeout');
   return reply
     .code(status)
     .header('content-type', 'application/json; charset=utf-8')

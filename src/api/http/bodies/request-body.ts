@@ -18,19 +18,6 @@ export class ClientGone extends HttpError {
   }
 }
 
-/**
- * How far the rest of a refused body is read and dropped: many clients read the answer only once they have sent all of
- * it.
- */
-const linger = {
-  /** Without a byte from the client, in milliseconds. */
-  idleMs: 2_000,
-  /** In all, in milliseconds. */
-  totalMs: 30_000,
-  bytes: 256 * 1024 * 1024,
-  checkMs: 250,
-} as const;
-
 /** Zstandard allows windows of gigabytes; HTTP allows 8 MiB (RFC 9659). */
 const zstdWindowLogMax = 23;
 const chunkSize = 64 * 1024;
@@ -115,47 +102,12 @@ function writeContinueInTurn(response: ServerResponse): void {
   });
 }
 
-/** A response of Node's HTTP server. Node closes the connection as soon as the last one is sent. */
-type HttpResponse = ServerResponse & { _last?: boolean };
-
 /**
- * After a request has been answered, reads and drops the rest of its body, within bounds; then cuts the connection.
- * Closing it at once would reset it, and the client might never see the answer.
- * @param isTooSlow whether the body was given up because of its pace: such a client is not waited for any longer
+ * Whether the rest of a body is not waited for once its request is answered: the client was not asked for it, or it
+ * came too slowly.
  */
-export function discardBody(raw: IncomingMessage, response: HttpResponse, isTooSlow: boolean): void {
-  // `complete` is false only while a body is in transit; requests without one are complete now or in a moment.
-  if (raw.complete !== false || !hasBody(raw)) return;
-  const closesAtOnce = isTooSlow || awaitingContinue.has(raw);
-  response.prependOnceListener('finish', () => {
-    // Whoever was not asked for the body need not send it.
-    const closes = response._last === true && !closesAtOnce;
-    if (closes) response._last = false;
-    // A reader that was given up in the middle of a wait would keep the rest from flowing.
-    if (raw.listenerCount('readable') > 0) raw.removeAllListeners('readable');
-    raw.resume();
-    drop(raw, closes);
-  });
-}
-
-/**
- * Waits until the rest of a body has come, or enough of it. `closes`: whether the connection is closed then in any
- * case.
- */
-function drop(raw: IncomingMessage, closes: boolean): void {
-  const { socket } = raw;
-  const [since, before] = [performance.now(), socket.bytesRead];
-  let [lastAt, last] = [since, before];
-  const timer = setInterval(() => {
-    const now = performance.now();
-    const read = socket.bytesRead;
-    if (read > last) [lastAt, last] = [now, read];
-    if (now - lastAt >= linger.idleMs || now - since >= linger.totalMs || read - before > linger.bytes) raw.destroy();
-  }, linger.checkMs).unref();
-  raw.once('close', () => {
-    clearInterval(timer);
-    if (closes) socket.destroySoon();
-  });
+export function isGivenUp(raw: IncomingMessage): boolean {
+  return awaitingContinue.has(raw) || faults.get(raw)?.type === 'request_timeout';
 }
 
 /**

@@ -15,6 +15,7 @@ import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts'
 import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
 import { charge, limitConnections, type ConnectionBounds } from './address-connections.ts';
 import { inTurn } from './pipeline.ts';
+import { dropRestOfBody } from './rest-of-body.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
 /** How long a connection that is given up stays open, so that the client receives the answer. */
@@ -45,14 +46,21 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
   const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
+    handleInTurn(request, response, lacksHost ? 'Host: is missing.' : null);
+  }
+  /** `refusal`: why the request is answered before the handler sees it; null: it is not. */
+  function handleInTurn(request: IncomingMessage, response: ServerResponse, refusal: string | null): void {
     inTurn(
       request.socket,
       response,
       () => {
         // Until its turn nothing is read from the connection, which is no slowness of the client.
-        if (hasBody(request)) paces.watch(request);
-        if (lacksHost) refuseRequest(response, 'Host: is missing.');
-        else handler(request, response);
+        if (hasBody(request)) {
+          paces.watch(request);
+          dropRestOfBody(request, response);
+        }
+        if (refusal === null) handler(request, response);
+        else refuseRequest(response, refusal);
       },
       charge,
     );
@@ -83,8 +91,8 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
     deferContinue(request, response);
     handle(request, response);
   });
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    refuseRequest(response, 'Expect: only 100-continue is supported.');
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    handleInTurn(request, response, 'Expect: only 100-continue is supported.');
   });
   return server;
 }

@@ -1,10 +1,11 @@
 /**
  * Requests that a client sends before it has read its answers. They are handled one after the other, each once the
  * answer before it has left the process, and nothing more is read from the connection meanwhile: so unread answers do
- * not pile up in memory.
+ * not pile up in memory. After an answer that says `Connection: close` none is handled any more (RFC 9112, 9.6): the
+ * client takes them for not handled, and may send them again.
  */
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { HttpResponse } from './rest-of-body.ts';
 
 /**
  * How many requests of a connection wait for their turn at most: they may come in one packet. A client that sends more
@@ -17,6 +18,8 @@ type HttpSocket = Socket & { readonly _paused?: boolean };
 
 interface Line {
   isBusy: boolean;
+  /** Whether an answer was the connection's last. */
+  hasEnded: boolean;
   readonly waiting: (() => void)[];
 }
 
@@ -28,22 +31,28 @@ const lines = new WeakMap<Socket, Line>();
  */
 export function inTurn(
   socket: HttpSocket,
-  response: ServerResponse,
+  response: HttpResponse,
   handle: () => void,
   onDropped: (socket: Socket, requests: number) => void,
 ): void {
   const line = lines.get(socket) ?? begin(socket, onDropped);
+  if (line.hasEnded) {
+    onDropped(socket, 1);
+    return;
+  }
   const run = (): void => {
     line.isBusy = true;
     response.once('close', () => {
       line.isBusy = false;
-      // An answer that ends the connection ends it for those that wait, too: they have not been handled, so the client
-      // may ask again.
-      if (!socket.writable || line.waiting.length === 0) return;
+      if (line.hasEnded || !socket.writable || line.waiting.length === 0) return;
       line.waiting.shift()!();
       if (line.waiting.length === 0 && socket._paused !== true) socket.resume();
     });
     handle();
+    // Called before the listener of rest-of-body.ts, which makes Node forget that the answer is the last one.
+    response.prependOnceListener('finish', () => {
+      line.hasEnded = response._last === true;
+    });
   };
   if (!line.isBusy) {
     run();
@@ -59,7 +68,7 @@ export function inTurn(
 }
 
 function begin(socket: Socket, onDropped: (socket: Socket, requests: number) => void): Line {
-  const line: Line = { isBusy: false, waiting: [] };
+  const line: Line = { isBusy: false, hasEnded: false, waiting: [] };
   lines.set(socket, line);
   socket.once('close', () => {
     if (line.waiting.length > 0) onDropped(socket, line.waiting.length);

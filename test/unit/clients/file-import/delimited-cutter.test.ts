@@ -193,3 +193,16 @@ describe('what cannot be cut is refused with its line', () => {
     expect(mistakeOf(() => cutPieces('csv', [content]))).toEqual(mistake);
   });
 });
+
+test.each<readonly ['csv' | 'json' | 'ndjson', string, number, string]>([
+  ['csv', `a,b\n1,2\n3,"${'é'.repeat(140_000)}"\n`, 3, 'cell 2: a cell must not be longer than 262144 bytes'],
+  ['json', `[{"a":1},\n{"b c":"${'x'.repeat(300_000)}"}]`, 2, '"b c": a value must not be longer than 262144 bytes'],
+  ['ndjson', `{"a":1}\n{"b":"${'x'.repeat(300_000)}"}\n`, 2, 'b: a value must not be longer than 262144 bytes'],
+])(
+  'a long cell in %s is refused before its chunk is made, unless the service is to drop it',
+  (format, text, line, reason) => {
+    const cut = (refusesLongCells: boolean) => cutPieces(format, [text], undefined, { refusesLongCells });
+    expect(mistakeOf(() => cut(true))).toEqual([line, reason]);
+    expect(cut(false).map(({ rows }) => rows)).toEqual([2]);
+  },
+);

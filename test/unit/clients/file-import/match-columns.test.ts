@@ -45,6 +45,20 @@ test.each<[string, string[], NamedColumn[], Record<string, string>, string[]]>([
     { 'e\u0301': 'e\u0301', '\u00fc': 'u\u0308' },
     [],
   ],
+  [
+    'both normal forms of one name: each means itself',
+    ['e\u0301', '\u00e9'],
+    [{ id: 'e\u0301' }, { id: '\u00e9' }],
+    { 'e\u0301': 'e\u0301' },
+    [],
+  ],
+  [
+    'a third form of a name that the table has in two: the one in NFC',
+    ['a\u0307\u0323'],
+    [{ id: '\u0227\u0323' }, { id: '\u1ea1\u0307' }],
+    {},
+    [],
+  ],
   ['no row IDs, and no empty names', ['$rowID', ''], [{ id: 'a', displayName: '$rowID' }], {}, []],
 ])('columns are matched by %s', (_what, names, table, columns, byDisplayName) => {
   const matched = matchColumns(names, table);

@@ -8,6 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 import { BlobWriter, TextReader, ZipWriter } from '@zip.js/zip.js';
 import { lineOfRow } from '../../../../clients/file-import/chunk.ts';
 import { sourceOfBlob } from '../../../../clients/file-import/source-of-blob.ts';
+import { Archive } from '../../../../clients/file-import/workbook/archive.ts';
 import { momentFormatOf, momentText } from '../../../../clients/file-import/workbook/moments.ts';
 import { WorkbookCutter } from '../../../../clients/file-import/workbook/workbook-cutter.ts';
 
@@ -45,10 +46,14 @@ const relations = (...all: readonly (readonly [id: string, kind: string, target:
     )
     .join('')}</Relationships>`;
 
-/** A workbook with these rows in its only sheet. */
+/** A workbook with these rows in its only sheet. `behind`: what its part has behind the rows. */
 async function workbookOf(
   rows: string,
-  { parts = {}, texts = '' }: { readonly parts?: Readonly<Record<string, string>>; readonly texts?: string } = {},
+  {
+    parts = {},
+    texts = '',
+    behind = '',
+  }: { readonly parts?: Readonly<Record<string, string>>; readonly texts?: string; readonly behind?: string } = {},
 ): Promise<Blob> {
   const writer = new ZipWriter(new BlobWriter(), { useWebWorkers: false });
   const all = {
@@ -60,11 +65,30 @@ async function workbookOf(
     ),
     'xl/sharedStrings.xml': `${declaration}<sst>${texts}</sst>`,
     // Some programs do not agree with themselves on case.
-    'xl/worksheets/sheet1.xml': `${declaration}<worksheet><sheetData>${rows}</sheetData></worksheet>`,
+    'xl/worksheets/sheet1.xml': `${declaration}<worksheet><sheetData>${rows}</sheetData>${behind}</worksheet>`,
     ...parts,
   };
   for (const [name, text] of Object.entries(all)) await writer.add(name, new TextReader(text));
   return writer.close();
+}
+
+/** An archive whose directory has so many parts of one name, and no content. */
+function archiveOf(parts: number, name: string): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(name);
+  const entry = Buffer.alloc(46 + text.length);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(20, 6);
+  entry.writeUInt16LE(text.length, 28);
+  text.copy(entry, 46);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(parts, 8);
+  end.writeUInt16LE(parts, 10);
+  end.writeUInt32LE(parts * entry.length, 12);
+  // The directory is behind the head of a part, by which the archive is recognised.
+  const head = Buffer.from('PK\x03\x04'.padEnd(30, '\0'), 'latin1');
+  end.writeUInt32LE(head.length, 16);
+  return new Uint8Array(Buffer.concat([head, ...Array.from({ length: parts }, () => entry), end]));
 }
 
 test('a sheet has the values that were saved, and the numbers of its rows', async () => {
@@ -77,7 +101,7 @@ test('a sheet has the values that were saved, and the numbers of its rows', asyn
     '4,"  00501 äöü 😀 ",,9999-12-31T23:59:59,,,,,,,\n',
   ] as const;
   const notes = [
-    'of 4 sheets "People & Co" is read; the others are "hidden", "Other", "empty"',
+    'of 4 sheets "People & Co" is read; the others are "hidden" (hidden), "Other", "empty"',
     '2 cells have errors of formulas, and are empty: #DIV/0! in J2',
   ];
   expect(await read(people)).toEqual({ text: rows.join(''), lines: [2, 3, 4, 6], notes });
@@ -107,6 +131,58 @@ test('cells of every kind', async () => {
     lines: [4, 7, 9, 10],
     notes: ['a cell has the error of a formula, and is empty: #N/A in A10'],
   });
+});
+
+test('values that are empty, or are written in odd ways', async () => {
+  const book = await workbookOf(
+    `
+    <row><c t="inlineStr"><is><t>a</t></is></c><c t="inlineStr"><is><t>b</t></is></c><c t="inlineStr"><is><t>c</t></is></c></row>
+    <row><c><v/></c><c><v> </v></c><c t="s"><v> </v></c></row>
+    <row><c><v> 7 </v></c><c t="b"><v> 1</v></c><c t="s"><v> 0 </v></c></row>
+    <row><c><v>+1.50E+2</v></c><c t="b"><v>false</v></c><c t="b"><v></v></c></row>
+    <row><c><is><t>no type</t></is></c><c t="inlineStr"><v>as value</v></c><c t="n"/></row>
+  `,
+    { texts: '<si><t>shared</t></si>', behind: '<controls><from><row>3</row><c>1</c></from></controls>' },
+  );
+  expect((await read(book)).text).toBe('a,b,c\n7,true,shared\n150,false,\n"no type","as value",\n');
+});
+
+test('names of parts may have characters as they are, or as %20', async () => {
+  const sheet = `${declaration}<worksheet><sheetData><row><c><v>1</v></c></row></sheetData></worksheet>`;
+  for (const [target, part] of [
+    ['worksheets/sheet%201.xml', 'xl/worksheets/sheet 1.xml'],
+    ['worksheets/Blätter.xml', 'xl/worksheets/bl%C3%A4tter.xml'],
+    ['worksheets/100%.xml', 'xl/worksheets/100%.xml'],
+  ] as const) {
+    const parts = { 'xl/_rels/workbook.xml.rels': relations(['s1', 'worksheet', target]), [part]: sheet };
+    expect((await read(await workbookOf('', { parts }))).text).toBe('1\n');
+  }
+});
+
+test('relations that lead nowhere matter only to who wants what is there', async () => {
+  const parts = {
+    'xl/workbook.xml': `${declaration}<workbook><sheets>${['One', 'Lost', 'Away'].map((name, at) => `<sheet name="${name}" id="s${at + 1}"/>`).join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations(
+      ['s1', 'worksheet', 'worksheets/Sheet1.xml'],
+      ['s2', 'worksheet', 'http://['],
+      ['s3', 'worksheet', 'file:///etc/passwd'],
+    ),
+  };
+  const book = await workbookOf('<row><c><v>1</v></c></row>', { parts });
+  expect((await read(book)).text).toBe('1\n');
+  for (const name of ['Lost', 'Away'])
+    await expect(read(book, name)).rejects.toMatchObject({
+      reason: `the workbook does not say where its sheet "${name}" is`,
+    });
+});
+
+test('a workbook with very many sheets names some of them', async () => {
+  const sheets = Array.from({ length: 30 }, (_, at) => `<sheet name="S${at}" state="hidden" id="s1"/>`).join('');
+  const parts = { 'xl/workbook.xml': `${declaration}<workbook><sheets>${sheets}</sheets></workbook>` };
+  const { notes } = await read(await workbookOf('<row><c><v>1</v></c></row>', { parts }));
+  expect(notes).toEqual([
+    expect.stringMatching(/^of 30 sheets "S0" \(hidden\) is read; the others are "S1" \(hidden\), .* and 9 more$/),
+  ]);
 });
 
 test('texts that mean an empty cell are empty, whatever is in them', async () => {
@@ -171,6 +247,56 @@ describe('what is wrong is refused', () => {
     ['rows out of order', async () => workbookOf('<row r="3"/><row r="2"/>'), null, 'a row 2 after row 3'],
     ['cells out of order', async () => workbookOf('<row><c r="B1"/><c r="A1"/></row>'), 1, 'a cell A1 after column 2'],
     ['a row beyond the last', async () => workbookOf('<row r="1048577"/>'), null, 'a row 1048577'],
+    [
+      'a value beyond the last column',
+      async () => workbookOf(`${one}<row><c r="BXY2"><v>1</v></c></row>`),
+      2,
+      'a row must not have more than 2000 columns: BXY2 has a value',
+    ],
+    [
+      'a row of long texts that are shared',
+      async () =>
+        workbookOf(`${one}<row>${'<c t="s"><v>0</v></c>'.repeat(2_000)}</row>`, {
+          texts: `<si><t>${'x'.repeat(1_000_000)}</t></si>`,
+        }),
+      2,
+      'a row must not be longer than 524288 bytes',
+    ],
+    [
+      'a text in many parts',
+      async () => workbookOf(one, { texts: `<si>${`<r><t>${'x'.repeat(1_000)}</t></r>`.repeat(1_100)}</si>` }),
+      null,
+      'a text of more than 1048576 characters',
+    ],
+    [
+      'a value in many parts',
+      async () => workbookOf(`<row><c><v>${`${'1'.repeat(1_000)}<b/>`.repeat(1_100)}</v></c></row>`),
+      null,
+      'a text of more than 1048576 characters',
+    ],
+    ['tags within tags', async () => workbookOf('<a>'.repeat(300)), null, 'more than 256 tags within each other'],
+    [
+      'more sheets than anybody has',
+      async () =>
+        workbookOf(one, {
+          parts: {
+            'xl/workbook.xml': `${declaration}<workbook><sheets>${'<sheet name="S" id="s1"/>'.repeat(10_001)}</sheets></workbook>`,
+          },
+        }),
+      null,
+      'more than 10000 sheets',
+    ],
+    ['more parts than anybody has', async () => archiveOf(10_001, 'part'), null, 'more than 10000 parts'],
+    ['very long names of parts', async () => archiveOf(100, 'x'.repeat(60_000)), null, 'very long names'],
+    ['two values', async () => workbookOf(`${one}<row><c><v>1</v><v>2</v></c></row>`), 2, 'A2 has several values'],
+    ['a truth that is none', async () => workbookOf(`${one}<row><c t="b"><v>2</v></c></row>`), 2, '"2" for true or'],
+    ['a number of another kind', async () => workbookOf(`${one}<row><c><v>0x10</v></c></row>`), 2, '"0x10" for a'],
+    [
+      'a shared text that has no number',
+      async () => workbookOf(`${one}<row><c t="s"><v>1e0</v></c></row>`, { texts: '<si/><si/>' }),
+      2,
+      'the shared text 1e0',
+    ],
     ['a number that is none', async () => workbookOf(`${one}<row><c><v>x</v></c></row>`), 2, '"x" for a number'],
     [
       'a long row',
@@ -212,6 +338,38 @@ describe('what is wrong is refused', () => {
     await expect(read(await book())).rejects.toMatchObject({ line, reason: expect.stringContaining(reason) });
   });
 
+  test('a part that is hundreds of times as large when it is unpacked', async () => {
+    const writer = new ZipWriter(new BlobWriter(), { useWebWorkers: false });
+    const zeros = new Uint8Array(2 ** 20);
+    let left = 66;
+    const bomb = new ReadableStream<Uint8Array>({
+      pull: (controller) => (left-- > 0 ? controller.enqueue(zeros) : controller.close()),
+    });
+    await writer.add('bomb', bomb);
+    const archive = await Archive.open(await writer.close());
+    const text = archive.text('bomb', 'sheet', new AbortController().signal);
+    await expect(Array.fromAsync(text, ({ length }) => length)).rejects.toMatchObject({
+      reason: 'the workbook is too large: its part bomb is more than 500 times as large when it is unpacked',
+    });
+    await archive.close();
+  });
+
+  test('a long cell, unless the service is to drop it', async () => {
+    const book = await workbookOf(`${one}<row><c t="inlineStr"><is><t>${'x'.repeat(300_000)}</t></is></c></row>`);
+    const cut = (refusesLongCells: boolean) =>
+      Array.fromAsync(
+        new WorkbookCutter({ sheet: null, refusesLongCells }).cut(
+          sourceOfBlob(new File([book], 'book.xlsx')),
+          new AbortController().signal,
+        ),
+      );
+    await expect(cut(true)).rejects.toMatchObject({
+      line: 2,
+      reason: 'cell 1: a cell must not be longer than 262144 bytes',
+    });
+    expect((await cut(false)).map(({ rows }) => rows)).toEqual([1]);
+  });
+
   test('who stops it gets the reason', async () => {
     const stopping = new AbortController();
     const chunks = new WorkbookCutter({ sheet: null, limits: { rows: 1, bytes: 1 } }).cut(
@@ -250,6 +408,33 @@ test.each<readonly [number, string | undefined, string | null]>([
   [164, 'mm:ss.00', 'time'],
   [164, 'hh:mm:ss,000', 'time'],
   [164, '?0 d', null],
+  [164, 'Estándar', null],
+  [164, 'Général', null],
+  [164, 'Standaard', null],
+  [164, 'Yleinen', null],
+  [164, 'Genel', null],
+  [164, 'Основной', null],
+  [164, 'G/通用格式', null],
+  [164, 'G/標準" kg"', null],
+  [164, 'General" yd"', null],
+  [164, 'TT.MM.JJJJ', null],
+  [164, '@', null],
+  [164, '"day" 0', null],
+  [164, '\\d\\a\\y', null],
+  [164, '"unclosed yyyy', null],
+  [164, '[Red][$-409]"d"', null],
+  [164, '0%', null],
+  [164, '"Stand:" dd.mm.yyyy', 'date'],
+  [164, '[$-419]d\\ mmm\\ yyyy\\ "г.";@', 'date'],
+  [164, 'yyyy年m月d日', 'date'],
+  [164, 'B2yyyy/mm/dd', 'date'],
+  [164, 'aaaa', 'date'],
+  [164, 'mmm h:mm', 'dateTime'],
+  [164, 'm/d h', 'dateTime'],
+  [164, 'yyyy-mm-ddThh:mm:ssZ', 'dateTime'],
+  [164, '[$-F400]h:mm:ss\\ AM/PM', 'time'],
+  [164, '上午/下午h"时"mm"分"', 'time'],
+  [164, '[mm]:ss.0', 'elapsed'],
 ])('format %s %s shows %s', (id, code, kind) => {
   expect(momentFormatOf(id, code)).toBe(kind);
 });

@@ -233,3 +233,27 @@ test.each([NaN, Infinity, -Infinity])(
     expect(paths.filter((path) => !path.startsWith('/stashes/'))).toEqual([]);
   },
 );
+
+test('answers are read as the user of the client says', async () => {
+  const text = '{"data":[{"id":"t","n":4.20}]}';
+  answers = [
+    (response) => response.setHeader('content-type', 'application/json').end(text),
+    // Without a length.
+    (response) => {
+      response.setHeader('content-type', 'application/json').write(text.slice(0, 9));
+      response.end(text.slice(9));
+    },
+  ];
+  const read: string[] = [];
+  const parseJson = (json: string): unknown => {
+    read.push(json);
+    return JSON.parse(json);
+  };
+  const { port } = server.address() as AddressInfo;
+  const other = new Tablog({ url: `http://127.0.0.1:${port}`, token: 't', parseJson });
+  for (let time = 0; time < 2; time += 1) {
+    const { data } = await other.operations.GET('/tables', {});
+    expect(data).toEqual(JSON.parse(text));
+  }
+  expect(read).toEqual([text, text]);
+});

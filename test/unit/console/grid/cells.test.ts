@@ -2,6 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { cellOfText, isSameCell, linkOf, textOfCell } from '../../../../console/src/grid/cell-text.ts';
 import { blockBetween, isWithin } from '../../../../console/src/grid/range.ts';
+import { numberOf, parseJson } from '../../../../console/src/ui/json-tokens.ts';
 import { chartOf } from '../../../../console/src/query/chart-data.ts';
 
 test.each<[type: string, text: string, value: unknown]>([
@@ -24,6 +25,31 @@ test.each<[type: string, text: string, value: unknown]>([
 
 test('numbers in a list of texts keep their digits', () => {
   expect(cellOfText('array<string>', '["a", 4.20, 9007199254740993]')).toEqual(['a', '4.20', '9007199254740993']);
+});
+
+test('numbers are shown as they are written, and are sent so', () => {
+  const text =
+    '{"data":[{"a":4.20,"b":0.1234567890123456789,"c":1e3,"d":-0,"e":0.0000001,"f":1000000000000000000000,"g":[1.50,{"x":2.0}],"h":7,"i":"4.20"}]}';
+  const { data } = parseJson(text) as { data: readonly Record<string, unknown>[] };
+  expect(Object.values(data[0]!).map(textOfCell)).toEqual([
+    '4.20',
+    '0.1234567890123456789',
+    '1e3',
+    '-0',
+    '0.0000001',
+    '1000000000000000000000',
+    '[1.50,{"x":2.0}]',
+    '7',
+    '4.20',
+  ]);
+  expect([numberOf(data[0]!['a']), numberOf(data[0]!['h']), numberOf(data[0]!['i'])]).toEqual([4.2, 7, null]);
+  expect(data[0]!['h']).toBe(7);
+  expect(JSON.stringify(parseJson(text))).toBe(text);
+  expect(isSameCell(data[0], (parseJson(text) as { data: readonly unknown[] }).data[0])).toBe(true);
+  expect(isSameCell(data[0]!['a'], 4.2)).toBe(false);
+  expect(JSON.stringify(cellOfText('json', '{"a": 4.20, "b": 0.1234567890123456789}'))).toBe(
+    '{"a":4.20,"b":0.1234567890123456789}',
+  );
 });
 
 test.each([

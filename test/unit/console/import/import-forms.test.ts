@@ -130,3 +130,12 @@ test('two columns cannot go into one', () => {
     'x and name cannot both go into Full name.',
   );
 });
+
+test('columns whose IDs differ in their normal form only are told apart, or refused', () => {
+  const inNfd: readonly Column[] = [{ id: 'e\u0301', type: 'string' }];
+  const targets = targetsOf(['\u00e9'], inNfd, {});
+  expect([columnsOfTargets(targets), problemOfTargets(targets, inNfd)]).toEqual([{ '\u00e9': 'e\u0301' }, null]);
+  expect(columnsOfTargets({ 'e\u0301': 'e\u0301' })).toEqual({ 'e\u0301': 'e\u0301' });
+  const both: readonly Column[] = [...inNfd, { id: '\u00e9', type: 'string' }];
+  expect(problemOfTargets(targetsOf(['\u00e9'], both, {}), both)).toContain('in several normal forms of Unicode');
+});

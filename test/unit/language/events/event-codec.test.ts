@@ -9,10 +9,13 @@ import {
   packBody,
   recordBytesMax,
 } from '../../../../src/language/events/event-codec.ts';
+import { eventLanguage } from '../../../../src/language/events/language.ts';
 import { readHeader } from '../../../../src/language/events/record-header.ts';
 import type { Envelope, EventData, EventOf, EventType } from '../../../../src/language/events/event.ts';
 import type { RowSource } from '../../../../src/language/events/row-source.ts';
 import { allTypes, columnTypes } from '../../../../src/language/values/column-type.ts';
+import { emptyProfile } from '../../../../src/language/values/build-profile.ts';
+import { currentRule, ruleOfCells } from '../../../../src/language/values/rule.ts';
 import type { ColumnProfile, Misfit, Profile } from '../../../../src/language/values/profile.ts';
 
 /** Objects as the code makes them; fast-check makes some without a prototype too. */
@@ -225,6 +228,51 @@ describe('what was written is read', () => {
 
 const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
 const suspended: EventData = { type: 'TeamSuspended', teamId: 'team' };
+
+describe('an event needs a language that reads its rows as they were decided', () => {
+  const rowsBy = (rule: number): EventData => ({
+    type: 'RowsAddRequested',
+    teamId: 'team',
+    tableId: 'table',
+    rows: { kind: 'few', profile: { ...emptyProfile, rule } },
+    onSchemaError: 'abort',
+    ifMatch: null,
+    limits: { rowsPerTableMax: 1, columnsMax: 1, rowBytesMax: 1 },
+  });
+  const blockBy = (rule: number): EventData => ({
+    type: 'BlockReceived',
+    teamId: 'team',
+    bodyId: 'body',
+    number: 0,
+    segmentId: 'segment',
+    profile: { ...emptyProfile, rule },
+  });
+
+  test.each([
+    { what: 'the first rules', rule: 2, language: 1 },
+    { what: 'the newest rule', rule: currentRule, language: 2 },
+    { what: 'cells with a decimal comma', rule: ruleOfCells({ decimal: ',' }), language: 2 },
+  ])('rows by $what', ({ rule, language }) => {
+    expect([rowsBy(rule), blockBy(rule)].map((data) => encodeEvent(envelope, data).language)).toEqual([
+      language,
+      language,
+    ]);
+    expect(language).toBeLessThanOrEqual(eventLanguage);
+  });
+
+  test('no rows', () => expect(encodeEvent(envelope, suspended).language).toBe(1));
+
+  test.each([0, currentRule + 1, ruleOfCells({ decimal: ',' }) + 16, 256 + currentRule])(
+    'rows by the rule %s, which only a newer version knows, are not read',
+    (rule) => {
+      for (const data of [rowsBy(rule), blockBy(rule)]) {
+        const { bytes } = encodeEvent(envelope, data);
+        expect(() => decodeEvent(bytes)).toThrow(`rows by the unknown rule ${rule}`);
+      }
+    },
+  );
+});
+
 const headerBytes = 12;
 
 /** A record, some bytes of which are others. */

@@ -56,6 +56,14 @@ describe('forms that are read without being asked', () => {
     expect(remarks.notes.map((text) => text.split(':')[0])).toEqual(note === null ? [] : [note]);
   });
 
+  test('what a person said of a name does not count for its other form, which the header has, too', () => {
+    const form = { columns: { 'e\u0301': 'e\u0301' } };
+    for (const columns of [[], ['\u00e9', 'e\u0301']]) {
+      const { blocks } = readCells(['\u00e9,e\u0301\n1,2\n'], { columns, form });
+      expect(bodiesOf({ blocks }).map((body) => JSON.parse(body) as unknown)).toEqual([{ '\u00e9': 1, 'e\u0301': 2 }]);
+    }
+  });
+
   test('a name in NFC means a column of the table in NFD', () => {
     const { blocks } = readCells(['\u00e9\n1\n'], { columns: ['e\u0301'] });
     expect(blocks[0]!.profile.columns.map(({ id }) => id)).toEqual(['e\u0301']);

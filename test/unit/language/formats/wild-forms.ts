@@ -3,8 +3,9 @@ import { fc } from '../../../support/property.ts';
 import type { DelimitedForm } from '../../../../src/language/formats/delimited-form.ts';
 import { conflictIn, dialectOf } from '../../../../src/language/formats/dialect.ts';
 
-const mark = fc.constantFrom(',', ';', '\t', ' ', '"', "'", '\\', '#', 'é', '😀', '\u0001', '$');
-const forms = fc
+const mark = fc.constantFrom(',', ';', '\t', ' ', '"', "'", '\\', '#', 'é', '😀', '\u0001', '$', '_', '1', 'c');
+/** What a person may say of a file. No two marks are in conflict. */
+export const formsOfFiles = fc
   .record<DelimitedForm>(
     {
       delimiter: mark,
@@ -19,7 +20,7 @@ const forms = fc
   .filter((form) => conflictIn(form, ',') === null);
 
 /** A form, and a text full of its marks: most of them are wrong. */
-export const wildInForms = forms.chain((form) => {
+export const wildInForms = formsOfFiles.chain((form) => {
   const { delimiter, quote, escape, comment } = dialectOf(form, ',');
   const quotes = quote ?? '"';
   const part = fc.constantFrom(

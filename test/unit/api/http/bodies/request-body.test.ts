@@ -9,6 +9,7 @@ import { bodyChunks, collectBody } from '../../../../../src/api/http/bodies/requ
 import {
   authorization,
   buildEdge,
+  edgeConfig,
   errorPattern,
   listen,
   RawClient,
@@ -295,6 +296,59 @@ test('a refused request leaves the connection usable when its body has come', as
   client.send(requestText('PUT /nothing', ['Content-Length: 5'], 'abcde'));
   client.send(requestText('PUT /whole', ['Content-Length: 5', 'Connection: close'], 'vwxyz'));
   expect(await client.ended()).toMatch(/404 Not Found[^]*"not_found"[^]*200 OK[^]*vwxyz$/);
+});
+
+describe('after an answer with `Connection: close`, a request that came behind it is not handled', () => {
+  /** What `/write` received. The service says of itself that the answers of the other routes are the last. */
+  function buildWrites(): { readonly app: App; readonly written: string[] } {
+    const written: string[] = [];
+    const { app } = buildEdge((inner) => {
+      inner.put('/write', async (request) => {
+        written.push(String(await collectBody(request, limit)));
+        return {};
+      });
+      inner.put('/last', async (request, reply) => {
+        void reply.header('connection', 'close');
+        await collectBody(request, limit);
+        return {};
+      });
+      inner.put('/last-unread', (_request, reply) => reply.header('connection', 'close').send({}));
+    });
+    return { app, written };
+  }
+
+  const write = requestText('PUT /write', ['Content-Length: 6'], 'behind');
+
+  test.each([
+    { what: 'a refused body', line: 'PUT /last', length: limit + 1, expectation: [] },
+    { what: 'a body that was not read', line: 'PUT /last-unread', length: 9, expectation: [] },
+    { what: 'a body that was read', line: 'PUT /last', length: 9, expectation: [] },
+    { what: 'an unknown expectation', line: 'PUT /write', length: 0, expectation: ['Expect: luck'] },
+  ])('a write behind $what has no effect', async ({ what, line, length, expectation }) => {
+    const { app, written } = buildWrites();
+    const client = await RawClient.open(await listen(app));
+    const first = requestText(line, [`Content-Length: ${length}`, ...expectation]);
+    const isAnsweredEarly = /refused|not read/.test(what);
+    if (isAnsweredEarly) {
+      client.send(first + 'x'.repeat(length - 5));
+      await client.see(/\r\n\r\n\{.*\}$/);
+    }
+    // The next request is in one packet with the end of the body.
+    client.send((isAnsweredEarly ? 'xxxxx' : first + 'x'.repeat(length)) + write);
+    const received = await client.ended();
+    expect(received).toMatch(/^HTTP\/1\.1 [^]*\r\nconnection: close\r\n/i);
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(written).toEqual([]);
+  });
+});
+
+test('the rest of a body is read within bounds also if nothing was refused', async () => {
+  // Only what is left of a body has an end so soon.
+  const config = { ...edgeConfig, REQUEST_IDLE_TIMEOUT_MS: 3_600_000 };
+  const client = await RawClient.open(await listen(buildEdge(addRoutes, { config }).app));
+  client.send(requestText('PUT /first', ['Content-Length: 1000'], 'abc'));
+  await client.see(/\{"data":3\}$/);
+  await client.ended();
 });
 
 describe('a client that reads only once it has sent all of a body that is too large receives the answer', () => {
