@@ -45,17 +45,30 @@ export interface Loading<States, Remembered, Committed> {
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
+/** A part of a sequence that was applied. */
+export interface AppliedPart {
+  readonly outcome: Outcome;
+  /** Whether it changed anything. */
+  readonly changed: boolean;
+}
+
 /**
  * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is
  * refused, the event is, and none of them changes anything. All parts are loaded before the first is decided, so no
- * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event: at most one of them
- * may add rows to a table, and at most one may change its schema.
+ * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event, and a schema has no
+ * place within a version: so `open` decides the schema of a table for all parts, and they leave it as it is. The rows
+ * in the body of the event are those of its parts, in their order.
  */
-export interface Sequence<E extends EventData> {
+export interface Sequence<E extends EventData, States, Change extends AnyChange> {
+  /**
+   * Decides what concerns the event as a whole, before its first part. If it refuses, the event is refused so, and no
+   * part is decided; all parts see its changes.
+   */
+  readonly open?: Decide<States, E, Change>;
   /** What the event consists of, in order. All parts stand at the event's place in the log. */
   partsOf(data: E): readonly EventData[];
-  /** The outcome once all parts were applied. `outcomes`: theirs, in their order. */
-  outcomeOf(outcomes: readonly Outcome[], at: LogPlace): Outcome;
+  /** The outcome once all parts were applied. `opened`: the outcome of `open`, if there is one. */
+  outcomeOf(data: E, parts: readonly AppliedPart[], at: LogPlace, opened: Outcome | null): Outcome;
   /** The refusal of the event, by that of one of its parts, counted from 0. */
   refusalOf(refusal: Refusal, part: number): Refusal;
 }
@@ -75,7 +88,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
   /** Types of events that consist of others. */
-  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
+  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>, States, Change> };
   /** Applies changes to its state: its own kinds, and those of other models that it follows. */
   readonly changes: {
     readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;

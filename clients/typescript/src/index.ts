@@ -1,3 +1,4 @@
+export type { Changed, RowOperation } from './batch.ts';
 export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts';
 export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress, ListedJob } from './jobs.ts';

@@ -1,8 +1,9 @@
 /** Events of tables and their rows. */
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
-import { defineEvent, ifMatch, json, newTable, profile, row, rows, table, team } from './define-event.ts';
+import { defineEvent, ifMatch, json, newTable, profile, row, rows, table, team, type Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
+import { costOfOperations, fromWire, toWire, type RowOperation } from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
@@ -81,4 +82,22 @@ export const rowDeleteRequested = defineEvent({
   type: 'RowDeleteRequested',
   language: 1,
   fields: { teamId: team, tableId: table, row, ifMatch },
+});
+
+const operations: Field<readonly RowOperation[]> = { toWire, fromWire, cost: costOfOperations };
+
+/** Several operations on the rows of a table: all take effect, in order, or none does. */
+export const tableBatchRequested = defineEvent({
+  type: 'TableBatchRequested',
+  language: 2,
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    operations,
+    /** Of the rows in the event's body: with nulls where a patch clears a column. */
+    profile,
+  },
 });
