@@ -6,7 +6,7 @@ import { decideSchema, type SchemaDecision } from '../../src/language/values/dec
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
-import type { AppliedPart, Sequence } from '../../src/log/model.ts';
+import type { AppliedPart, Sequence } from '../../src/log/batch/sequence.ts';
 import { unchangedTable } from './guards.ts';
 import { droppedCells } from './place-rows.ts';
 import type { TableChange } from './table.ts';

@@ -2,7 +2,8 @@
 import type { Event, EventData, EventType } from '../language/events/event.ts';
 import { profileOf } from '../language/events/event-names.ts';
 import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './batch/decision.ts';
-import type { AnyModel, Models, Sequence } from './model.ts';
+import type { Sequence } from './batch/sequence.ts';
+import type { AnyModel, Models } from './model.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
 /** The states of a batch, by the names of their models. */
@@ -87,6 +88,12 @@ export class ModelSet {
       this.#parts.set(event, parts);
     }
     return parts;
+  }
+
+  /** What is to be loaded for an event: its parts and, if it is opened before them, the event itself. */
+  loadedFor(event: Event): readonly Event[] {
+    const parts = this.partsOf(event);
+    return this.sequenceOf(event.data)?.open === undefined ? parts : [event, ...parts];
   }
 
   #partsOfData(data: EventData): readonly EventData[] {

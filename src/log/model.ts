@@ -11,11 +11,10 @@ import type { BoundStatement } from '../storage/database/combine.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { Tx } from '../storage/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../language/events/event.ts';
-import type { Outcome } from '../language/events/outcome.ts';
-import type { Refusal } from '../language/values/refusal.ts';
 import type { Steps } from '../language/time-slices.ts';
-import type { AnyChange, Decide, LogPlace } from './batch/decision.ts';
+import type { AnyChange, Decide } from './batch/decision.ts';
 import type { KeyReservation } from './batch/local-keys.ts';
+import type { Sequence } from './batch/sequence.ts';
 import type { Section } from './compare/section.ts';
 import type { Comparison } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
@@ -44,34 +43,6 @@ export interface Loading<States, Remembered, Committed> {
  * this many milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
-
-/** A part of a sequence that was applied. */
-export interface AppliedPart {
-  readonly outcome: Outcome;
-  /** Whether it changed anything. */
-  readonly changed: boolean;
-}
-
-/**
- * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is
- * refused, the event is, and none of them changes anything. All parts are loaded before the first is decided, so no
- * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event, and a schema has no
- * place within a version: so `open` decides the schema of a table for all parts, and they leave it as it is. The rows
- * in the body of the event are those of its parts, in their order.
- */
-export interface Sequence<E extends EventData, States, Change extends AnyChange> {
-  /**
-   * Decides what concerns the event as a whole, before its first part. If it refuses, the event is refused so, and no
-   * part is decided; all parts see its changes.
-   */
-  readonly open?: Decide<States, E, Change>;
-  /** What the event consists of, in order. All parts stand at the event's place in the log. */
-  partsOf(data: E): readonly EventData[];
-  /** The outcome once all parts were applied. `opened`: the outcome of `open`, if there is one. */
-  outcomeOf(data: E, parts: readonly AppliedPart[], at: LogPlace, opened: Outcome | null): Outcome;
-  /** The refusal of the event, by that of one of its parts, counted from 0. */
-  refusalOf(refusal: Refusal, part: number): Refusal;
-}
 
 /** Kinds of garbage by their names, which metrics show: each name is of one kind in all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;

@@ -188,8 +188,8 @@ class BatchReader {
     const { row } = scanner;
     const { columns, starts, ends, count } = row;
     scanner.keepsNulls = keepsNulls;
-    for (let cell = 0; cell < count && !keepsNulls; cell += 1)
-      if (scanner.bytes[starts[cell]!] === lowerN) row.clean = false;
+    const { bytes } = scanner;
+    if (!keepsNulls && starts.some((at, cell) => cell < count && bytes[at] === lowerN)) row.clean = false;
     const { start } = row;
     if (this.#writer.add(row) !== null) {
       this.#place = 'operations';

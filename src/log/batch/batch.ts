@@ -80,12 +80,12 @@ export class Batch {
   async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
     const { models, partition, keys, committed, memory } = this.#options;
     const writes: Write[] = [];
-    const parts = events.flatMap((event) => models.partsOf(event));
+    const loaded = events.flatMap((event) => models.loadedFor(event));
     const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [
       model,
       {
         tx,
-        events: parts,
+        events: loaded,
         keys,
         states: this.#states,
         before: memory?.before ?? null,
@@ -107,8 +107,8 @@ export class Batch {
     const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
     const remaining =
       refused.length === 0
-        ? parts
-        : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
+        ? loaded
+        : events.filter((event) => !refused.includes(event)).flatMap((event) => models.loadedFor(event));
     for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
     return writes;
   }

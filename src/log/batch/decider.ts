@@ -3,8 +3,8 @@ import type { Event, EventData } from '../../language/events/event.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { TimeSlices } from '../../language/time-slices.ts';
 import type { ModelSet, States } from '../model-set.ts';
-import type { AppliedPart, Sequence } from '../model.ts';
 import type { AnyChange, Decision, LogPlace } from './decision.ts';
+import type { AppliedPart, Sequence } from './sequence.ts';
 import type { UndoJournal } from './undo-journal.ts';
 
 /** How many changes are applied between two looks at the clock. */
