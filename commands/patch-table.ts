@@ -13,7 +13,8 @@ const columnChange = z
   .strictObject({ id: columnId, displayName: displayName.nullable().optional(), type: columnType.optional() })
   .refine(({ displayName: name, type }) => name !== undefined || type !== undefined, {
     error: 'must have a displayName or a type',
-  });
+  })
+  .meta({ minProperties: 2 });
 
 export const patchTableBody = z.strictObject({
   name: tableName.optional(),
