@@ -22,7 +22,7 @@ export interface TableState {
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
-  /** The version of the last widening: all rows may read differently since then. */
+  /** All rows may read differently since this version. */
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;

@@ -15,7 +15,7 @@ export const TableEntity = defineEntity({
     /** The versions of the last event that changed it, and of its last overwrite (or creation). */
     version: p.bigint(),
     generation: p.bigint(),
-    /** The versions of its schema, and of the last widening of a column: bodies stored before that are converted. */
+    /** The versions of its schema, and of its last change after which bodies that were stored before are converted. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     rows: p.bigint('number'),
@@ -141,7 +141,7 @@ export const GenerationEntity = defineEntity({
     /** The version of the overwrite or deletion, and the time of its record in milliseconds. */
     ended: p.bigint(),
     endedAt: p.bigint('number'),
-    /** The versions of its last schema and last widening, under which its rows are read. */
+    /** The same at its end: its rows are read under them. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     /** Whether garbage collection has ended it for readers, and has removed the changes of its rows. */

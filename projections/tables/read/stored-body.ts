@@ -25,7 +25,7 @@ export function changedForm(version: bigint): BodyForm {
 /**
  * How a body in an extent is stored, in SQL, as a text for `presenterOfForm`; null: it reads as it is stored.
  * @param presented in SQL, the version whose schema presented it; null: it is stored as received
- * @param widened in SQL, the version of the last widening
+ * @param widened in SQL, the version since which older bodies read differently
  */
 export function formInSql(extent: string, presented: string, widened: string): string {
   return `case when ${presented} is null
