@@ -57,12 +57,7 @@ export async function runColumnsRename(
 }
 
 /** Gives a column another type. Cells that do not fit are refused, or cleared; `--dry-run` counts them only. */
-export async function runColumnsType(
-  idOrName: string,
-  id: string,
-  type: ColumnType,
-  flags: TypeFlags,
-): Promise<void> {
+export async function runColumnsType(idOrName: string, id: string, type: ColumnType, flags: TypeFlags): Promise<void> {
   const opened = await openTable(idOrName, flags);
   const { columns } = opened.table;
   if (flags.dryRun) {
@@ -82,7 +77,12 @@ export async function runColumnsType(
       throw new UserError(`${error.message}. --clear empties such cells, and --dry-run counts them.`);
     });
   const cleared = data.length === 0 ? '' : ` Cleared: ${describeMisfits(data)} that did not fit${firstOf(data)}`;
-  tell(opened, flags, { version, misfits: data }, `has the type ${type} in its column ${JSON.stringify(id)} now.${cleared}`);
+  tell(
+    opened,
+    flags,
+    { version, misfits: data },
+    `has the type ${type} in its column ${JSON.stringify(id)} now.${cleared}`,
+  );
 }
 
 /** Removes columns with their values. */

@@ -51,7 +51,10 @@ describe('a removed column', () => {
   /** A table whose rows are stored in each way: as a block, in a tail, as changes, and out of CSV and a stash. */
   const tableOfAllKinds = async (): Promise<MadeTable> => {
     const table = await createTable(client(), [{ a: 1, b: 'created' }]);
-    await client().post(table.path, Array.from({ length: 150 }, (_, n) => ({ b: `block ${n}`, a: n })));
+    await client().post(
+      table.path,
+      Array.from({ length: 150 }, (_, n) => ({ b: `block ${n}`, a: n })),
+    );
     await client().post(table.path, 'a,b\n7,of CSV\n', { 'content-type': 'text/csv' });
     const stashId = `stash-${table.id}`;
     await client().put(`/stashes/${stashId}/1`, [{ a: 8, b: 'of a stash' }]);
@@ -160,7 +163,9 @@ describe('another type', () => {
       expect((await rowsOf(table)).at(-1)).toEqual({ n: 5 });
       // What was cleared does not come back.
       expect(outcomeOf(await change(table, { columns: [{ id: 't', type: 'string' }] }))).toBe('200');
-      expect((await rowsOf(table)).slice(0, 1)).toEqual([{ n: (await rowsOf(table) as { n: number }[])[0]!.n, t: expect.any(String) }]);
+      expect((await rowsOf(table)).slice(0, 1)).toEqual([
+        { n: ((await rowsOf(table)) as { n: number }[])[0]!.n, t: expect.any(String) },
+      ]);
       expect((await rowsOf(table)).at(-1)).toEqual({ n: 5 });
     });
 
@@ -191,7 +196,10 @@ describe('another type', () => {
   });
 
   test('of several columns counts for each', async () => {
-    const table = await createTable(client(), [{ a: 'x', b: '1' }, { a: 'y', b: 'z' }]);
+    const table = await createTable(client(), [
+      { a: 'x', b: '1' },
+      { a: 'y', b: 'z' },
+    ]);
     const columns = [
       { id: 'b', type: 'number' },
       { id: 'a', type: 'boolean' },

@@ -272,8 +272,8 @@ class Run {
           : command.kind === 'alter'
             ? await this.#client.patch(`/tables/${unknownTableId}`, { remove: command.remove })
             : command.kind === 'patch'
-            ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
-            : await this.#client.delete(`${path}/${unknownRowId}`);
+              ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
+              : await this.#client.delete(`${path}/${unknownRowId}`);
     expect(outcomeOf(answer)).toBe('404 table_not_found');
   }
 }

@@ -55,7 +55,8 @@ export function changeColumns(
   const misplaced = checkNamed({ columns }, order, 'order');
   if (misplaced !== null) return { refusal: misplaced };
   const ordered = inOrder(columns, order);
-  const isSame = ordered.length === before.columns.length && ordered.every((column, at) => column === before.columns[at]);
+  const isSame =
+    ordered.length === before.columns.length && ordered.every((column, at) => column === before.columns[at]);
   const stays = (list: readonly SchemaColumn[]): string[] =>
     list.filter((column) => !added.includes(column)).map(({ id }) => id);
   const isReordered = stays(ordered).some((id, at) => id !== retyped.schema.columns[at]!.id);

@@ -24,8 +24,7 @@ export class MisfitSearch {
 
   /** `changes`: which columns of the schema get which types. */
   constructor(schema: TableSchema, changes: readonly { readonly id: string; readonly type: ColumnType }[]) {
-    for (const { id, type } of changes)
-      this.#columns.set(id, { from: currentType(findColumn(schema, id)!), to: type });
+    for (const { id, type } of changes) this.#columns.set(id, { from: currentType(findColumn(schema, id)!), to: type });
   }
 
   /** `body`: as the schema presents the row. */

@@ -25,7 +25,8 @@ function withoutMarkdown(type: ColumnType): ColumnType {
 export function convertToken(token: string, from: ColumnType, to: ColumnType): string | undefined {
   if (isSafe(from, to)) return widenToken(token, from, to);
   const isArray = token.charCodeAt(0) === bracket;
-  if (isArrayType(to)) return isArray ? arrayAs(token, itemKind(to)) : wrapped(scalarAs(token, itemKind(to)), token, to);
+  if (isArrayType(to))
+    return isArray ? arrayAs(token, itemKind(to)) : wrapped(scalarAs(token, itemKind(to)), token, to);
   if (!isArray) return scalarAs(token, to);
   const elements = elementsOf(token);
   return elements.length === 1 ? scalarAs(elements[0]!, to) : undefined;

@@ -182,7 +182,11 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
     { change: [{ id: 'a', displayName: 'A', type: 'json' }] },
     `${changed} widened | schema a:json(A) b:string`,
   ],
-  ['markdown takes all texts', { change: [{ id: 'b', type: 'markdown' }] }, `${changed} widened | schema a:number b:markdown`],
+  [
+    'markdown takes all texts',
+    { change: [{ id: 'b', type: 'markdown' }] },
+    `${changed} widened | schema a:number b:markdown`,
+  ],
   ['the same type', { change: [{ id: 'a', type: 'number' }] }, 'ok 50'],
   ['only a name', { change: [{ id: 'a', displayName: 'A' }] }, `${changed} | schema a:number(A) b:string`],
   [
@@ -195,8 +199,16 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
     },
     `${changed} widened | schema c:date a:number b:json`,
   ],
-  ['an unknown column that goes', { remove: ['a', 'c'] }, 'column_id_not_found: remove[1]: the table has no column "c"'],
-  ['a column that goes twice', { remove: ['a', 'a'] }, 'column_id_not_unique: remove[1]: the column ID "a" occurs twice'],
+  [
+    'an unknown column that goes',
+    { remove: ['a', 'c'] },
+    'column_id_not_found: remove[1]: the table has no column "c"',
+  ],
+  [
+    'a column that goes twice',
+    { remove: ['a', 'a'] },
+    'column_id_not_unique: remove[1]: the column ID "a" occurs twice',
+  ],
   [
     'a column that goes and changes',
     { remove: ['a'], change: [{ id: 'a', type: 'string' }] },
@@ -228,8 +240,16 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
     'column_id_reserved: add[0].id: the column ID "$rowID" is reserved',
   ],
   ['an unknown column in the order', { order: ['c'] }, 'column_id_not_found: order[0]: the table has no column "c"'],
-  ['a column in the order that goes', { remove: ['a'], order: ['a'] }, 'column_id_not_found: order[0]: the table has no column "a"'],
-  ['a column in the order twice', { order: ['b', 'b'] }, 'column_id_not_unique: order[1]: the column ID "b" occurs twice'],
+  [
+    'a column in the order that goes',
+    { remove: ['a'], order: ['a'] },
+    'column_id_not_found: order[0]: the table has no column "a"',
+  ],
+  [
+    'a column in the order twice',
+    { order: ['b', 'b'] },
+    'column_id_not_unique: order[1]: the column ID "b" occurs twice',
+  ],
   [
     'too many columns',
     { add: columnsFrom('c:date'), columnsMax: 2 },
