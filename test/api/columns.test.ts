@@ -79,7 +79,8 @@ describe('a removed column', () => {
     await client().post(table.path, [{ b: 'new' }]);
     expect(await rowsOf(table)).toEqual([...without, { b: 'new' }]);
     const { text } = await client().get(`/tables/${table.id}/export?format=csv`);
-    expect(text.split('\n').filter((line) => /,./.test(line))).toEqual(['a,b', ',new']);
+    const withB = text.split('\n').filter((line) => /,[^,]*,./.test(line));
+    expect(withB.map((line) => line.replace(/^[^,]*/, ''))).toEqual([',a,b', ',,new']);
     const found = await client().post(`/tables/${table.id}/query`, { filter: { column: 'b', op: 'isNotEmpty' } });
     expect(cellsOf(found.json.data)).toEqual([{ b: 'new' }]);
     const sql = await client().post('/query', { sql: `SELECT count(b) AS n FROM "${table.id}"` });

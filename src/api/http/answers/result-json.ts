@@ -22,5 +22,7 @@ export async function encloseResult(
 
 /** The cells that a change of types has cleared, or would clear, as JSON. */
 export function misfitsJson(misfits: readonly ColumnMisfits[]): string {
-  return JSON.stringify({ misfits: misfits.map(({ id, cells, rowId: rowID, value }) => ({ id, cells, rowID, value })) });
+  return JSON.stringify({
+    misfits: misfits.map(({ id, cells, rowId: rowID, value }) => ({ id, cells, rowID, value })),
+  });
 }
