@@ -10,7 +10,6 @@ import type {
 import type { ReactElement } from 'react';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
-import { ColumnMenu, opensMenu, type ColumnTask } from './column-menu.tsx';
 import { textOfCell } from './cell-text.ts';
 import { filterOptionsOf, isSortable } from './filters.ts';
 import { hasSeveral, isWithin, type Block } from './range.ts';
@@ -19,23 +18,18 @@ import type { GridRow } from './rows-reader.ts';
 /** Longer texts are edited in a field of several lines. */
 const shortTextMax = 40;
 
-/**
- * A column of the grid. `range` is the block of cells that is chosen; `valueSetter` takes what was typed; `onTask` what
- * was chosen in its menu, which is only there for who can write.
- */
+/** A column of the grid. `range` is the block of cells that is chosen; `valueSetter` takes what was typed. */
 export function describeColumn(
   column: Column,
   canWrite: boolean,
   range: { readonly current: Block | null },
   valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
-  onTask: (task: ColumnTask) => void,
 ): ColDef<GridRow> {
   const kind = textOfType(column.type);
   return {
     colId: column.id,
     headerTooltip: `${column.id}: ${kind}`,
-    ...headerOf(titleOf(column), kind, canWrite ? <ColumnMenu column={column} onTask={onTask} /> : null),
-    suppressHeaderKeyboardEvent: ({ event }) => opensMenu(event),
+    ...headerOf(titleOf(column), kind),
     // IDs may have dots in them, which `field` takes for a path.
     valueGetter: ({ data }) => data?.[column.id],
     valueFormatter: ({ value }) => textOfCell(value),
@@ -68,31 +62,20 @@ export function describeColumn(
   };
 }
 
-/** The head of a column: its title, its type below, and its menu. */
-export function headerOf(title: string, kind: string, menu: ReactElement | null = null): ColDef {
+/** The head of a column: its title, and its type below. */
+export function headerOf(title: string, kind: string): ColDef {
   return {
     headerName: title,
     headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
-    headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind, menu } },
+    headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind } },
   };
 }
 
-function ColumnHead({
-  displayName,
-  kind,
-  menu,
-}: {
-  readonly displayName: string;
-  readonly kind: string;
-  readonly menu: ReactElement | null;
-}): ReactElement {
+function ColumnHead({ displayName, kind }: { readonly displayName: string; readonly kind: string }): ReactElement {
   return (
-    <>
-      <span className="column-head">
-        <span>{displayName}</span> <small>{kind}</small>
-      </span>
-      {menu}
-    </>
+    <span className="column-head">
+      <span>{displayName}</span> <small>{kind}</small>
+    </span>
   );
 }
 
