@@ -323,8 +323,8 @@ test('a set that was changed, or that is not signed, is not restored unless that
   const refusals = [
     [{ ...manifest, localKeys: `${manifest.localKeys}0` }, [], 'is not signed with this passphrase'],
     [unsigned, [], 'is not signed'],
-    [{ ...manifest, notes: elsewhere }, ['--unsigned'], 'which is no table of notes'],
-    [{ ...manifest, tables: manifest.tables.slice(1) }, ['--unsigned'], 'which it does not name'],
+    [{ ...manifest, notes: elsewhere }, ['--unsigned'], 'which is not a table of notes'],
+    [{ ...manifest, tables: manifest.tables.slice(1) }, ['--unsigned'], 'does not name that table'],
   ] as const;
   for (const [changed, flags, refusal] of refusals) {
     const { set, name } = await writeSet(changed);
@@ -398,19 +398,19 @@ test('rows that are not those of the digests are not put in place; the log has t
   }
 });
 
-test('another passphrase is refused, and nothing is restored', async () => {
+test('a wrong passphrase is refused, and nothing is restored', async () => {
   const other = join(folder, 'other');
   await writeFile(other, 'another passphrase');
   const place = await emptyPlace('refused');
   const refused = await runTablog(['restore', backups, '--key-file', other], place);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is another one') });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is wrong') });
   expect(await runTablog(['restore', backups, '--unsigned', '--key-file', other], place)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('The keys cannot be decrypted'),
   });
   expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('the passphrase is another one'),
+    stdout: expect.stringContaining('the passphrase is wrong'),
   });
   expect(await runTablog(['backup', backups], source)).toMatchObject({
     code: 1,
