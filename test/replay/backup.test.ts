@@ -338,7 +338,7 @@ test('a set that was changed, or that is not signed, is not restored unless that
   expect(signature).toMatchObject({ hmac: expect.any(String) });
   expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Say with --key-file'),
+    stderr: expect.stringContaining('Give --key-file'),
   });
   // From before manifests were signed.
   const { set, name } = await writeSet(formerOf(unsigned));
@@ -432,7 +432,7 @@ test('a set whose manifest is damaged is named, and the next backup goes on from
     const { code, stdout, stderr } = await runTablog(['backup', backups, '--key-file', keyFile, '--json'], source);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not go on from it.`),
+      stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not build on it.`),
     });
     expect(JSON.parse(stdout).stored.packs).toBeLessThan(packs / 2);
   } finally {
@@ -448,7 +448,7 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
   expect(removed.sets.length).toBeGreaterThan(1);
   const listed: { readonly id: string }[] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   expect(listed).toHaveLength(1);
-  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is undamaged') });
   const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
   );
@@ -469,7 +469,7 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
       .packs;
   };
   expect(await stored()).toBeLessThan(await stored('--full'));
-  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is undamaged') });
 });
 
 test('a read model that lacks events is not backed up, unless that is said', async () => {
