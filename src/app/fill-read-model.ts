@@ -61,7 +61,9 @@ export async function fillReadModel(
   await listen(app, { config, metrics, checkHealth, resources, logger });
   const telling = setInterval(() => logger.info(progress.describe()), tellInterval);
   resources.defer(() => clearInterval(telling));
-  logger.info(`fills the read model ${database.schema} from the log; processes with another read model continue to serve`);
+  logger.info(
+    `fills the read model ${database.schema} from the log; processes with another read model continue to serve`,
+  );
   await fill({ url, database, log, batchEvents, onProgress, signal, listener: listenerOf(logger, metrics.log) });
   logger.info('the read model is filled');
 }

@@ -108,9 +108,7 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
       onFailure: (listener) => {
         use.onLost(listener);
         database.history.onChanged(listener);
-        postgres.embedded?.onExit(() =>
-          listener('the embedded Postgres has ended; restart the service to recover it'),
-        );
+        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; restart the service to recover it'));
       },
     };
   });

@@ -38,14 +38,8 @@ export function addBackupCommands(program: Command): void {
       '--without-keys',
       'leave out the signing keys: after a restore, existing job IDs and upload URLs are refused; without --key-file the set is not signed either',
     )
-    .option(
-      '--no-files',
-      'keep only the names of uploaded files, not their bytes; always so if the files are in S3',
-    )
-    .option(
-      '--no-log',
-      'keep only the ends of a log in Kafka, not its records: a restore then needs that log in Kafka',
-    )
+    .option('--no-files', 'keep only the names of uploaded files, not their bytes; always so if the files are in S3')
+    .option('--no-log', 'keep only the ends of a log in Kafka, not its records: a restore then needs that log in Kafka')
     .option('--full', 'store everything anew, for example after `backup verify` found damage')
     .option(
       '--behind',
@@ -61,7 +55,10 @@ export function addBackupCommands(program: Command): void {
       .option('--json', 'write the result as JSON');
   };
   command('list', 'list the sets, oldest first').action(list);
-  command('verify', 'read all parts of a set and check that they are undamaged; exits with 1 if one is damaged or missing')
+  command(
+    'verify',
+    'read all parts of a set and check that they are undamaged; exits with 1 if one is damaged or missing',
+  )
     .argument('[set]', 'the ID of the set; default: the newest')
     .option(
       '--key-file <file>',
@@ -86,7 +83,9 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const signal = interruption();
   const config = readConfig();
   if (!flags.log && config.KAFKA_BROKERS === undefined)
-    throw new UserError('--no-log: the log is in Postgres, so only the backup would have its records. Leave out --no-log.');
+    throw new UserError(
+      '--no-log: the log is in Postgres, so only the backup would have its records. Leave out --no-log.',
+    );
   const [{ takeBackup }, { openLocalFiles }] = await Promise.all([
     import('../operations/backup/take-backup.ts'),
     import('../operations/backup/uploaded-files.ts'),

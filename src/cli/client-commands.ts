@@ -45,10 +45,7 @@ export function addClientCommands(program: Command): void {
     ({ showTypes }) => showTypes === undefined,
   )
     .addOption(
-      new Option('--create', 'create a new table, even if one has that name').conflicts([
-        'overwrite',
-        'ifMatch',
-      ]),
+      new Option('--create', 'create a new table, even if one has that name').conflicts(['overwrite', 'ifMatch']),
     )
     .option('--overwrite', 'replace all rows of the table')
     .addOption(
@@ -95,11 +92,7 @@ export function addClientCommands(program: Command): void {
         dateFormats,
       ),
     )
-    .option(
-      '--type <id=type>',
-      'the type of a column, such as zip=string; repeatable; default: inferred',
-      addType,
-    )
+    .option('--type <id=type>', 'the type of a column, such as zip=string; repeatable; default: inferred', addType)
     .option(
       '--show-types',
       'show the types that would be inferred, and the cells that prevent a more specific type; import nothing',
@@ -141,7 +134,11 @@ export function addClientCommands(program: Command): void {
     .description('write the rows of a table that match a filter, or groups of them')
     .argument('<table>', 'its name or ID')
     .option('--filter <json>', 'a condition, such as {"column":"age","op":"gte","value":18}', parseFilter)
-    .option('--sort <columns>', 'columns, separated by commas; a minus before a column sorts in descending order', parseNames)
+    .option(
+      '--sort <columns>',
+      'columns, separated by commas; a minus before a column sorts in descending order',
+      parseNames,
+    )
     .option('--fields <columns>', 'the columns to write, also $rowID and $version', parseNames)
     .option('--count', 'show how many rows match the filter')
     .option('--group-by <columns>', 'write a line for each group of equal values in these columns', parseNames)
@@ -197,10 +194,12 @@ function addTablesCommands(program: Command): void {
       const { runTablesRename } = await import('./tables-command.ts');
       await runTablesRename(table, to, flags);
     });
-  changing('delete', 'delete a table with all its rows, permanently').action(async (table: string, flags: ChangeFlags) => {
-    const { runTablesDelete } = await import('./tables-command.ts');
-    await runTablesDelete(table, flags);
-  });
+  changing('delete', 'delete a table with all its rows, permanently').action(
+    async (table: string, flags: ChangeFlags) => {
+      const { runTablesDelete } = await import('./tables-command.ts');
+      await runTablesDelete(table, flags);
+    },
+  );
 }
 
 /** Adds the options for the number of rows and their format. */
@@ -212,9 +211,6 @@ function withRowsOptions(command: Command): Command {
       wholeNumber(1),
     )
     .addOption(
-      new Option('--format <format>', 'default: table on a terminal, otherwise csv').choices([
-        'table',
-        ...textFormats,
-      ]),
+      new Option('--format <format>', 'default: table on a terminal, otherwise csv').choices(['table', ...textFormats]),
     );
 }

@@ -12,7 +12,9 @@ interface DigestFlags {
 export function addDigestCommand(program: Command): void {
   program
     .command('digest')
-    .description('show a digest of each partition of the read model: equal digests at the same offset mean equal contents')
+    .description(
+      'show a digest of each partition of the read model: equal digests at the same offset mean equal contents',
+    )
     .option('--json', 'write the result as JSON, with a digest for each part of a partition')
     .action(runDigest);
 }

@@ -23,7 +23,7 @@ export function addKeyCommands(program: Command): void {
   command(
     'remove',
     'remove an older key, for example because it leaked: job IDs that it signed are refused from then on, and so are ' +
-    'upload URLs if files are stored in a folder',
+      'upload URLs if files are stored in a folder',
   )
     .argument('<key-id>', 'the ID of the key', wholeNumber(1, idMax))
     .action(remove);
@@ -48,10 +48,7 @@ async function rotate(flags: Flags): Promise<void> {
   });
   if (flags.json) writeOut(JSON.stringify(key));
   else if (key.state === 'current') writeWords(`Key ${key.id} is created and signs from now on.`);
-  else
-    writeWords(
-      `Key ${key.id} is created. It signs in a minute, when all running processes know it.`,
-    );
+  else writeWords(`Key ${key.id} is created. It signs in a minute, when all running processes know it.`);
 }
 
 async function remove(id: number, flags: Flags): Promise<void> {

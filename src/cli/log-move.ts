@@ -18,10 +18,10 @@ interface Flags {
 export function addLogMove(log: Command): void {
   log
     .command('move')
-    .description(
-      'move the log between Postgres and Kafka while the service runs; set KAFKA_BROKERS in both directions',
+    .description('move the log between Postgres and Kafka while the service runs; set KAFKA_BROKERS in both directions')
+    .addOption(
+      new Option('--to <log>', 'the new place of the log').choices(['kafka', 'postgres']).makeOptionMandatory(),
     )
-    .addOption(new Option('--to <log>', 'the new place of the log').choices(['kafka', 'postgres']).makeOptionMandatory())
     .option('--json', 'write the result as JSON')
     .action(move);
 }

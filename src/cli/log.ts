@@ -17,19 +17,18 @@ interface Flags {
 }
 
 export function addLogCommands(program: Command): void {
-  const log = program
-    .command('log')
-    .description('show the state of the log, resume it after a loss, and move it');
+  const log = program.command('log').description('show the state of the log, resume it after a loss, and move it');
   const command = (name: string, description: string): Command => {
     return log.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('status', 'show how far each partition is projected, and why a partition has halted; exits with 1 if one has').action(
-    status,
-  );
+  command(
+    'status',
+    'show how far each partition is projected, and why a partition has halted; exits with 1 if one has',
+  ).action(status);
   command(
     'resume',
     'continue after a part of the log was lost or may have been lost: new versions are above all that were given out, and ' +
-    'halted partitions are projected again if their log matches the read model',
+      'halted partitions are projected again if their log matches the read model',
   ).action(resume);
   addLogMove(log);
 }

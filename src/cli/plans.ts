@@ -37,7 +37,10 @@ const planFlags: { readonly [Q in PlanQuota]: readonly [flag: string, limits: st
   openUploads: ['--open-uploads <n>', 'the maximum number of uploads that are not completed or expired'],
   openUploadBytes: ['--open-upload-bytes <size>', 'the maximum size of all open uploads together'],
   uploadBytes: ['--upload-bytes <size>', 'the maximum size of its uploaded files together, such as 500MB or 10GiB'],
-  logBytesPerDay: ['--log-bytes-per-day <size>', 'the maximum size of what its writes append to the log in a day (UTC)'],
+  logBytesPerDay: [
+    '--log-bytes-per-day <size>',
+    'the maximum size of what its writes append to the log in a day (UTC)',
+  ],
 };
 
 export function addPlanCommands(program: Command): void {

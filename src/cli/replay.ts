@@ -27,9 +27,7 @@ export function addReplayCommands(program: Command): void {
       .option('--json', 'write the result as JSON');
   };
   command('replay')
-    .description(
-      'rebuild the read model from the log and replace the present one; resumes an interrupted replay',
-    )
+    .description('rebuild the read model from the log and replace the present one; resumes an interrupted replay')
     .option('--from-start', 'start over instead of resuming an interrupted replay')
     .action(runReplay);
   command('verify')

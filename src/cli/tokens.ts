@@ -45,7 +45,12 @@ export function addTokenCommands(program: Command): void {
       .command(name)
       .description(description)
       .option('--team <team>', 'the ID or name of the team')
-      .addOption(new Option('--operator', 'tokens of operators, which belong to no team and are valid only for /admin').conflicts('team'))
+      .addOption(
+        new Option(
+          '--operator',
+          'tokens of operators, which belong to no team and are valid only for /admin',
+        ).conflicts('team'),
+      )
       .option('--json', 'write the result as JSON')
       .hook('preAction', (_program, command) => {
         const { team, operator } = command.opts<Flags>();
@@ -162,7 +167,9 @@ async function revoke(text: string, flags: Flags): Promise<void> {
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
   else writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
   if (problem !== null)
-    writeWords(`The revocation could not be appended to the log (${problem}). The service appends it as soon as it can.`);
+    writeWords(
+      `The revocation could not be appended to the log (${problem}). The service appends it as soon as it can.`,
+    );
 }
 
 /** A revoked token. `problem` is why the revocation could not be appended to the log; null: it was, or need not be. */

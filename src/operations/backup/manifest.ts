@@ -151,7 +151,9 @@ export async function readSet(store: BackupStore, id: string): Promise<BackupSet
     .object({ manifest: z.union([manifest, formerManifest]), signature: manifestSignature.nullable() })
     .safeParse({ manifest: signed, signature });
   if (!parsed.success)
-    throw new BackupError(`Another version of Tablog wrote the manifest of set ${id}: use that version to read it.`, { cause: parsed.error });
+    throw new BackupError(`Another version of Tablog wrote the manifest of set ${id}: use that version to read it.`, {
+      cause: parsed.error,
+    });
   return { id, ...parsed.data, signedText: JSON.stringify(signed) };
 }
 

@@ -48,8 +48,7 @@ export async function readPack(store: BackupStore, id: string): Promise<Buffer> 
   }).catch((error: unknown) => {
     throw new BackupError(`Pack ${id} is damaged: it cannot be decompressed.`, { cause: error });
   });
-  if (hashOf(content) !== id)
-    throw new BackupError(`Pack ${id} is damaged: its content does not match its hash.`);
+  if (hashOf(content) !== id) throw new BackupError(`Pack ${id} is damaged: its content does not match its hash.`);
   return content;
 }
 

@@ -77,7 +77,9 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
     advisoryLocks.useReadModel,
   ]);
   if (!rows[0]!.taken)
-    throw new ReadModelInUse('another process uses this database: stop all processes that use it, and restore into an empty database');
+    throw new ReadModelInUse(
+      'another process uses this database: stop all processes that use it, and restore into an empty database',
+    );
   const pool = new pg.Pool({
     connectionString: url,
     max: 3,
@@ -197,9 +199,7 @@ async function checkEmpty(client: pg.ClientBase): Promise<void> {
   for (const { name } of rows) {
     const { rowCount } = await client.query(`select 1 from ${name} where next > 0 limit 1`);
     if (rowCount !== 0)
-      throw new BackupError(
-        `The database has data of Tablog already (${name}). Restore into an empty database.`,
-      );
+      throw new BackupError(`The database has data of Tablog already (${name}). Restore into an empty database.`);
   }
 }
 

@@ -80,7 +80,10 @@ export class Maintenance {
       signal: this.#closing.signal,
       observer: this.#options.observer,
       onFailure: (error, kind) =>
-        this.#options.logger.warn({ err: error, kind }, 'a maintenance step of the read model failed; the next round tries again'),
+        this.#options.logger.warn(
+          { err: error, kind },
+          'a maintenance step of the read model failed; the next round tries again',
+        ),
     });
     const isRareLeft = tasks.some(({ isRare = false }, at) => isRare && more[at]);
     if (isRareDue && !isRareLeft) this.#rareAt = performance.now() + rareInterval;

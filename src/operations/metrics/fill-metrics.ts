@@ -32,5 +32,9 @@ export function addFillMetrics(registry: Registry, fill: AskedFill): void {
     'Events still to project until a new version, or a replay, has filled its read model; 0 if none is being filled.',
     () => fill.eventsLeft,
   );
-  gauge('seconds_left', 'Estimated seconds until the read model is filled, at the rate so far.', () => fill.secondsLeft);
+  gauge(
+    'seconds_left',
+    'Estimated seconds until the read model is filled, at the rate so far.',
+    () => fill.secondsLeft,
+  );
 }

@@ -41,7 +41,8 @@ export async function replay({
   try {
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.replaceReadModel]);
-    if (!rows[0].taken) throw new ReadModelInUse('another process rebuilds this read model already; wait for its end or stop it');
+    if (!rows[0].taken)
+      throw new ReadModelInUse('another process rebuilds this read model already; wait for its end or stop it');
     // Remove the rest of a replaced read model, if a replay was interrupted while dropping it.
     await dropInSteps(url, replacedName(schema));
     // Before `takeOver` may resume the log: the first record of a partition must be the log's ID.

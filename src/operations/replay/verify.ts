@@ -40,7 +40,8 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
   try {
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
-    if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already; wait for its end or stop it');
+    if (!rows[0].taken)
+      throw new ReadModelInUse('another process verifies this read model already; wait for its end or stop it');
     return options.byDigest === true
       ? await verifyByDigest(owner, schema, options)
       : await verifyAnew(owner, schema, options);

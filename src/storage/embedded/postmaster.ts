@@ -90,7 +90,9 @@ export async function endPostmaster(pid: number, patienceMs: number): Promise<vo
       await sleep(10);
     }
   }
-  throw new EmbeddedPostgresError(`Postgres (process ${pid}) does not stop, even after SIGQUIT: end it, then start again.`);
+  throw new EmbeddedPostgresError(
+    `Postgres (process ${pid}) does not stop, even after SIGQUIT: end it, then start again.`,
+  );
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

@@ -111,7 +111,9 @@ export class S3FileStore implements FileStore {
         // Other bytes arrived between HEAD and COPY: try again.
       }
     }
-    throw new StoreAway({ cause: new Error('the client replaced the bytes of an upload during every attempt to seal them') });
+    throw new StoreAway({
+      cause: new Error('the client replaced the bytes of an upload during every attempt to seal them'),
+    });
   }
 
   async read(name: string, range?: { readonly start: number; readonly end: number }): Promise<Readable | null> {

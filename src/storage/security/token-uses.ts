@@ -52,7 +52,10 @@ export class TokenUses {
     try {
       await noteUses(this.#options.pool, uses);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'the last uses of tokens could not be written; the next write in a minute includes them');
+      this.#options.logger.warn(
+        { err: error },
+        'the last uses of tokens could not be written; the next write in a minute includes them',
+      );
       const since = this.#uses;
       this.#uses = uses;
       for (const [tokenId, time] of since) this.add(tokenId, time);

@@ -109,7 +109,10 @@ describe('what is in the way of the start is a sentence about a setting', () => 
       'foo.bar.invalid',
       'HOST: the name foo.bar.invalid cannot be resolved; use an address of this machine, such as 127.0.0.1',
     ],
-    ['192.0.2.1', 'HOST: 192.0.2.1 is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of its addresses'],
+    [
+      '192.0.2.1',
+      'HOST: 192.0.2.1 is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of its addresses',
+    ],
   ])('HOST=%s is explained', async (HOST, problem) => {
     expect(await problemsOf({ DATABASE_URL: databaseUrl(), HOST, METRICS_PORT: '0' })).toEqual([problem]);
   });

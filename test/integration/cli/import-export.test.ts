@@ -113,9 +113,7 @@ describe('files of each format go in and come out', () => {
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining(
-        'umsatz.csv, line 1: the text is not UTF-8; if it has another encoding, give --encoding',
-      ),
+      expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it has another encoding, give --encoding'),
     ]);
   });
 
