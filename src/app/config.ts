@@ -83,7 +83,9 @@ const settings = z.object({
     ),
   PUBLIC_URL: httpUrl
     .optional()
-    .describe('The address at which clients reach the service. The links that the service hands out and `/openapi.json` begin with it.'),
+    .describe(
+      'The address at which clients reach the service. The links that the service hands out and `/openapi.json` begin with it.',
+    ),
   FILES_URL: httpUrl
     .optional()
     .describe(
@@ -104,7 +106,9 @@ const settings = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional()
-    .describe('The Postgres to use, as a connection string. Without it, the service starts an embedded Postgres in `DATA_DIR`.'),
+    .describe(
+      'The Postgres to use, as a connection string. Without it, the service starts an embedded Postgres in `DATA_DIR`.',
+    ),
   ROLE: oneOf(['all', 'api', 'projector'])
     .default('all')
     .describe(
@@ -183,15 +187,19 @@ const settings = z.object({
   ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000).describe('The maximum number of rows of a table.'),
   TABLES_MAX: wholeNumber(1)
     .default(10_000)
-    .describe('The maximum number of tables of a team. The team's plan takes precedence. See [limits.md](limits.md).'),
+    .describe(
+      'The maximum number of tables of a team. The plan of a team takes precedence. See [limits.md](limits.md).',
+    ),
   BODIES_OPEN_MAX: wholeNumber(1)
     .default(1000)
     .describe(
-      'The maximum number of open large bodies of a team: bodies of more than 10,000 rows or 512 KiB that are being appended, or that were left incomplete within the last hour. The team's plan takes precedence.',
+      'The maximum number of open large bodies of a team: bodies of more than 10,000 rows or 512 KiB that are being appended, or that were left incomplete within the last hour. The plan of a team takes precedence.',
     ),
   STASHES_MAX: wholeNumber(1)
     .default(10_000)
-    .describe('The maximum number of stashes of a team that are not deleted or expired. The team's plan takes precedence.'),
+    .describe(
+      'The maximum number of stashes of a team that are not deleted or expired. The plan of a team takes precedence.',
+    ),
   STASH_LIFE_MS: wholeNumber(1, stashLifeMax)
     .default(48 * 3_600_000)
     .describe('How long a stash can be imported after its first chunk arrived, in milliseconds; at most a week.'),
@@ -200,7 +208,7 @@ const settings = z.object({
   LOG_BYTES_PER_DAY: wholeNumber(1)
     .optional()
     .describe(
-      'The maximum number of bytes that the writes of a team may append to the log in a day (UTC). The team's plan takes precedence. Without it, there is no such limit. See [limits.md](limits.md).',
+      'The maximum number of bytes that the writes of a team may append to the log in a day (UTC). The plan of a team takes precedence. Without it, there is no such limit. See [limits.md](limits.md).',
     ),
   RATE_LIMIT_REQUESTS: wholeNumber(1, int4Max)
     .optional()
@@ -209,7 +217,9 @@ const settings = z.object({
     ),
   RATE_LIMIT_ROWS: wholeNumber(1, int4Max)
     .optional()
-    .describe('The maximum number of rows that a team may write in a window; further writes are answered 429. Without it, there is no such limit.'),
+    .describe(
+      'The maximum number of rows that a team may write in a window; further writes are answered 429. Without it, there is no such limit.',
+    ),
   RATE_LIMIT_BYTES: wholeNumber(1, integerMax)
     .optional()
     .describe(
@@ -292,12 +302,12 @@ const settings = z.object({
   UPLOADS_OPEN_MAX: wholeNumber(1)
     .default(1000)
     .describe(
-      'The maximum number of uploads of a team that are not completed or expired. The team's plan takes precedence. Their bytes do not count as bytes of files yet.',
+      'The maximum number of uploads of a team that are not completed or expired. The plan of a team takes precedence. Their bytes do not count as bytes of files yet.',
     ),
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1)
     .default(100 * 2 ** 30)
     .describe(
-      'The maximum size of these uploads of a team together, in bytes. The team's plan takes precedence. Each upload counts with `UPLOAD_SIZE_MAX_BYTES`, however much has arrived.',
+      'The maximum size of these uploads of a team together, in bytes. The plan of a team takes precedence. Each upload counts with `UPLOAD_SIZE_MAX_BYTES`, however much has arrived.',
     ),
   DISK_FREE_MIN: byteSize()
     .default(2 ** 30)
@@ -335,10 +345,14 @@ const settings = z.object({
     ),
   BODY_RATE_WINDOW_MS: wholeNumber(100, timerMsMax)
     .default(30_000)
-    .describe('The window over which that rate is measured, in milliseconds. A client may pause for that long, also at the beginning.'),
+    .describe(
+      'The window over which that rate is measured, in milliseconds. A client may pause for that long, also at the beginning.',
+    ),
   BODY_TIME_MAX_MS: wholeNumber(1000, timerMsMax)
     .default(3_600_000)
-    .describe('How long the service waits for a client during one body in total, in milliseconds. A body that takes longer is answered 408.'),
+    .describe(
+      'How long the service waits for a client during one body in total, in milliseconds. A body that takes longer is answered 408.',
+    ),
   START_WAIT_MS: wholeNumber(0, timerMsMax)
     .default(60_000)
     .describe('How long a start waits for Postgres, Kafka or S3 if they cannot be reached yet, in milliseconds.'),
@@ -400,7 +414,9 @@ const settings = z.object({
     .describe('The maximum number of events that wait to be appended to the log. Beyond it, writes are answered 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1)
     .default(64 * 1024 * 1024)
-    .describe('The maximum size of the events that wait to be appended to the log, in bytes. Beyond it, writes are answered 503.'),
+    .describe(
+      'The maximum size of the events that wait to be appended to the log, in bytes. Beyond it, writes are answered 503.',
+    ),
   PROJECTION_LAG_EVENTS_MAX: wholeNumber(1)
     .default(100_000)
     .describe(
