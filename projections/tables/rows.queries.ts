@@ -99,7 +99,7 @@ export class RowQueries {
 
   /**
    * Why the committed state refuses a patch of this row, whatever its cells are. Null if it does not, or if this
-   * process cannot tell.
+   * look-up cannot tell.
    */
   async refusalOfPatch(
     teamId: string,
