@@ -203,7 +203,7 @@ export class ProgressWatch {
   #hear(payload: string): void {
     const { waiters, logger } = this.#options;
     const notification = decodeNotification(payload);
-    if (notification === null) return logger.warn({ payload }, 'a notification is not one of a projector');
+    if (notification === null) return logger.warn({ payload }, 'ignored a notification that is not from a projector');
     const { partition, from, next, outcomes } = notification;
     if (outcomes !== null) {
       for (const [commandId, outcome] of outcomes) waiters.settle(partition, commandId, outcome);
