@@ -6,7 +6,10 @@ import { appId, parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const appPath = z.object({
-  appID: appId.meta({ description: 'The ID of an app. An app exists as soon as a team uses its ID.', examples: ['shop'] }),
+  appID: appId.meta({
+    description: 'The ID of an app. An app exists as soon as a team uses its ID.',
+    examples: ['shop'],
+  }),
 });
 
 /**
@@ -45,7 +48,8 @@ export const newUpload = z
         not: { enum: folders },
       }),
     contentLength: z.unknown().optional().meta({
-      description: 'The size of the file in bytes, if known. A file that is too large is then refused before it is sent.',
+      description:
+        'The size of the file in bytes, if known. A file that is too large is then refused before it is sent.',
     }),
   })
   .meta({ id: 'NewUpload', description: 'The file to upload. Other members are ignored.' });

@@ -49,7 +49,10 @@ export function wrongLog(partition: number, problem: string): WrongLog {
 
 /** The error for a log that ends before the place up to which it was projected. */
 export function shortLog(partition: number, end: bigint, next: bigint): RecordsLost {
-  return new RecordsLost(partition, `the log ends at ${end}, the read model is at ${next}: it was truncated or recreated`);
+  return new RecordsLost(
+    partition,
+    `the log ends at ${end}, the read model is at ${next}: it was truncated or recreated`,
+  );
 }
 
 /** The error for a log whose last projected record has changed. */

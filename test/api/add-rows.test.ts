@@ -56,7 +56,10 @@ test.each<[unknown, string]>([
   [{ rows: [{ a: 1 }], more: 1 }, 'the body: Unrecognized key: "more"'],
   [{ rows: null }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
   [{ rows: 'a' }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
-  [{ rows: { $stashID: 'x' } }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
+  [
+    { rows: { $stashID: 'x' } },
+    'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}',
+  ],
   [{ $stashID: 'x', rows: [] }, 'the body: Unrecognized key: "$stashID"'],
   [{ $stashID: 'x', more: 1 }, 'the body: Unrecognized key: "more"'],
   [

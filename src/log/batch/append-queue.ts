@@ -53,7 +53,8 @@ export class AppendQueue {
     }
     if (this.events >= eventsMax)
       throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
-    if (this.#bytes + bytes > bytesMax) throw this.refuse('queue_bytes', 'too many bytes wait to be written', partition);
+    if (this.#bytes + bytes > bytesMax)
+      throw this.refuse('queue_bytes', 'too many bytes wait to be written', partition);
     this.#bytes += bytes;
     let unsent = bytes;
     const wait = this.waitsIn(partition).begin();
