@@ -41,7 +41,7 @@ export async function runColumnsAdd(idOrName: string, id: string, flags: AddFlag
     { add: [column], ...(flags.first ? { order: [id] } : {}) },
     matching(flags),
   );
-  tell(opened, flags, { version }, `has a column ${JSON.stringify(id)} of type ${flags.type} now.`);
+  tell(opened, flags, { version }, `now has a column ${JSON.stringify(id)} of type ${flags.type}.`);
 }
 
 /** Shows a column under another name; without one, under its ID. */
@@ -53,7 +53,7 @@ export async function runColumnsRename(
 ): Promise<void> {
   const opened = await openTable(idOrName, flags);
   const version = await opened.table.columns.rename(id, to ?? null, matching(flags));
-  tell(opened, flags, { version }, `shows its column ${JSON.stringify(id)} as ${JSON.stringify(to ?? id)} now.`);
+  tell(opened, flags, { version }, `now shows its column ${JSON.stringify(id)} as ${JSON.stringify(to ?? id)}.`);
 }
 
 /** Gives a column another type. Cells that do not fit are refused, or cleared; `--dry-run` counts them only. */
@@ -81,7 +81,7 @@ export async function runColumnsType(idOrName: string, id: string, type: ColumnT
     opened,
     flags,
     { version, misfits: data },
-    `has the type ${type} in its column ${JSON.stringify(id)} now.${cleared}`,
+    `now has the type ${type} in its column ${JSON.stringify(id)}.${cleared}`,
   );
 }
 
@@ -90,7 +90,7 @@ export async function runColumnsRemove(idOrName: string, ids: readonly string[],
   const opened = await openTable(idOrName, flags);
   const version = await opened.table.columns.remove(ids, matching(flags));
   const names = ids.map((id) => JSON.stringify(id)).join(', ');
-  tell(opened, flags, { version }, `has no column ${names} any more. Its other columns are as they were.`);
+  tell(opened, flags, { version }, `no longer has ${ids.length === 1 ? 'the column' : 'the columns'} ${names}.`);
 }
 
 /** `words`: what is said of the table. */
