@@ -1,9 +1,10 @@
 /** Appends the expiry of stashes to the log, so that their contents may be removed. Any process may, at any time. */
 import { expireStash } from '../../../commands/end-stash.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
 import type { Database } from '../../storage/database/database.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** Per partition: one that accepts no events does not block the others. */
 const stashesAtOnce = 20;
@@ -32,12 +33,12 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
       ) due`,
     [log.now() - delay],
   );
-  await appendNotices(
+  await recordFacts(
     log,
     due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
-      // The progress makes another command ID after an event that came too early.
       data: expireStash(teamId, stashId, BigInt(created)),
-      about: [teamId, stashId, created, next],
+      // The progress makes another command ID after an event that came too early.
+      commandId: commandIdOf('StashExpired', teamId, stashId, created, next),
     })),
   );
   return due.length > 0 && (await haveAnyEnded(database, due));

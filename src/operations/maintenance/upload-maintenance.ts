@@ -5,9 +5,10 @@
 import type { Logger } from 'pino';
 import { checkUpload } from '../../../commands/complete-upload.ts';
 import type { UploadQueries, UploadToCheck } from '../../../projections/uploads/uploads.queries.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import type { FileStore, StoredObject } from '../../storage/files/file-store.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** Batch sizes of the steps. */
 const uploadsAtOnce = 20;
@@ -156,9 +157,12 @@ export class UploadMaintenance {
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {
     // After an event that came too early, the new progress makes another command ID.
-    await appendNotices(
+    await recordFacts(
       this.#options.log,
-      found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })),
+      found.map(({ id, teamId, next }) => ({
+        data: checkUpload(teamId, id),
+        commandId: commandIdOf('UploadChecked', id, next),
+      })),
     );
   }
 }
