@@ -15,7 +15,7 @@ import type { SqlRequest } from '../protocol.ts';
 import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/literals.ts';
-import { beyondBound } from '../sql/function-bounds.ts';
+import { beyondBound } from '../sql/guarded-call.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
