@@ -4,7 +4,6 @@
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readModelSchema } from '../projections/models.ts';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
 import { startClient } from './client-process.ts';
@@ -18,7 +17,7 @@ import {
   startKafka,
   startPostgres,
 } from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { flag, logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { runProgram, runScript } from './processes.ts';
 import { judge, median, renderTable, show, showRatio, verdict } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
@@ -31,15 +30,17 @@ import {
 } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
-  log: LogKind;
-  /** How many rows are loaded: a multiple of `rowsPerRequest`. */
-  rows: number;
+const options = {
+  log: logKind,
+  /** How many rows are loaded. */
+  rows: wholeNumber(1_000_000, { min: rowsPerRequest, multipleOf: rowsPerRequest }),
   /** How often both sides restore. */
-  rounds: number;
+  rounds: wholeNumber(3),
   /** Whether the first restore writes a CPU profile. */
-  profile: boolean;
-}
+  profile: flag,
+};
+
+type Options = OptionsOf<typeof options>;
 
 const loadConnections = 8;
 const patchConnections = 32;
@@ -55,25 +56,6 @@ const restoreGoal = { atMost: 2 };
 interface Taken {
   readonly seconds: number;
   readonly bytes: number;
-}
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '1000000' },
-      rounds: { type: 'string', default: '3' },
-      profile: { type: 'boolean', default: false },
-    },
-  });
-  const rows = readWholeNumber('--rows', values.rows, rowsPerRequest);
-  if (rows % rowsPerRequest !== 0) throw new Error(`--rows takes a multiple of ${rowsPerRequest}`);
-  return {
-    log: readLogKind(values.log),
-    rows,
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    profile: values.profile,
-  };
 }
 
 async function run(
@@ -245,4 +227,4 @@ async function expectRows(url: string, rows: number): Promise<void> {
   if (found!.count !== rows) throw new Error(`${found!.count} rows are in ${new URL(url).pathname}, not ${rows}`);
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

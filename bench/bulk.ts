@@ -5,7 +5,6 @@
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Connection } from './connection.ts';
@@ -19,7 +18,7 @@ import {
   startKafka,
   startPostgres,
 } from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { logKind, path, readOptions, wholeNumber, type LogKind, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { readTable } from './read-table.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
@@ -30,13 +29,16 @@ import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
 import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
-interface Options {
-  log: LogKind;
-  rows: number;
-  rounds: number;
-  connections: number;
-  profileFolder: string | undefined;
-}
+const options = {
+  log: logKind,
+  rows: wholeNumber(100_000, { min: rowsPerRequest }),
+  rounds: wholeNumber(5),
+  connections: wholeNumber(8),
+  /** The folder for CPU profiles. */
+  profile: path,
+};
+
+type Options = OptionsOf<typeof options>;
 
 /**
  * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
@@ -57,27 +59,8 @@ interface Side {
   readonly times: Times[];
 }
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '100000' },
-      rounds: { type: 'string', default: '5' },
-      connections: { type: 'string', default: '8' },
-      profile: { type: 'string' },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    connections: readWholeNumber('--connections', values.connections, 1),
-    profileFolder: values.profile,
-  };
-}
-
 async function run(
-  { log, rows, rounds, connections, profileFolder }: Options,
+  { log, rows, rounds, connections, profile: profileFolder }: Options,
   { folder, resources, signal }: Surroundings,
 ): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
@@ -217,4 +200,4 @@ function render([yardstick, service]: readonly Side[], copying: readonly number[
   );
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -21,7 +20,7 @@ import {
   startKafka,
   startPostgres,
 } from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { median, renderTable, show } from './report.ts';
 import { caller, type Target } from './requests.ts';
@@ -29,11 +28,13 @@ import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService, type ServiceSettings } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
-  log: LogKind;
-  rows: number;
-  rounds: number;
-}
+const options = {
+  log: logKind,
+  rows: wholeNumber(100_000),
+  rounds: wholeNumber(5),
+};
+
+type Options = OptionsOf<typeof options>;
 
 /** Seconds of each round. */
 interface Times {
@@ -52,21 +53,6 @@ interface Times {
 
 const pageRows = 1_000;
 const never = String(2 ** 31 - 1);
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '100000' },
-      rounds: { type: 'string', default: '5' },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-  };
-}
 
 async function run({ log, rows, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
   const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
@@ -248,4 +234,4 @@ async function untilCompacted(databaseUrl: string, signal: AbortSignal): Promise
   }
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));
