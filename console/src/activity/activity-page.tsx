@@ -4,12 +4,14 @@ import { Link } from 'wouter';
 import type { Activity, ListedJob } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { useWho } from '../session/who.ts';
+import { List } from '../ui/list.tsx';
 import { Part } from '../ui/part.tsx';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { namesOfOperations } from './names.ts';
-import { QuotaLine } from './quota-line.tsx';
+import { QuotaLine, QuotaList } from './quota-line.tsx';
 
 const askEveryMs = 3000;
 const shownMax = 50;
@@ -56,15 +58,15 @@ function LogState({
   return (
     <>
       {halted !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           The part of the log with your tables takes no writes: {halted}. An operator has to look at it.
-        </p>
+        </Problem>
       )}
       {quarantinedSince !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be
           processed. An operator has to look at it.
-        </p>
+        </Problem>
       )}
       <p>
         {eventsBehind === 0
@@ -121,27 +123,11 @@ function Quotas(): ReactElement {
       {({ quotas, rateLimits, suspended }) => (
         <>
           {suspended && (
-            <p className="problem" role="alert">
+            <Problem>
               The team is suspended.
-            </p>
+            </Problem>
           )}
-          <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Quota</th>
-                  <th scope="col" className="number">
-                    Used
-                  </th>
-                  <th scope="col" className="number">
-                    Allowed
-                  </th>
-                  <th scope="col" className="wide">
-                    <span className="unseen">Share</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
+          <QuotaList>
                 {Object.entries(quotas).map(([name, quota]) => (
                   <QuotaLine key={name} name={name} quota={quota} />
                 ))}
@@ -153,9 +139,7 @@ function Quotas(): ReactElement {
                     quota={{ used: max - left, max }}
                   />
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </QuotaList>
         </>
       )}
     </Part>
@@ -175,27 +159,11 @@ function Jobs(): ReactElement {
         data.length === 0 ? (
           <p>There is none.</p>
         ) : (
-          <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Job</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="number">
-                    Rows
-                  </th>
-                  <th scope="col" className="wide">
-                    Asked for
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
+          <List label="Jobs" headings={['Job', 'State', { title: 'Rows', className: 'number' }, { title: 'Asked for', className: 'wide' }]}>
                 {data.map((job) => (
                   <JobLine key={job.id} job={job} />
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </List>
         )
       }
     </Part>
@@ -239,21 +207,7 @@ function Uploads(): ReactElement {
         data.length === 0 ? (
           <p>There is none.</p>
         ) : (
-          <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">File</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="wide">
-                    Type
-                  </th>
-                  <th scope="col" className="wide">
-                    App
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
+          <List label="Uploads" headings={['File', 'State', { title: 'Type', className: 'wide' }, { title: 'App', className: 'wide' }]}>
                 {data.map(({ id, fileName, status, contentType, appID, url }) => (
                   <tr key={id}>
                     <th scope="row">
@@ -270,9 +224,7 @@ function Uploads(): ReactElement {
                     <td className="wide">{appID}</td>
                   </tr>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </List>
         )
       }
     </Part>

@@ -9,6 +9,7 @@ import { useSession } from '../session/service.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showBytes, showCount } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import type { Failure, ImportRequest } from './messages.ts';
 import { PreviewTable } from './preview-table.tsx';
 import { columnsOfTargets, problemOfTargets, targetsOf, type Targets } from './column-targets.ts';
@@ -187,20 +188,20 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
       </div>
       {isDelimited && <MoreFormControls draft={draft} onChange={change} />}
       {problemOfForm !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {problemOfForm}
-        </p>
+        </Problem>
       )}
       {problem !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {problem.line === null ? '' : `Line ${problem.line}: `}
           {problem.text}
-        </p>
+        </Problem>
       )}
       {target.error !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {describeError(target.error)}
-        </p>
+        </Problem>
       )}
       {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
       {preview.data === null ? (

@@ -5,6 +5,8 @@ import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showBytes, showNumber } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
@@ -42,21 +44,7 @@ export function TeamsPage(): ReactElement {
       </div>
       <Part title="All teams" query={teams}>
         {(list) => (
-          <div className="scroller" role="region" aria-label="Teams" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Team</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="number">
-                    Rows
-                  </th>
-                  <th scope="col" className="number wide">
-                    Files
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
+          <List label="Teams" headings={['Team', 'State', { title: 'Rows', className: 'number' }, { title: 'Files', className: 'number wide' }]}>
                 {list.map(({ id, name, suspended, rows, uploadBytes }) => (
                   <tr key={id}>
                     <th scope="row">
@@ -67,9 +55,7 @@ export function TeamsPage(): ReactElement {
                     <td className="number wide">{showBytes(uploadBytes)}</td>
                   </tr>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </List>
         )}
       </Part>
       {isCreating && (
@@ -79,9 +65,9 @@ export function TeamsPage(): ReactElement {
               Name <input name="name" required autoFocus />
             </label>
             {problem !== null && (
-              <p className="problem" role="alert">
+              <Problem>
                 {problem}
-              </p>
+              </Problem>
             )}
             <footer>
               <button type="button" onClick={() => setCreating(false)}>

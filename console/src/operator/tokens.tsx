@@ -6,8 +6,10 @@ import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { namesOfTokens } from './token-names.ts';
@@ -92,21 +94,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
     <>
       <Part title={title} query={tokens}>
         {(known) => (
-          <div className="scroller" role="region" aria-label={title} tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Token</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="wide">
-                    Last used
-                  </th>
-                  <th scope="col">
-                    <span className="unseen">Revoke</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
+          <List label={title} headings={['Token', 'State', { title: 'Last used', className: 'wide' }, { title: <span className="unseen">Revoke</span> }]}>
                 {known.map((token) => (
                   <tr key={token.id}>
                     <th scope="row" title={token.id}>
@@ -127,9 +115,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
                     </td>
                   </tr>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </List>
         )}
       </Part>
       <p>
@@ -242,9 +228,9 @@ function NewTokenDialog({
             </label>
           )}
           {problem !== null && (
-            <p className="problem" role="alert">
+            <Problem>
               {problem}
-            </p>
+            </Problem>
           )}
           <footer>
             <button type="button" onClick={onClose}>

@@ -3,6 +3,7 @@ import type { NewColumn } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { columnTypes, typeOfText } from './column-types.ts';
 
 interface Draft {
@@ -86,9 +87,9 @@ export function NewTable({
           </button>
         </fieldset>
         {problem !== null && (
-          <p className="problem" role="alert">
+          <Problem>
             {problem}
-          </p>
+          </Problem>
         )}
         <footer>
           <button type="button" onClick={onClose}>

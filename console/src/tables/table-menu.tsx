@@ -4,6 +4,8 @@ import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showCount } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { textOfType } from './column-types.ts';
 import { dropTable, renameTable } from './guarded-table.ts';
 import { saveExport } from './save-export.ts';
@@ -110,9 +112,9 @@ function ExportDialog({
           </label>
         )}
         {problem !== null && (
-          <p className="problem" role="alert">
+          <Problem>
             {problem}
-          </p>
+          </Problem>
         )}
         <footer>
           <button type="button" onClick={onClose}>
@@ -164,18 +166,7 @@ function NamesDialog({
         <label>
           Name of the table <input name="name" defaultValue={name} maxLength={1024} />
         </label>
-        <div className="scroller" role="region" aria-label="Columns" tabIndex={0}>
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Column</th>
-                <th scope="col" className="wide">
-                  Type
-                </th>
-                <th scope="col">Shown as</th>
-              </tr>
-            </thead>
-            <tbody>
+        <List label="Columns" headings={['Column', { title: 'Type', className: 'wide' }, 'Shown as']}>
               {schema.columns.map(({ id, type, displayName }, index) => (
                 <tr key={id}>
                   <th scope="row">{id}</th>
@@ -190,14 +181,12 @@ function NamesDialog({
                   </td>
                 </tr>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </List>
         <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
         {problem !== null && (
-          <p className="problem" role="alert">
+          <Problem>
             {problem}
-          </p>
+          </Problem>
         )}
         <footer>
           <button type="button" onClick={onClose}>
@@ -235,16 +224,16 @@ function DropDialog({
   return (
     <Dialog title={`Delete the table ${seen.name}?`} onClose={onClose}>
       {now !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           It was not deleted: somebody else has changed it. Its name is {now.name} now, and it has{' '}
           {showCount(now.schema.columns.length, 'column')}.
-        </p>
+        </Problem>
       )}
       <p>It has {showCount((now ?? seen).rows, 'row')}. They cannot be brought back.</p>
       {problem !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {problem}
-        </p>
+        </Problem>
       )}
       <footer>
         <button type="button" onClick={onClose}>

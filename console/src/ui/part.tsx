@@ -1,5 +1,6 @@
 import type { ReactElement, ReactNode } from 'react';
 import { describeError, isErrorOfType } from './describe-error.ts';
+import { Problem } from './problem.tsx';
 
 /** A part of the page, which may be refused or not there without the others. */
 export function Part<T>({
@@ -17,9 +18,9 @@ export function Part<T>({
     <section>
       <h2>{title}</h2>
       {query.error !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {describeError(query.error)}
-        </p>
+        </Problem>
       )}
       {query.data !== undefined && children(query.data)}
     </section>
