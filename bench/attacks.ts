@@ -9,15 +9,7 @@ import { Worker } from 'node:worker_threads';
 import type { Attack, Teams } from './attacks/attack.ts';
 import type { LoadResult, LoadToRun } from './attacks/attack-worker.ts';
 import { attacks } from './attacks/list.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { createNeighbours, Patcher, quantile } from './neighbour-teams.ts';
 import { logKind, namesOf, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
@@ -50,17 +42,14 @@ interface Round {
 
 async function run(
   { log, only: chosen, seconds, rounds }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'service', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
-  const environment = serviceEnvironment(database, kafka?.brokers, 'attacks');
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
+  const environment = serviceEnvironment(database, brokers, 'attacks');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],

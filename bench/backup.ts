@@ -8,15 +8,7 @@ import { readModelSchema } from '../projections/models.ts';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
 import { startClient } from './client-process.ts';
 import { rowsPerRequest } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { createDatabase, query, settle, startServers } from './environment.ts';
 import { flag, logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { runProgram, runScript } from './processes.ts';
 import { judge, median, renderTable, show, showRatio, verdict } from './report.ts';
@@ -60,17 +52,17 @@ interface Taken {
 
 async function run(
   { log, rows, rounds, profile }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+  const { folder, resources, signal } = surroundings;
+  const {
+    postgresUrl,
+    databases: { source },
+    brokers,
+  } = await startServers(surroundings, ['source'], log);
   await checkVersion(postgresUrl, signal);
-  const source = await createDatabase(postgresUrl, 'backup', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([...(await describeEnvironment({ source })), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
-  );
   const [backups, dump] = [join(folder, 'backups'), join(folder, 'dump')];
-  const environment = serviceEnvironment(source, kafka?.brokers, 'source');
+  const environment = serviceEnvironment(source, brokers, 'source');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],
@@ -122,7 +114,7 @@ async function run(
       const database = await createDatabase(postgresUrl, `restored_${round}`, place);
       await settle([database]);
       const settings = {
-        environment: serviceEnvironment(database, kafka?.brokers, `restored-${round}`),
+        environment: serviceEnvironment(database, brokers, `restored-${round}`),
         folder: join(folder, `restored-${round}`),
       };
       await mkdir(settings.folder);

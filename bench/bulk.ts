@@ -9,15 +9,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Connection } from './connection.ts';
 import { rowsPerRequest } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { logKind, path, readOptions, wholeNumber, type LogKind, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { readTable } from './read-table.ts';
@@ -61,22 +53,14 @@ interface Side {
 
 async function run(
   { log, rows, rounds, connections, profile: profileFolder }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources),
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
-  );
+  const { folder, resources, signal } = surroundings;
+  const { databases, brokers } = await startServers(surroundings, ['copy', 'yardstick', 'service'], log);
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
   const service = await startService(
     {
-      environment: serviceEnvironment(databases.service, kafka?.brokers, 'bulk'),
+      environment: serviceEnvironment(databases.service, brokers, 'bulk'),
       folder: join(folder, 'service'),
       profileFolder,
     },

@@ -11,15 +11,7 @@ import { advisoryLocks } from '../src/storage/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { flag, logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
 import { caller, type Target } from './requests.ts';
@@ -50,21 +42,17 @@ const rowsPatched = 20_000;
 
 async function run(
   { log, rows, rounds, seconds, profile }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'compaction', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
   const { target } = await startService(
     {
       environment: {
-        ...serviceEnvironment(database, kafka?.brokers, 'compaction'),
+        ...serviceEnvironment(database, brokers, 'compaction'),
         BODY_SIZE_MAX_BYTES: String(2 ** 30),
         MAINTENANCE_INTERVAL_MS: '50',
       },

@@ -11,15 +11,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { readModelSchema } from '../projections/models.ts';
 import { makeRows, schema, seededRandom } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { median, renderTable, show } from './report.ts';
@@ -54,19 +46,13 @@ interface Times {
 const pageRows = 1_000;
 const never = String(2 ** 31 - 1);
 
-async function run({ log, rows, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  const environment = [...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
-  console.log(renderFacts(environment));
+async function run({ log, rows, rounds }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, signal } = surroundings;
+  const { databases, brokers } = await startServers(surroundings, ['copy', 'service'], log);
   const csv = Papa.unparse(makeRows(seededRandom(1), rows), { newline: '\n' });
   const settings = (maintenanceMs: string): ServiceSettings => ({
     environment: {
-      ...serviceEnvironment(databases.service, kafka?.brokers, 'formats'),
+      ...serviceEnvironment(databases.service, brokers, 'formats'),
       BODY_SIZE_MAX_BYTES: String(2 ** 30),
       MAINTENANCE_INTERVAL_MS: maintenanceMs,
     },

@@ -5,15 +5,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { MoveLoad } from './move-load.ts';
 import { oneOf, readOptions, wholeNumber, type LogKind, type OptionsOf } from './options.ts';
 import { runScript } from './processes.ts';
@@ -60,15 +52,16 @@ interface Move {
 
 async function run(
   { records, teams, clients, load }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'move', resources);
-  const kafka = await startKafka(resources);
-  console.log(renderFacts([...(await describeEnvironment({ database })), kafka.fact]));
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], 'kafka');
   const settingsFor = (log: LogKind): ServiceSettings => {
     return {
-      environment: serviceEnvironment(database, log === 'kafka' ? kafka.brokers : undefined, 'move'),
+      environment: serviceEnvironment(database, log === 'kafka' ? brokers : undefined, 'move'),
       folder: join(folder, 'service'),
     };
   };

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { rowsPerRequest } from './data.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import { createNeighbours, Patcher, quantile } from './neighbour-teams.ts';
 import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
@@ -26,18 +26,14 @@ type Options = OptionsOf<typeof options>;
 
 async function run(
   { log, rows, seconds: idleSeconds, connections }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'service', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
-  const environment = serviceEnvironment(database, kafka?.brokers, 'neighbours');
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
+  const environment = serviceEnvironment(database, brokers, 'neighbours');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],

@@ -6,7 +6,7 @@ import { deepStrictEqual } from 'node:assert';
 import { join } from 'node:path';
 import { Connection } from './connection.ts';
 import { below, rowsPerRequest, seededRandom, type Row } from './data.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import type { Goal } from './measurements.ts';
 import { readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { childOf, endOf, peakMemoryMiB } from './processes.ts';
@@ -47,13 +47,9 @@ const loadConnections = 8;
 const memoryGoalMiB = 600;
 const copyRoundsMax = 3;
 
-async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  console.log(renderFacts(await describeEnvironment(databases)));
+async function run(options: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const { databases } = await startServers(surroundings, ['yardstick', 'service'], 'postgres');
   const { target: theirs } = await startYardstick(
     databases.yardstick,
     join(folder, 'yardstick.log'),

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rowsPerRequest } from './data.ts';
-import { createDatabase, describeEnvironment, renderFacts, startKafka, startPostgres } from './environment.ts';
+import { startServers } from './environment.ts';
 import { oneOf, path, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { renderReplay, renderTakeovers } from './recovery-report.ts';
 import { measureReplay, type Side } from './replay.ts';
@@ -26,33 +26,24 @@ type Options = OptionsOf<typeof options>;
 
 async function run(
   { log, times, rows, json: jsonFile }: Options,
-  { folder, resources, signal }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  signal.throwIfAborted();
-  const databases = {
-    takeover: await createDatabase(postgresUrl, 'takeover', resources),
-    rows: await createDatabase(postgresUrl, 'rows', resources),
-    patches: await createDatabase(postgresUrl, 'patches', resources),
-  };
-  const environment = await describeEnvironment(databases);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  environment.push(kafka?.fact ?? { what: 'log', value: 'in Postgres' });
-  console.log(renderFacts(environment));
+  const { folder, signal } = surroundings;
+  const { databases, brokers, facts } = await startServers(surroundings, ['takeover', 'rows', 'patches'], log);
   const settingsOf = (part: keyof typeof databases): ServiceSettings => ({
-    environment: serviceEnvironment(databases[part], kafka?.brokers, part),
+    environment: serviceEnvironment(databases[part], brokers, part),
     folder: join(folder, part),
   });
 
   const takeovers =
-    kafka && times > 0 ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal) : [];
+    brokers !== undefined && times > 0 ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal) : [];
   if (takeovers.length > 0) console.log(`\n${renderTakeovers(takeovers)}`);
   const side = (part: 'rows' | 'patches'): Side => ({ settings: settingsOf(part), databaseUrl: databases[part] });
   const replay =
     rows > 0 ? await measureReplay({ rows, ofRows: side('rows'), ofPatches: side('patches') }, signal) : undefined;
   if (replay) console.log(`\n${renderReplay(replay)}`);
   if (jsonFile === undefined) return;
-  await writeFile(jsonFile, `${JSON.stringify({ environment, takeovers, replay }, null, 2)}\n`);
+  await writeFile(jsonFile, `${JSON.stringify({ environment: facts, takeovers, replay }, null, 2)}\n`);
 }
 
 await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startClient, type Ask } from './client-process.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
 import {
   flag,
@@ -119,29 +119,25 @@ async function largestPeak({ processes }: Service): Promise<number | undefined> 
   return peaks.reduce((most, peak) => (most === undefined || peak === undefined ? undefined : Math.max(most, peak)));
 }
 
-async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(options: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
   const { calibrate, split } = options;
   if (split && options.log !== 'kafka')
     throw new Error('--split needs --log kafka: on Postgres every process does everything');
   if (split && calibrate) throw new Error('--calibrate measures no service that could be --split');
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  signal.throwIfAborted();
-  const databases = {
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const environment = await describeEnvironment(databases);
-  const kafka = options.log === 'kafka' && !calibrate ? await startKafka(resources) : undefined;
-  if (kafka) environment.push(kafka.fact);
-  environment.push({ what: 'service', value: describeService(options) });
-  console.log(renderFacts(environment));
+  const { postgresUrl, databases, brokers, facts } = await startServers(
+    surroundings,
+    ['yardstick', 'service'],
+    calibrate ? 'postgres' : options.log,
+    [{ what: 'service', value: describeService(options) }],
+  );
 
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
   const service = calibrate
     ? await startYardstick(databases.service, join(folder, 'service.log'), resources, signal)
     : await startService(
         {
-          environment: serviceEnvironment(databases.service, kafka?.brokers, 'bench'),
+          environment: serviceEnvironment(databases.service, brokers, 'bench'),
           folder: join(folder, 'service'),
           profileFolder: options.profile ? await makeProfileFolder() : undefined,
         },
@@ -171,7 +167,7 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
   if (options.json === undefined) return;
   await writeFile(
     options.json,
-    `${JSON.stringify({ environment, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`,
+    `${JSON.stringify({ environment: facts, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`,
   );
 }
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { createDatabase, describeEnvironment, renderFacts, startPostgres } from './environment.ts';
+import { startServers } from './environment.ts';
 import { readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { memoryMiB, peakMemoryMiB, startServer } from './processes.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
@@ -54,9 +54,11 @@ interface Figures {
   completions: number[];
 }
 
-async function run({ size: sizeMiB, files, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
-  console.log(renderFacts(await describeEnvironment({ service: database })));
+async function run({ size: sizeMiB, files, rounds }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+  } = await startServers(surroundings, ['service'], 'postgres');
   const environment = {
     ...serviceEnvironment(database, undefined, 'uploads'),
     UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20),
