@@ -51,12 +51,12 @@ export const newUpload = z
   .meta({ id: 'NewUpload', description: 'What the file will be. Other members are passed over.' });
 
 /** The client announces a file that is larger than an upload may be. */
-export class FileTooLarge extends Error {
+class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge';
   readonly type = 'payload_too_large';
 }
 
-export interface CreateUploadInput {
+interface CreateUploadInput {
   readonly teamId: string;
   readonly uploadId: string;
   readonly path: z.output<typeof appPath>;

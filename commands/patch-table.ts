@@ -15,7 +15,7 @@ export const patchTableBody = z.strictObject({
     .default([]),
 });
 
-export interface PatchTableInput {
+interface PatchTableInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly ifMatch: bigint | null;

@@ -36,7 +36,7 @@ export interface TokenLimits {
 }
 
 /** `endsIn`: its last characters; absent: not known. */
-export interface TokenDetails extends TokenLimits {
+interface TokenDetails extends TokenLimits {
   readonly endsIn?: string;
 }
 

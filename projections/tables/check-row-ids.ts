@@ -5,7 +5,7 @@ import { findRetainedPlace } from './retained-places.ts';
 import type { IssuedIds } from './table.ts';
 
 /** The first row whose ID does not fit. */
-export interface RowIdMisfit {
+interface RowIdMisfit {
   readonly run: RowIdRun;
   readonly row: number;
   /** Whether an earlier row has the ID too; else it is the ID of no row that the table ever had. */

@@ -47,7 +47,7 @@ export async function readPartitionStates(
 /**
  * What is shown of a partition. Offsets, versions and epochs are texts, because they may exceed the integers of JSON.
  */
-export interface ShownPartition {
+interface ShownPartition {
   readonly partition: number;
   /** The next offset of the log, and the next one to be projected. */
   readonly logEnd: string;

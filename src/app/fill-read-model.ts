@@ -20,7 +20,7 @@ const batchEvents = 500;
 /** How often the log of the process says how far it is, in milliseconds. */
 const tellInterval = 10_000;
 
-export interface FillReadModelOptions {
+interface FillReadModelOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly progress: FillProgress;

@@ -72,7 +72,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Whether this process projects a log in Kafka; by default its role decides. */
   readonly projects?: Projects;
   /** Observes the log; by default nobody does. */

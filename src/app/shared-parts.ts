@@ -32,7 +32,7 @@ import { openSpoolFolder } from './spool-folder.ts';
 import { openWhenReachable } from './when-reachable.ts';
 
 /** What a process has before it opens its service. */
-export interface ProcessParts {
+interface ProcessParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -225,7 +225,7 @@ export async function readPassphrase(keyFile: string | undefined): Promise<Buffe
 }
 
 /** What is shown of a set. `signed` says that there is a signature, not that it is right. */
-export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
+async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
   const { countsOf } = await import('../operations/backup/manifest.ts');
   const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {

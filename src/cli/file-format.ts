@@ -27,7 +27,7 @@ export function parseFormat(text: string): FileFormat {
 }
 
 /** What the service makes as a whole, compressed already. */
-export const wholeFormats = ['parquet', 'xlsx'] as const;
+const wholeFormats = ['parquet', 'xlsx'] as const;
 export type WholeFormat = (typeof wholeFormats)[number];
 
 /** A text that an export writes page by page. */

@@ -16,7 +16,7 @@ import { UserError } from './user-error.ts';
  * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for
  * catching up; past it, or if the log is not available, it rejects.
  */
-export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
+type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
 /** Runs work that needs the log. Can be interrupted until the work begins. */
 export async function withService<T>(

@@ -27,7 +27,7 @@ const clientsAtOnce = 12;
 
 type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
 
-export interface Working {
+interface Working {
   /** What the clients are called. Those that work on one table, or for one team, after others need other names. */
   readonly name?: string;
   /** How long each client waits before each step, in milliseconds. */
@@ -63,7 +63,7 @@ export interface Disturbed extends Working {
 }
 
 /** Does something to the service. `acknowledged` gives how many writes were acknowledged so far. */
-export type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
+type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
 
 /** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
 export async function findProblemsWhile(

@@ -50,7 +50,7 @@ export interface AuditLog {
 /** What a line says of an action; the work adds what it finds out. */
 export type AuditDetails = Record<string, unknown>;
 
-export interface Action {
+interface Action {
   readonly action: AuditAction;
   /** Who asks for it. */
   readonly who: object;

@@ -12,7 +12,7 @@ export interface Written {
   readonly versions: string[];
 }
 
-export interface PagesTextOptions {
+interface PagesTextOptions {
   /** Reads a page; null as `continuation`: the first one. `limit` is how many rows are still wanted. */
   readonly read: (continuation: string | null, limit: number) => Promise<Page>;
   readonly writer: RowWriter;

@@ -18,7 +18,7 @@ const limitForPeople = 100;
 /** Of a terminal that does not tell its width. */
 const widthDefault = 80;
 
-export interface RowsOutput {
+interface RowsOutput {
   /** How many rows are written at most. */
   readonly limit: number;
   /** Throws UserError if the format does not support these columns. */

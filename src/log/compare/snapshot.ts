@@ -8,7 +8,7 @@ export class NoReadModel extends Error {
 }
 
 /** For how long a snapshot is used, in milliseconds: as long as it is open, Postgres keeps all rows that it can see. */
-export const snapshotMsMax = 60_000;
+const snapshotMsMax = 60_000;
 
 export class Snapshot {
   readonly #client: pg.Client;

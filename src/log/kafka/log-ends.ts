@@ -13,7 +13,7 @@ const askInterval = 1000;
 /** A partition with a backlog that makes no progress for this long counts as unattended. In milliseconds. */
 const standsStillAfter = 15_000;
 
-export interface LogEndsOptions {
+interface LogEndsOptions {
   readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];

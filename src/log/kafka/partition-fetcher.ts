@@ -25,7 +25,7 @@ export interface FetchPlace {
   readonly doubts: number;
 }
 
-export interface PartitionFetcherOptions {
+interface PartitionFetcherOptions {
   readonly connection: Pick<KafkaConnection, 'leaders' | 'fetch'>;
   readonly logger: Logger;
   /** The partitions to be fetched, now or later. */

@@ -38,7 +38,7 @@ const ownRecordsFor = 20;
 /** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
 const sharedFor = 5000;
 
-export interface PartitionOwnerOptions {
+interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
   readonly reader: LedLog;
   readonly database: Database;

@@ -23,7 +23,7 @@ const refreshInterval = 1000;
 /** How long a request waits before its outcome is looked up without a notification, in milliseconds. */
 const pollAfter = 100;
 
-export interface ProgressWatchOptions {
+interface ProgressWatchOptions {
   readonly database: Database;
   readonly waiters: OutcomeWaiters;
   readonly partitions: number;

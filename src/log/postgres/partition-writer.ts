@@ -81,7 +81,7 @@ class LogElsewhere extends Error {
   }
 }
 
-export interface PartitionWriterOptions {
+interface PartitionWriterOptions {
   readonly partition: number;
   /**
    * The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one

@@ -33,7 +33,7 @@ export interface BackupStore {
  * null: nobody knows how many there are.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
-export type ProgressKind =
+type ProgressKind =
   | 'packs'
   | 'digested rows'
   | 'pieces of tables'

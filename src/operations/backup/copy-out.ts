@@ -42,7 +42,7 @@ async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Clie
 }
 
 /** The rows of a partition are to be copied out of a snapshot. */
-export interface PartitionOptions {
+interface PartitionOptions {
   readonly partition: number;
   /** Which share of the bytes of the read model is of the partition, about. */
   readonly share: number;

@@ -47,10 +47,10 @@ function* decode(content: Buffer): Generator<LogRecord> {
   }
 }
 
-export type RecordPacks = NonNullable<PartitionCopy['records']>;
+type RecordPacks = NonNullable<PartitionCopy['records']>;
 
 /** What the last set has of a partition. */
-export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
+type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
 
 /**
  * Writes the records of a partition up to `next`. Packs of the set before are kept if the log still has their records:

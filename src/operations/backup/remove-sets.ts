@@ -8,7 +8,7 @@ import { withStoreLease } from './store-lease.ts';
 /** For so long, in milliseconds, what no set names is kept: a backup that was interrupted goes on with it. */
 const unnamedForMs = 24 * 3_600_000;
 
-export interface Removed {
+interface Removed {
   readonly sets: readonly string[];
   /** Packs, files and keys. */
   readonly objects: number;

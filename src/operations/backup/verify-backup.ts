@@ -12,7 +12,7 @@ import { readRecords } from './record-packs.ts';
 import { listFiles, readFile } from './uploaded-files.ts';
 
 /** What the set has by its manifest: if there are no problems, that is what is there. */
-export interface Verified extends SetCounts {
+interface Verified extends SetCounts {
   /** What is wrong, a sentence each; empty if all is well. */
   readonly problems: readonly string[];
 }

@@ -33,7 +33,7 @@ export interface MaintenanceObserver {
   yielded(): void;
 }
 
-export interface RoundOptions {
+interface RoundOptions {
   /** After this many milliseconds no step is repeated: what is left goes on in the next round. */
   readonly roundMs: number;
   /** Ends the round after the steps that are running. */

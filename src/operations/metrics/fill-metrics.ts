@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { FillProgress } from '../replay/fill-progress.ts';
 import { inTime } from './in-time.ts';
 
-export type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
+type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
 
 /** While Postgres is away there are no values. */
 export function addFillMetrics(registry: Registry, fill: AskedFill): void {

@@ -6,7 +6,7 @@ import type { ProcessState } from '../../api/query/query-engine.ts';
 import { inTime } from './in-time.ts';
 
 /** The query processes of this service, as far as metrics see them. */
-export interface AskedEngine {
+interface AskedEngine {
   states(): Promise<readonly ProcessState[]>;
 }
 

@@ -19,7 +19,7 @@ const lookInterval = 1000;
 /** What goes wrong elsewhere in the same way, and is told there: the service opens the read model as it is. */
 const toldLater = [WrongLog, ProjectionFailed, ProgressMoved];
 
-export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
+interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
   /** Of the read model, which exists. */
   readonly database: Database;
 }

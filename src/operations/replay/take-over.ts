@@ -40,7 +40,7 @@ const attemptPause = 2000;
 /** The SQLSTATEs of a lock that could not be had in time, or at all. */
 const lockNotHad = new Set(['55P03', '40P01']);
 
-export interface TakeOverOptions {
+interface TakeOverOptions {
   readonly url: string;
   readonly log: RecordLog;
   /** The Postgres schema to take over, and the one of the rebuilt read model. */

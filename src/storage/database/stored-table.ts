@@ -179,7 +179,7 @@ export class StoredTable<Row extends object> {
 }
 
 /** All columns of a table, and those of its primary key. */
-export interface TableShape {
+interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];

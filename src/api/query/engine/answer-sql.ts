@@ -28,12 +28,12 @@ import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
 
-export interface SqlAnswer {
+interface SqlAnswer {
   readonly body: Buffer;
   readonly isCold: boolean;
 }
 
-export interface SqlAnswererOptions {
+interface SqlAnswererOptions {
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly queries: CopyQueries;

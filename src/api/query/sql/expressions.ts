@@ -32,7 +32,7 @@ const filters: ReadonlySet<string> = new Set(['array_filter', 'list_filter']);
 /** How many parts a guard counts as. */
 const partsOfGuard = 10;
 
-export interface ExpressionsOptions {
+interface ExpressionsOptions {
   /** The values of parameters by name; those without names are `1`, `2` and so on. */
   readonly parameters: ReadonlyMap<string, SqlParameter>;
   readonly budget: Budget;

@@ -16,7 +16,7 @@ import { quoteText } from './literals.ts';
 export type Literal = string | number | boolean | null | undefined;
 
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
-export type FunctionBound = (call: {
+type FunctionBound = (call: {
   readonly name: string;
   readonly literals: readonly Literal[];
   readonly isInLambda: boolean;
@@ -28,7 +28,7 @@ export type FunctionBound = (call: {
  */
 export const madeTextMax = 64 * 1024;
 /** The most elements of a list that a function makes of a number, such as `range`. */
-export const madeListMax = 10_000;
+const madeListMax = 10_000;
 /** The same within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
@@ -47,7 +47,7 @@ const soughtLiteralMax = 32;
 /** The most steps in which two texts are compared: their lengths in bytes, multiplied. */
 const comparedMax = 250_000;
 /** The most bytes of a pattern. */
-export const patternMax = 1000;
+const patternMax = 1000;
 /** The most steps in which a pattern of LIKE or GLOB is matched: DuckDB tries each place for each wildcard. */
 const matchMax = 100_000_000;
 /** The most `*` and `..` in a path of JSON. */

@@ -25,7 +25,7 @@ export function beyondBound(error: string): string | null {
 const row = '_v';
 
 /** An argument of a call, in SQL. */
-export interface Argument {
+interface Argument {
   readonly text: string;
   /** Whether it has the same value for each row. Some functions demand that of their options. */
   readonly isConstant: boolean;

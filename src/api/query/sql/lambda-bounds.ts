@@ -66,7 +66,7 @@ const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR A
 type IsColumn = (table: string, column: string) => boolean | null;
 
 /** What is known of a lambda before it runs. */
-export interface LambdaGrowth {
+interface LambdaGrowth {
   /** Whether a result may be much longer than its element. */
   readonly mayGrow: boolean;
   readonly copied: readonly Copied[];
@@ -229,7 +229,7 @@ function partsOf(given: SqlNode): readonly SqlNode[] {
 }
 
 /** What a guard needs of a lambda in SQL. */
-export interface LambdaText {
+interface LambdaText {
   readonly parameters: readonly string[];
   readonly body: string;
   /** Null if the results are no longer than the elements. */
