@@ -40,10 +40,7 @@ interface Round {
   readonly harmful: Measured;
 }
 
-async function run(
-  { log, only: chosen, seconds, rounds }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ log, only: chosen, seconds, rounds }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, resources, signal } = surroundings;
   const {
     databases: { service: database },

@@ -50,10 +50,7 @@ interface Taken {
   readonly bytes: number;
 }
 
-async function run(
-  { log, rows, rounds, profile }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ log, rows, rounds, profile }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, resources, signal } = surroundings;
   const {
     postgresUrl,

@@ -40,10 +40,7 @@ const rowsOfBody = 100_000;
 /** The number of rows in the table that is written to. */
 const rowsPatched = 20_000;
 
-async function run(
-  { log, rows, rounds, seconds, profile }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ log, rows, rounds, seconds, profile }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, resources, signal } = surroundings;
   const {
     databases: { service: database },

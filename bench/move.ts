@@ -50,10 +50,7 @@ interface Move {
   readonly clientsPause: number;
 }
 
-async function run(
-  { records, teams, clients, load }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ records, teams, clients, load }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, resources, signal } = surroundings;
   const {
     databases: { service: database },

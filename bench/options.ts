@@ -18,7 +18,7 @@ export type OptionsOf<Options> = {
 export function readOptions<Options extends Readonly<Record<string, Option<unknown>>>>(
   options: Options,
 ): OptionsOf<Options> {
-  const { values } = parseArgs({ options });
+  const values: Readonly<Record<string, string | boolean | undefined>> = parseArgs({ options }).values;
   return Object.fromEntries(
     Object.entries(options).map(([name, { read }]) => [name, read(values[name], name)]),
   ) as OptionsOf<Options>;

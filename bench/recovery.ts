@@ -24,10 +24,7 @@ const options = {
 
 type Options = OptionsOf<typeof options>;
 
-async function run(
-  { log, times, rows, json: jsonFile }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ log, times, rows, json: jsonFile }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, signal } = surroundings;
   const { databases, brokers, facts } = await startServers(surroundings, ['takeover', 'rows', 'patches'], log);
   const settingsOf = (part: keyof typeof databases): ServiceSettings => ({
@@ -36,7 +33,9 @@ async function run(
   });
 
   const takeovers =
-    brokers !== undefined && times > 0 ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal) : [];
+    brokers !== undefined && times > 0
+      ? await measureTakeovers({ times, settings: settingsOf('takeover') }, signal)
+      : [];
   if (takeovers.length > 0) console.log(`\n${renderTakeovers(takeovers)}`);
   const side = (part: 'rows' | 'patches'): Side => ({ settings: settingsOf(part), databaseUrl: databases[part] });
   const replay =

@@ -6,16 +6,7 @@ import { join } from 'node:path';
 import { startClient, type Ask } from './client-process.ts';
 import { settle, startServers } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
-import {
-  flag,
-  logKind,
-  namesOf,
-  path,
-  positiveNumber,
-  readOptions,
-  wholeNumber,
-  type OptionsOf,
-} from './options.ts';
+import { flag, logKind, namesOf, path, positiveNumber, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { findPostmaster, processorTime } from './processor-time.ts';
 import {

@@ -18,7 +18,7 @@ import { kill, withDescendants } from './kill.ts';
 import { findSecondMeanings, readAllRows } from './meanings.ts';
 import { createRecordedTable, RecordedTable, type Recorder } from './recorded-table.ts';
 import { Supervisor, type SupervisedPlace } from './supervisor.ts';
-import { clientsAtWork, seed, survive } from './survive.ts';
+import { clientsAtWork, survive } from './survive.ts';
 import { verify } from './verify.ts';
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -122,24 +122,20 @@ function Quotas(): ReactElement {
     <Part title="Usage" query={query}>
       {({ quotas, rateLimits, suspended }) => (
         <>
-          {suspended && (
-            <Problem>
-              The team is suspended.
-            </Problem>
-          )}
+          {suspended && <Problem>The team is suspended.</Problem>}
           <QuotaList>
-                {Object.entries(quotas).map(([name, quota]) => (
-                  <QuotaLine key={name} name={name} quota={quota} />
-                ))}
-                {rateLimits.map(({ name, max, left, windowSeconds }) => (
-                  <QuotaLine
-                    key={`rate-${name}`}
-                    name={name}
-                    title={`${name} in ${windowSeconds} s`}
-                    quota={{ used: max - left, max }}
-                  />
-                ))}
-              </QuotaList>
+            {Object.entries(quotas).map(([name, quota]) => (
+              <QuotaLine key={name} name={name} quota={quota} />
+            ))}
+            {rateLimits.map(({ name, max, left, windowSeconds }) => (
+              <QuotaLine
+                key={`rate-${name}`}
+                name={name}
+                title={`${name} in ${windowSeconds} s`}
+                quota={{ used: max - left, max }}
+              />
+            ))}
+          </QuotaList>
         </>
       )}
     </Part>
@@ -159,11 +155,19 @@ function Jobs(): ReactElement {
         data.length === 0 ? (
           <p>There is none.</p>
         ) : (
-          <List label="Jobs" headings={['Job', 'State', { title: 'Rows', className: 'number' }, { title: 'Asked for', className: 'wide' }]}>
-                {data.map((job) => (
-                  <JobLine key={job.id} job={job} />
-                ))}
-              </List>
+          <List
+            label="Jobs"
+            headings={[
+              'Job',
+              'State',
+              { title: 'Rows', className: 'number' },
+              { title: 'Asked for', className: 'wide' },
+            ]}
+          >
+            {data.map((job) => (
+              <JobLine key={job.id} job={job} />
+            ))}
+          </List>
         )
       }
     </Part>
@@ -207,24 +211,27 @@ function Uploads(): ReactElement {
         data.length === 0 ? (
           <p>There is none.</p>
         ) : (
-          <List label="Uploads" headings={['File', 'State', { title: 'Type', className: 'wide' }, { title: 'App', className: 'wide' }]}>
-                {data.map(({ id, fileName, status, contentType, appID, url }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      {url ? (
-                        <a href={url} target="_blank" rel="noreferrer">
-                          {fileName}
-                        </a>
-                      ) : (
-                        fileName
-                      )}
-                    </th>
-                    <td>{status}</td>
-                    <td className="wide">{contentType}</td>
-                    <td className="wide">{appID}</td>
-                  </tr>
-                ))}
-              </List>
+          <List
+            label="Uploads"
+            headings={['File', 'State', { title: 'Type', className: 'wide' }, { title: 'App', className: 'wide' }]}
+          >
+            {data.map(({ id, fileName, status, contentType, appID, url }) => (
+              <tr key={id}>
+                <th scope="row">
+                  {url ? (
+                    <a href={url} target="_blank" rel="noreferrer">
+                      {fileName}
+                    </a>
+                  ) : (
+                    fileName
+                  )}
+                </th>
+                <td>{status}</td>
+                <td className="wide">{contentType}</td>
+                <td className="wide">{appID}</td>
+              </tr>
+            ))}
+          </List>
         )
       }
     </Part>

@@ -35,7 +35,15 @@ export function QuotaLine({
 /** The quotas of a team; `children`: their lines. */
 export function QuotaList({ children }: { readonly children: ReactNode }): ReactElement {
   return (
-    <List label="Quotas" headings={['Quota', { title: 'Used', className: 'number' }, { title: 'Allowed', className: 'number' }, { title: <span className="unseen">Share</span>, className: 'wide' }]}>
+    <List
+      label="Quotas"
+      headings={[
+        'Quota',
+        { title: 'Used', className: 'number' },
+        { title: 'Allowed', className: 'number' },
+        { title: <span className="unseen">Share</span>, className: 'wide' },
+      ]}
+    >
       {children}
     </List>
   );

@@ -137,9 +137,7 @@ function PagesOfToken(): ReactElement {
   if (error !== null)
     return (
       <div className="page">
-        <Problem>
-          {describeError(error)}
-        </Problem>
+        <Problem>{describeError(error)}</Problem>
       </div>
     );
   if (who === undefined) return <p className="waiting">Loading …</p>;

@@ -77,9 +77,7 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
     if (error === null) return this.props.children;
     return (
       <div className="page">
-        <Problem>
-          This page has failed: {describeError(error)}
-        </Problem>
+        <Problem>This page has failed: {describeError(error)}</Problem>
         <button type="button" onClick={() => location.reload()}>
           Load it again
         </button>

@@ -177,9 +177,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
 function NoTable({ text }: { readonly text: string }): ReactElement {
   return (
     <div className="page">
-      <Problem>
-        {text}
-      </Problem>
+      <Problem>{text}</Problem>
       <p>
         <Link href="/">Back to the tables</Link>
       </p>

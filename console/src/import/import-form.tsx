@@ -187,22 +187,14 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         )}
       </div>
       {isDelimited && <MoreFormControls draft={draft} onChange={change} />}
-      {problemOfForm !== null && (
-        <Problem>
-          {problemOfForm}
-        </Problem>
-      )}
+      {problemOfForm !== null && <Problem>{problemOfForm}</Problem>}
       {problem !== null && (
         <Problem>
           {problem.line === null ? '' : `Line ${problem.line}: `}
           {problem.text}
         </Problem>
       )}
-      {target.error !== null && (
-        <Problem>
-          {describeError(target.error)}
-        </Problem>
-      )}
+      {target.error !== null && <Problem>{describeError(target.error)}</Problem>}
       {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
       {preview.data === null ? (
         preview.failure === null && (

@@ -54,10 +54,10 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
             )}
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
             <QuotaList>
-                  {Object.entries(quotas).map(([name, quota]) => (
-                    <QuotaLine key={name} name={name} quota={quota} />
-                  ))}
-                </QuotaList>
+              {Object.entries(quotas).map(([name, quota]) => (
+                <QuotaLine key={name} name={name} quota={quota} />
+              ))}
+            </QuotaList>
           </>
         )}
       </Part>
@@ -127,11 +127,7 @@ function PlanDialog({
             <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? (max ?? '') : ''} />
           </label>
         ))}
-        {problem !== null && (
-          <Problem>
-            {problem}
-          </Problem>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel

@@ -44,18 +44,26 @@ export function TeamsPage(): ReactElement {
       </div>
       <Part title="All teams" query={teams}>
         {(list) => (
-          <List label="Teams" headings={['Team', 'State', { title: 'Rows', className: 'number' }, { title: 'Files', className: 'number wide' }]}>
-                {list.map(({ id, name, suspended, rows, uploadBytes }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <Link href={`/teams/${id}`}>{name === '' ? id : name}</Link>
-                    </th>
-                    <td>{suspended ? 'suspended' : 'active'}</td>
-                    <td className="number">{showNumber(rows)}</td>
-                    <td className="number wide">{showBytes(uploadBytes)}</td>
-                  </tr>
-                ))}
-              </List>
+          <List
+            label="Teams"
+            headings={[
+              'Team',
+              'State',
+              { title: 'Rows', className: 'number' },
+              { title: 'Files', className: 'number wide' },
+            ]}
+          >
+            {list.map(({ id, name, suspended, rows, uploadBytes }) => (
+              <tr key={id}>
+                <th scope="row">
+                  <Link href={`/teams/${id}`}>{name === '' ? id : name}</Link>
+                </th>
+                <td>{suspended ? 'suspended' : 'active'}</td>
+                <td className="number">{showNumber(rows)}</td>
+                <td className="number wide">{showBytes(uploadBytes)}</td>
+              </tr>
+            ))}
+          </List>
         )}
       </Part>
       {isCreating && (
@@ -64,11 +72,7 @@ export function TeamsPage(): ReactElement {
             <label>
               Name <input name="name" required autoFocus />
             </label>
-            {problem !== null && (
-              <Problem>
-                {problem}
-              </Problem>
-            )}
+            {problem !== null && <Problem>{problem}</Problem>}
             <footer>
               <button type="button" onClick={() => setCreating(false)}>
                 Cancel

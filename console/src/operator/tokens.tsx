@@ -94,28 +94,36 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
     <>
       <Part title={title} query={tokens}>
         {(known) => (
-          <List label={title} headings={['Token', 'State', { title: 'Last used', className: 'wide' }, { title: <span className="unseen">Revoke</span> }]}>
-                {known.map((token) => (
-                  <tr key={token.id}>
-                    <th scope="row" title={token.id}>
-                      {names.get(token.id)}
-                    </th>
-                    <td>{stateOf(token)}</td>
-                    <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
-                    <td>
-                      {!token.revoked && (
-                        <button
-                          type="button"
-                          aria-label={`Revoke ${names.get(token.id)!}`}
-                          onClick={() => setRevoking(token)}
-                        >
-                          Revoke
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </List>
+          <List
+            label={title}
+            headings={[
+              'Token',
+              'State',
+              { title: 'Last used', className: 'wide' },
+              { title: <span className="unseen">Revoke</span> },
+            ]}
+          >
+            {known.map((token) => (
+              <tr key={token.id}>
+                <th scope="row" title={token.id}>
+                  {names.get(token.id)}
+                </th>
+                <td>{stateOf(token)}</td>
+                <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
+                <td>
+                  {!token.revoked && (
+                    <button
+                      type="button"
+                      aria-label={`Revoke ${names.get(token.id)!}`}
+                      onClick={() => setRevoking(token)}
+                    >
+                      Revoke
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </List>
         )}
       </Part>
       <p>
@@ -227,11 +235,7 @@ function NewTokenDialog({
               App (empty: all of the team) <input name="appID" />
             </label>
           )}
-          {problem !== null && (
-            <Problem>
-              {problem}
-            </Problem>
-          )}
+          {problem !== null && <Problem>{problem}</Problem>}
           <footer>
             <button type="button" onClick={onClose}>
               Cancel

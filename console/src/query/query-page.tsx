@@ -74,11 +74,7 @@ export function QueryPage(): ReactElement {
         </button>
       </div>
       <Editor text={text} schema={schema} onChange={setText} onRun={run} />
-      {answer.isError && (
-        <Problem>
-          {describeError(answer.error)}
-        </Problem>
-      )}
+      {answer.isError && <Problem>{describeError(answer.error)}</Problem>}
       {answer.data !== undefined && !answer.isError && (
         <>
           <div className="status-line" role="status">

@@ -86,11 +86,7 @@ export function NewTable({
             Add a column
           </button>
         </fieldset>
-        {problem !== null && (
-          <Problem>
-            {problem}
-          </Problem>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel

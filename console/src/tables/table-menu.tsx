@@ -111,11 +111,7 @@ function ExportDialog({
             is filtered and sorted here
           </label>
         )}
-        {problem !== null && (
-          <Problem>
-            {problem}
-          </Problem>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel
@@ -167,27 +163,23 @@ function NamesDialog({
           Name of the table <input name="name" defaultValue={name} maxLength={1024} />
         </label>
         <List label="Columns" headings={['Column', { title: 'Type', className: 'wide' }, 'Shown as']}>
-              {schema.columns.map(({ id, type, displayName }, index) => (
-                <tr key={id}>
-                  <th scope="row">{id}</th>
-                  <td className="wide">{textOfType(type)}</td>
-                  <td>
-                    <input
-                      name={`column-${index}`}
-                      aria-label={`What ${id} is shown as`}
-                      defaultValue={displayName}
-                      placeholder={id}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </List>
+          {schema.columns.map(({ id, type, displayName }, index) => (
+            <tr key={id}>
+              <th scope="row">{id}</th>
+              <td className="wide">{textOfType(type)}</td>
+              <td>
+                <input
+                  name={`column-${index}`}
+                  aria-label={`What ${id} is shown as`}
+                  defaultValue={displayName}
+                  placeholder={id}
+                />
+              </td>
+            </tr>
+          ))}
+        </List>
         <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
-        {problem !== null && (
-          <Problem>
-            {problem}
-          </Problem>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel
@@ -230,11 +222,7 @@ function DropDialog({
         </Problem>
       )}
       <p>It has {showCount((now ?? seen).rows, 'row')}. They cannot be brought back.</p>
-      {problem !== null && (
-        <Problem>
-          {problem}
-        </Problem>
-      )}
+      {problem !== null && <Problem>{problem}</Problem>}
       <footer>
         <button type="button" onClick={onClose}>
           Cancel

@@ -78,11 +78,19 @@ export function TablesPage(): ReactElement {
         </div>
       )}
       {found.length > 0 && (
-        <List label="Tables" headings={['Name', { title: 'Rows', className: 'number' }, { title: 'Columns', className: 'wide number' }, { title: 'Created', className: 'wide' }]}>
-              {found.slice(0, shown).map((table) => (
-                <TableLine key={table.id} table={table} />
-              ))}
-            </List>
+        <List
+          label="Tables"
+          headings={[
+            'Name',
+            { title: 'Rows', className: 'number' },
+            { title: 'Columns', className: 'wide number' },
+            { title: 'Created', className: 'wide' },
+          ]}
+        >
+          {found.slice(0, shown).map((table) => (
+            <TableLine key={table.id} table={table} />
+          ))}
+        </List>
       )}
       {tables.data !== undefined && tables.data.length > 0 && found.length === 0 && (
         <p>No table has a name with “{search}” in it.</p>

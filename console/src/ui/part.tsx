@@ -17,11 +17,7 @@ export function Part<T>({
   return (
     <section>
       <h2>{title}</h2>
-      {query.error !== null && (
-        <Problem>
-          {describeError(query.error)}
-        </Problem>
-      )}
+      {query.error !== null && <Problem>{describeError(query.error)}</Problem>}
       {query.data !== undefined && children(query.data)}
     </section>
   );

@@ -26,8 +26,7 @@ export class LineBuffer {
 
   append(slice: Uint8Array): void {
     if (this.end + slice.length > this.bytes.length) this.#makeRoom(slice.length);
-    const openReturn =
-      this.end > this.position && this.bytes[this.end - 1] === carriageReturn && slice[0] !== lineFeed;
+    const openReturn = this.end > this.position && this.bytes[this.end - 1] === carriageReturn && slice[0] !== lineFeed;
     this.bytes.set(slice, this.end);
     const lineEnd = lastLineEnd(slice);
     if (lineEnd !== -1) this.linesEnd = this.end + lineEnd + 1;
