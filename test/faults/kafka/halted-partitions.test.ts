@@ -139,7 +139,7 @@ describe('the topic is made anew under the service', () => {
       const { stdout } = await runTablog(['log', 'status'], deployment().environment);
       return stdout
         .split('\n')
-        .some((line) => /made anew|the log is empty/.test(line) && line.includes('tablog replay'));
+        .some((line) => /recreated|the log is empty/.test(line) && line.includes('tablog replay'));
     }, 'operators are told why');
     expect(await patch(team, 'third')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
