@@ -42,7 +42,7 @@ export const patchTableQuery = z.strictObject({
     ),
 });
 
-export interface PatchTableInput {
+interface PatchTableInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly ifMatch: bigint | null;

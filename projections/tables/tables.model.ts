@@ -59,7 +59,7 @@ import {
 } from './tables.store.ts';
 
 /** The queries on whole tables, on single rows, and on pages of rows. */
-export interface AllTableQueries {
+interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly pages: PageQueries;

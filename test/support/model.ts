@@ -9,7 +9,7 @@ import { boundOf, converted, fits, itemOf, naturalType, presented, type Json } f
 export type Cells = readonly (readonly [string, Json])[];
 export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
 
-export interface ModelRow {
+interface ModelRow {
   readonly id: string;
   cells: Map<string, Json>;
   /** The row's own version, which a widening does not change. */

@@ -247,7 +247,7 @@ interface AskedOfUpload {
   readonly uploadId?: string;
 }
 
-export interface AskedUpload extends AskedOfUpload {
+interface AskedUpload extends AskedOfUpload {
   readonly limits?: Partial<UploadLimits>;
 }
 

@@ -14,7 +14,7 @@ import type { SchemaColumn, TableSchema } from './table-schema.ts';
 
 export type SchemaErrorMode = 'abort' | 'dropColumns' | 'updateSchema';
 
-export interface SchemaRequest {
+interface SchemaRequest {
   /** Null: the schema is inferred from the rows. */
   readonly schema: TableSchema | null;
   readonly profile: Profile;

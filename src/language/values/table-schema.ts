@@ -6,7 +6,7 @@
 import type { ColumnType } from './column-type.ts';
 
 /** A type that a column has had since this version of its table. */
-export interface TypeEntry {
+interface TypeEntry {
   readonly since: bigint;
   readonly type: ColumnType;
 }
@@ -92,7 +92,7 @@ export function findColumn(schema: TableSchema, id: string): SchemaColumn | unde
 }
 
 /** A schema in JSON: versions as decimal strings. */
-export interface EncodedSchema {
+interface EncodedSchema {
   readonly columns: readonly {
     readonly id: string;
     readonly displayName?: string;

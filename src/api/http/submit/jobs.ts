@@ -33,7 +33,7 @@ export type JobState =
   | { readonly status: 'failed'; readonly message: string };
 
 /** A job that was found, and what has become of it. */
-export interface FoundJob {
+interface FoundJob {
   readonly job: Job;
   readonly state: JobState;
 }
@@ -44,7 +44,7 @@ export interface ListedJob extends FoundJob {
   readonly askedAt: number;
 }
 
-export interface JobsOptions {
+interface JobsOptions {
   readonly log: Pick<EventLog, 'now' | 'bounds' | 'status'>;
   readonly outcomes: OutcomeQueries;
   readonly keys: SecretKeys;
