@@ -4,7 +4,7 @@
  */
 import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
-import type { Cells, Mode } from './model.ts';
+import type { Cells, ColumnChanges, Mode } from './model.ts';
 
 const typeArb = fc.constantFrom(
   'boolean',
@@ -114,6 +114,13 @@ export interface BatchCommand {
   readonly match: string;
 }
 
+/** Changes of columns; many name what is not there. */
+export interface Alter extends ColumnChanges {
+  readonly kind: 'alter';
+  readonly table: number;
+  readonly match: string;
+}
+
 /** A query for the rows whose cell in a column is that of some row, or differs from it, sorted by the column. */
 export interface Ask {
   readonly kind: 'ask';
@@ -144,7 +151,7 @@ export interface DeleteStash {
  * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
  * run.
  */
-export type Command = Create | Add | Overwrite | Patch | Delete | BatchCommand | Ask | PutChunk | DeleteStash;
+export type Command = Create | Add | Overwrite | Patch | Delete | BatchCommand | Alter | Ask | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -196,6 +203,17 @@ const batchArb: fc.Arbitrary<BatchCommand> = fc.record({
   mode: modeArb,
   match: matchArb,
 });
+const idsArb = fc.uniqueArray(idArb, { maxLength: 1 });
+const alterArb: fc.Arbitrary<Alter> = fc.record({
+  kind: fc.constant('alter'),
+  table: place,
+  remove: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: idsArb }),
+  types: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: cellsArb(idArb, typeArb) }),
+  add: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: cellsArb(idArb, typeArb) }),
+  order: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: idsArb }),
+  clears: fc.boolean(),
+  match: matchArb,
+});
 const askArb: fc.Arbitrary<Ask> = fc.record({
   kind: fc.constant('ask'),
   table: place,
@@ -231,6 +249,7 @@ export const commandArb: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: patchArb },
   { weight: 2, arbitrary: deleteArb },
   { weight: 4, arbitrary: batchArb },
+  { weight: 3, arbitrary: alterArb },
   { weight: 2, arbitrary: askArb },
   { weight: 2, arbitrary: overwriteArb },
   { weight: 4, arbitrary: putChunkArb },

@@ -1,4 +1,12 @@
 export type { Changed, RowOperation } from './batch.ts';
+export {
+  Columns,
+  type ChangeTypeOptions,
+  type Column,
+  type ColumnMisfits,
+  type ColumnOptions,
+  type NewColumn,
+} from './columns.ts';
 export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts';
 export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress, ListedJob } from './jobs.ts';
@@ -45,7 +53,6 @@ export {
   type Added,
   type ColumnType,
   type ExportFormat,
-  type NewColumn,
   type RowsPage,
   type TableDescription,
   type WriteOptions,

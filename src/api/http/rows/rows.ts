@@ -23,7 +23,7 @@ import type { App } from '../server/app-type.ts';
 import { addBatchRoute } from './batch.ts';
 import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
-export interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
+interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
   readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'sql' | 'outgoingBytes'>;
