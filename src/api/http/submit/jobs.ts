@@ -24,6 +24,9 @@ const settleDelay = 60_000;
 /** Of a job whose request had no effect, and never will have one. */
 export const lostMessage = 'The request did not reach the log in time: nothing was changed.';
 
+/** Of a job that needed its rows to be tried first, by a request that has ended. */
+const untriedMessage = 'The rows of the table were not tried under the new types: nothing was changed.';
+
 export type JobState =
   | { readonly status: 'running' }
   | { readonly status: 'succeeded'; readonly result: AppliedResult }
@@ -165,5 +168,6 @@ function settled({ requestTag }: Job, outcome: TryOutcome): JobState | null {
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null))
     return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
+  if (outcome.result.untried === true) return { status: 'failed', message: untriedMessage };
   return { status: 'succeeded', result: outcome.result };
 }
