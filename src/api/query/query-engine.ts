@@ -51,7 +51,7 @@ interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'nicene
 }
 
 /** An answer of the engine: rows or groups as the text of a page. */
-interface EngineAnswer {
+export interface EngineAnswer {
   readonly body: Buffer;
   /** What to ask for the next page with; null on the last page. In JSON it is in the body too. */
   readonly continuation: string | null;
