@@ -2,7 +2,7 @@ import { useId, useState, type FormEvent, type ReactElement } from 'react';
 import type { ExportFormat, RowsQuery, Table, TableDescription } from '../../../clients/typescript/src/index.ts';
 import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showCount } from '../ui/format.ts';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -111,15 +111,7 @@ function ExportDialog({
             is filtered and sorted here
           </label>
         )}
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary" disabled={isBusy}>
-            {isBusy ? 'Saving …' : 'Save'}
-          </button>
-        </footer>
+        <FormEnd problem={problem} action={isBusy ? 'Saving …' : 'Save'} isBusy={isBusy} onCancel={onClose} />
       </form>
     </Dialog>
   );
@@ -179,13 +171,7 @@ function NamesDialog({
           ))}
         </List>
         <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Save</button>
-        </footer>
+        <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
   );
