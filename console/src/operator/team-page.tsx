@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts';
 import { namesOfQuotas } from '../activity/names.ts';
 import { QuotaLine, QuotaList } from '../activity/quota-line.tsx';
@@ -96,7 +96,7 @@ function PlanDialog({
   } = useSession();
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function save(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     try {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
@@ -24,7 +24,7 @@ export function TeamsPage(): ReactElement {
     refetchInterval: askEveryMs,
   });
 
-  function create(event: FormEvent<HTMLFormElement>): void {
+  function create(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     tablog.operator.createTeam(name).then(

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement, type SubmitEvent } from 'react';
 import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
@@ -178,7 +178,7 @@ function NewTokenDialog({
   const [secret, setSecret] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function make(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function make(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';

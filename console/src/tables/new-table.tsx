@@ -1,4 +1,4 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { NewColumn } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
@@ -25,7 +25,7 @@ export function NewTable({
   const change = (key: number, changes: Partial<Draft>): void =>
     setColumns(columns.map((column) => (column.key === key ? { ...column, ...changes } : column)));
 
-  async function create(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function create(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     try {

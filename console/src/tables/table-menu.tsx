@@ -1,4 +1,4 @@
-import { useId, useState, type FormEvent, type ReactElement } from 'react';
+import { useId, useState, type ReactElement, type SubmitEvent } from 'react';
 import type { ExportFormat, RowsQuery, Table, TableDescription } from '../../../clients/typescript/src/index.ts';
 import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
@@ -78,7 +78,7 @@ function ExportDialog({
   const [wantsView, setWantsView] = useState(isView);
   const count = wantsView && view.filter !== undefined ? viewRows : rows;
 
-  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function save(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const format = form.get('format') as ExportFormat;
@@ -128,7 +128,7 @@ function NamesDialog({
   const { name, schema } = seen;
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function rename(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function rename(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const columns = schema.columns.flatMap(({ id, displayName = '' }, index) => {
