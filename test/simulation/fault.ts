@@ -5,7 +5,8 @@ import type { Random } from '../support/random.ts';
 import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
 import type { Load, SharedTable } from './clients.ts';
-import { Place, type Role } from './place.ts';
+import type { ProcessRole } from '../support/server.ts';
+import { Place } from './place.ts';
 import type { World } from './world.ts';
 
 export interface Deployment {
@@ -55,7 +56,7 @@ export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) =>
     final,
   });
 
-export function placesOf(...roles: readonly Role[]): Fault['places'] {
+export function placesOf(...roles: readonly ProcessRole[]): Fault['places'] {
   return (world) => roles.map((role) => new Place(world, role));
 }
 
