@@ -22,7 +22,7 @@ import { encloseResult } from '../answers/result-json.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { cellErrors, examples, inputRow, rowIds } from '../openapi/schemas.ts';
 import { whichRows } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
@@ -55,7 +55,7 @@ const answers: Operation['answers'] = {
     description: 'The rows that met the filter, in their order. With `dryRun=true` there is no `Tablog-Rows`.',
     versioned: true,
     headersAtTimes: ['Tablog-Rows', 'Tablog-Dropped-Cells'],
-    body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+    body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
       changed: { data: { rowIDs: examples.rowIds } },
     }),
     links: rowLinks('$request.path.tableID'),
@@ -71,7 +71,7 @@ const patchOperation: Operation = {
   tag: 'Rows',
   summary: 'Update the rows that meet a filter',
   description: `Sets the columns that the body names; null empties one. ${ofAll}`,
-  body: json(inputRow, { 'set one column, empty another': { status: 'done', due: null } }),
+  body: jsonContent(inputRow, { 'set one column, empty another': { status: 'done', due: null } }),
   answers,
   errors: [...errors, ...cellErrors],
 };
