@@ -1,11 +1,12 @@
 /**
- * Bounds on the functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit
- * and interrupts between chunks of rows, not within one call. So a call that multiplies is checked before it runs:
+ * Bounds on functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit and
+ * interrupts between chunks of rows, not within a call. So such a call is checked before it runs:
  *
  * * A call whose arguments are literals is checked while the query is compiled.
  * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (`guardedCall`).
  *
- * A function that only adds up, such as `concat`, has no bound here: the query and the cells bound its arguments.
+ * A function whose result is as long as its arguments together, such as `concat`, needs no bound: the limits of queries
+ * and cells bound its arguments.
  */
 import { QueryError } from '../language/query-error.ts';
 import { quoteText } from './literals.ts';
@@ -15,9 +16,9 @@ export type Literal = string | number | boolean | null | undefined;
 
 /** A check of one call at run time. */
 export interface Guard {
-  /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
+  /** The SQL condition that is true if the arguments exceed the bound. `places` are the arguments in SQL. */
   readonly isBeyond: (...places: readonly string[]) => string;
-  /** What the client is told; null: the call is NULL instead. */
+  /** The error message for the client; null: the call gives NULL instead of an error. */
   readonly message: string | null;
 }
 
@@ -29,38 +30,38 @@ export type FunctionBound = (call: {
 }) => Guard | null;
 
 /**
- * The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128
- * MiB.
+ * Limit of a text whose length depends on a number, such as the one of `repeat`, in bytes. A chunk of 2,048 such texts
+ * takes 128 MiB.
  */
 export const madeTextMax = 64 * 1024;
-/** The most elements of a list that a function makes of a number, such as `range`. */
+/** Limit of a list whose length depends on a number, such as the one of `range`, in elements. */
 export const madeListMax = 10_000;
-/** The same within a lambda, which runs for each element of a list. */
+/** The limits within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
 /**
- * The most bytes of a text that a function makes by replacing or joining, and of the argument of a function whose
- * result is several times as long.
+ * Limit of a text from replacing or joining, and of the argument of a function whose result is several times as long,
+ * in bytes.
  */
 export const joinedTextMax = 1024 * 1024;
 const joinedTextMaxInLambda = 64 * 1024;
 const joinedMax = (isInLambda: boolean): number => (isInLambda ? joinedTextMaxInLambda : joinedTextMax);
 const inLambda = (isInLambda: boolean): string => (isInLambda ? ' in a lambda' : '');
-/** The most steps in which a text is looked for in another: their lengths in bytes, multiplied. */
+/** Limit of the steps of a search for a text in another: the product of their lengths in bytes. */
 const searchMax = 10_000_000;
-/** The longest text for which a search in any cell stays within `searchMax`, in bytes. */
+/** A search for a text up to this length stays within `searchMax` in any cell, in bytes. */
 const soughtLiteralMax = 32;
-/** The most steps in which two texts are compared: their lengths in bytes, multiplied. */
+/** Limit of the steps of a comparison of two texts: the product of their lengths in bytes. */
 const comparedMax = 250_000;
-/** The most bytes of a pattern. */
+/** Limit of a pattern, in bytes. */
 export const patternMax = 1000;
-/** The most steps in which a pattern of LIKE or GLOB is matched: DuckDB tries each place for each wildcard. */
+/** Limit of the steps of matching LIKE or GLOB: DuckDB tries each position for each wildcard. */
 const matchMax = 100_000_000;
-/** The most `*` and `..` in a path of JSON. */
+/** Limit of `*` and `..` in a JSON path. */
 const pathWildcardsMax = 3;
 /**
- * The most rows that an aggregate keeps, such as `max(a, n)`, and that `approx_top_k` counts, which takes as many steps
- * for each row.
+ * Limits of the rows that an aggregate such as `max(a, n)` keeps, and of the values that `approx_top_k` counts, which
+ * takes that many steps for each row.
  */
 const keptMax = 10_000;
 const topMax = 100;
@@ -78,7 +79,7 @@ function beyond(message: string): QueryError {
 const isShort = (literal: Literal, bytesMax: number): boolean =>
   literal === null || (literal !== undefined && Buffer.byteLength(String(literal)) <= bytesMax);
 
-/** A text that is made of a number. */
+/** A text that is repeated a number of times. */
 const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) => {
   const bytesMax = isInLambda ? madeTextMaxInLambda : madeTextMax;
   const message = `${name} makes a text or list of more than ${bytesMax} bytes${inLambda(isInLambda)}.`;
@@ -90,7 +91,7 @@ const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) 
   return { isBeyond: (first, second) => `${bytesOf(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
 };
 
-/** A text whose length is an argument. */
+/** A text whose length is the second argument. */
 const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) => {
   const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
   const message = `${name} makes a text with a length of more than ${most}${inLambda(isInLambda)}.`;
@@ -100,15 +101,15 @@ const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) =
 };
 
 /**
- * What an element may have that a list repeats, in bytes, without a bound on how often: about as much as a number
- * takes, or the place of a text.
+ * An element up to this size may be repeated without limit, in bytes: it takes about as much memory as a number, or as
+ * the pointer to a text.
  */
 export const freeElementBytes = 32;
 
-/** The bytes of an element beyond those that are free. */
+/** The bytes of an element beyond `freeElementBytes`. */
 const bytesBeyondFree = (place: string): string => `greatest(coalesce(${bytesOf(place)}, 0) - ${freeElementBytes}, 0)`;
 
-/** A list whose length is an argument, filled with a value. */
+/** A list whose length is the second argument, filled with a value. */
 const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda }) => {
   const most = isInLambda ? madeListMaxInLambda : madeListMax;
   const longest = isInLambda ? madeTextMaxInLambda : madeTextMax;
@@ -123,7 +124,7 @@ const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda 
   };
 };
 
-/** A list of elements of another, each as often as its place is named. */
+/** A list that selects elements of another by their positions, which may be repeated. */
 const selected: FunctionBound = ({ name, isInLambda }) => {
   const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
   return {
@@ -145,7 +146,7 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
     if (step !== 0 && (stop - start) / step > most) throw beyond(message);
     return null;
   }
-  // The arguments are integers, or two moments and an interval: which of them, only the engine knows.
+  // The arguments are integers, or two moments and an interval. Only the engine knows which.
   const number = (place: string): string => `TRY_CAST(CAST(${place} AS VARCHAR) AS DOUBLE)`;
   const moment = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS TIMESTAMP))`;
   const interval = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS INTERVAL))`;
@@ -160,7 +161,7 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
   };
 };
 
-/** A text in which another is looked for. */
+/** A search for one text in another. */
 const searched: FunctionBound = ({ name, literals: [, sought] }) => {
   if (sought !== undefined && isShort(sought, soughtLiteralMax)) return null;
   return {
@@ -180,7 +181,7 @@ const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) =
     return null;
   return {
     isBeyond: (text, old, new_) => {
-      // First the most that it could be, then the number of places.
+      // Check the maximum first, then count the matches.
       const most = `strlen(${text}) * CAST(strlen(${new_}) AS DOUBLE) / greatest(strlen(${old}), 1) > ${bytesMax}`;
       const places = `(strlen(${text}) - strlen(replace(${text}, ${old}, ''))) / greatest(strlen(${old}), 1)`;
       return `(strlen(${text}) * CAST(strlen(${old}) AS DOUBLE) > ${searchMax} OR (${most} AND ${places} * strlen(${new_}) > ${bytesMax}))`;
@@ -189,7 +190,7 @@ const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) =
   };
 };
 
-/** A regular expression, which is the second argument. */
+/** A regular expression as the second argument. */
 const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
   const message = `${name} has a pattern of more than ${patternMax} bytes.`;
   if (pattern === undefined) return { isBeyond: (_text, place) => `${bytesOf(place!)} > ${patternMax}`, message };
@@ -197,7 +198,10 @@ const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
   return null;
 };
 
-/** The longest result of `regexp_replace` as if it replaced at each character, in so many times that of `replace`. */
+/**
+ * The limit for `regexp_replace`, as a multiple of the limit for `replace`: it is computed as if each character were
+ * replaced.
+ */
 const replacedByPatternTimes = 4;
 
 const replacedByPattern: FunctionBound = (call) => {
@@ -211,7 +215,7 @@ const replacedByPattern: FunctionBound = (call) => {
   };
 };
 
-/** Two texts whose difference is measured. */
+/** A measure of the difference of two texts. */
 const compared: FunctionBound = ({ name, literals: [first, second] }) => {
   const message = `${name} compares texts that are too long: their bytes, multiplied, are more than ${comparedMax}.`;
   return first === null || second === null
@@ -219,28 +223,28 @@ const compared: FunctionBound = ({ name, literals: [first, second] }) => {
     : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
 };
 
-/** A function whose result is several times as long as its argument. */
+/** A function whose result is several times as long as its argument. The argument is limited. */
 const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
   const bytesMax = joinedMax(isInLambda);
   return text === undefined
     ? {
         isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`,
-        message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
+        message: `${name} gets a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
       }
     : null;
 };
 
-/** The elements of a list as one text. */
+/** The elements of a list, joined to one text. */
 const joined: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (elements, separator) =>
     `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? "''")} > ${joinedMax(isInLambda)}`,
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}.`,
 });
 
-/** A width or precision of four digits, or one that is an argument, of `printf` and of `format`. */
+/** Matches a width or precision in a format of `printf` or `format` that has four digits, or that is an argument. */
 const wideFormat = String.raw`%[-+ #0\d.$]*(\*|\d{4})|\{\d*:[^{}]*(\d{4}|\{)`;
 
-/** Each place may take each argument, padded to a width of three digits. */
+/** A formatted text. Each placeholder may contain each argument, padded to a width of three digits. */
 const formatted: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (text, ...values) => {
     const bytes = ['1000', ...values.map((value) => `coalesce(${bytesOf(value)}, 0)`)].join(' + ');
@@ -250,11 +254,11 @@ const formatted: FunctionBound = ({ name, isInLambda }) => ({
 });
 
 /**
- * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with
- * all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
+ * Limit of the name of a time zone, and of a text with one, in bytes. DuckDB compares an unknown name with all known
+ * ones by `levenshtein`: 1,000 bytes take 6 ms.
  */
 const zoneMax = 100;
-/** The same for a list or row of several texts. */
+/** The limit for a list or row of several such texts. */
 const zonesMax = 64 * 1024;
 
 /** An argument that is the name of a time zone, or a text with one. */
@@ -269,8 +273,7 @@ const zoned =
   };
 
 /**
- * The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is
- * NULL if the cast is tried.
+ * The guard of a cast to a type with time zones; null if it needs none. TRY_CAST of a text that is too long gives NULL.
  */
 export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
   if (!type.includes(zonedType) || (literal !== undefined && isShort(literal, zoneMax))) return null;
@@ -298,8 +301,8 @@ const pathed: FunctionBound = ({ name, literals: [, path] }) => {
 };
 
 /**
- * An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not
- * called once for each row.
+ * An aggregate that keeps as many rows as the argument at this position says. It can have no guard at run time, because
+ * it is not called for each row.
  */
 const kept =
   (at: number, most: number): FunctionBound =>
@@ -310,13 +313,13 @@ const kept =
     return null;
   };
 
-/** The steps in which a pattern with these wildcards is matched. Those at its end take none. */
+/** The steps of matching a pattern with these wildcards. Wildcards at its end take none. */
 const stepsOf = (text: string, pattern: string, wildcard: string): string => {
   const begin = `rtrim(${pattern}, ${quoteText(wildcard)})`;
   return `pow(strlen(${text}) + 1, ${countOf(begin, wildcard)}) * strlen(${pattern})`;
 };
 
-/** A pattern of LIKE or GLOB. `like.ts` writes most patterns that are literals in another way. */
+/** A pattern of LIKE or GLOB. `like.ts` compiles most literal patterns in another way. */
 const wildcards =
   (wildcard: string): FunctionBound =>
   ({ literals: [, pattern] }) => {
@@ -332,7 +335,7 @@ const wildcards =
     };
   };
 
-/** How many groups of a wildcard a pattern has before its end. */
+/** The number of groups of a wildcard in a pattern, without the one at its end. */
 export function wildcardsIn(pattern: string, wildcard: string): number {
   return (
     pattern
@@ -343,8 +346,7 @@ export function wildcardsIn(pattern: string, wildcard: string): number {
 }
 
 /**
- * The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is
- * harmless.
+ * The functions with a bound. A call with fewer arguments than `argumentsMin` needs none: it is a mistake or harmless.
  */
 const bounded: readonly (readonly [names: string, argumentsMin: number, bound: FunctionBound])[] = [
   ['repeat', 2, repeated],
@@ -380,40 +382,38 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
 ];
 
 /**
- * The most bytes of the values of which an aggregate with OVER keeps copies for the parts of a window, all together.
- * DuckDB counts the copies in no limit, and cannot be interrupted meanwhile. Values of which each is short need no such
- * bound.
+ * Limit of the values that an aggregate with OVER copies for the parts of a window, all together, in bytes. DuckDB
+ * counts the copies against no limit, and cannot be interrupted while it makes them. If each value is short, this limit
+ * does not apply.
  */
 const windowCopiesMax = 64 * 1024 * 1024;
 const windowValueMax = 1000;
 
-/** The most bytes of the results of an aggregate with OVER that are made at once: those of a chunk of rows. */
+/** Limit of the results of an aggregate with OVER for a chunk of rows, which are produced at once, in bytes. */
 const windowResultsMax = 64 * 1024 * 1024;
 const chunkRows = 2048;
-/** What a list takes for each of its elements besides their bytes. */
+/** The bytes that a list takes for each element in addition to the element. */
 const elementBytes = 16;
 
-/** Aggregates that keep copies of their arguments: in a window, one for each of its parts. */
+/** Aggregates that copy their arguments: in a window, once for each of its parts. */
 export const windowCopying: ReadonlySet<string> = new Set(
   words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`),
 );
 
-/** Aggregates whose result has all values of their arguments: in a window, once for each row. */
+/** Aggregates whose result contains all values of their arguments: in a window, for each row. */
 export const windowGathering: ReadonlySet<string> = new Set(
   words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`),
 );
 
-/**
- * The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`.
- */
+/** A query for the bytes of all values of a window's input. `input` is a query with the value as `_p0`. */
 export function windowCopiesText(input: string): string {
   return `(SELECT coalesce(sum(${bytesOf('_p0')}), 0) FROM (${input}))`;
 }
 
 /**
- * The bytes of the results of a chunk of rows, about: as a query of one number. `input`: the input, with the value as
- * `_p0` and then `partitions` expressions by which it is parted. `width`: how many rows a frame has at most; null: all
- * of a part.
+ * A query for the approximate bytes of the results of a chunk of rows. `input` is a query with the value as `_p0`,
+ * followed by `partitions` expressions of PARTITION BY. `width` is the maximum number of rows of a frame; null: all
+ * rows of a partition.
  */
 export function windowResultsText(input: string, partitions: number, width: number | null): string {
   const keys = Array.from({ length: partitions }, (_, at) => `_p${at + 1}`);
@@ -424,14 +424,14 @@ export function windowResultsText(input: string, partitions: number, width: numb
 }
 
 /**
- * The guard of each argument of an aggregate that keeps copies. `isMeasured`: whether its second place is the number of
+ * The guard for each argument of an aggregate that copies. `isMeasured`: whether its second place is the result of
  * `windowCopiesText`.
  */
 export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
   return isMeasured
     ? {
         isBeyond: (place, sum) => `(${bytesOf(place!)} > ${windowValueMax} AND ${sum} > ${windowCopiesMax})`,
-        message: `${name} with OVER is of values of more than ${windowCopiesMax} bytes together.`,
+        message: `${name} with OVER gets values of more than ${windowCopiesMax} bytes together.`,
       }
     : {
         isBeyond: (place) => `${bytesOf(place!)} > ${windowValueMax}`,
@@ -439,15 +439,18 @@ export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
       };
 }
 
-/** The guard of the argument of an aggregate that gathers. Its second place is the number of `windowResultsText`. */
+/**
+ * The guard for the argument of an aggregate that gathers values. Its second place is the result of
+ * `windowResultsText`.
+ */
 export function windowResultsGuard(name: string): Guard {
   return {
     isBeyond: (_place, bytes) => `${bytes} > ${windowResultsMax}`,
-    message: `${name} with OVER makes results that are too long: those of ${chunkRows} rows would be more than ${windowResultsMax} bytes. Part the window, or give it a frame of fewer rows.`,
+    message: `${name} with OVER makes results that are too long: the results of ${chunkRows} rows would exceed ${windowResultsMax} bytes. Add PARTITION BY, or use a frame of fewer rows.`,
   };
 }
 
-/** The bound of each function that has one. */
+/** The bounds by the names of their functions. */
 export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
   bounded.flatMap(([names, argumentsMin, bound]) => {
     return words(names).map((name): [string, FunctionBound] => [
@@ -457,7 +460,7 @@ export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
   }),
 );
 
-/** What the error of a guard begins with, by which it is told from other errors of a query. */
+/** The prefix of the errors of guards, which distinguishes them from other errors. */
 const mark = 'limit_exceeded: ';
 
 /** The message of a guard in an error of the engine; null in any other error. */
@@ -466,20 +469,20 @@ export function beyondBound(error: string): string | null {
   return at < 0 ? null : error.slice(at + mark.length).split('\n')[0]!;
 }
 
-/** A name that no column or parameter of a query has (names.ts). */
+/** A name that no column or parameter of a query can have (names.ts). */
 const row = '_v';
 
 /** An argument of a call, in SQL. */
 export interface Argument {
   readonly text: string;
-  /** Whether it has the same value for each row. Some functions demand that of their options. */
+  /** Whether the argument has the same value for each row. Some functions require that of their options. */
   readonly isConstant: boolean;
 }
 
 /**
- * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in
- * the condition and in the call, a random one could pass the condition with another value, and nested calls would
- * double.
+ * A call with its guard. A lambda over a list of one row names the arguments, so that each is computed once. If an
+ * argument were in the condition and in the call, a random one could pass the condition with another value, and nested
+ * calls would double.
  */
 export function guardedCall(
   given: readonly Argument[],
