@@ -1,6 +1,6 @@
 /**
- * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition does its
- * worst, beside a load of the same kind from a team that behaves. See README.md.
+ * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition attacks,
+ * compared with a similar load of a team that behaves. See README.md.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -45,7 +45,7 @@ function readOptions(): Options {
   const chosen = values.only.split(',').map((name) => {
     const found = attacks.find((attack) => attack.name === name);
     if (found === undefined)
-      throw new Error(`--only takes names out of ${attacks.map((attack) => attack.name).join(', ')}`);
+      throw new Error(`--only takes some of these names: ${attacks.map((attack) => attack.name).join(', ')}`);
     return found;
   });
   return {
@@ -56,7 +56,7 @@ function readOptions(): Options {
   };
 }
 
-/** One measurement: the times of the neighbour's PATCHes, and what the load came to. */
+/** A measurement: the times of the neighbour's PATCHes, and the result of the load. */
 interface Measured extends LoadResult {
   readonly times: readonly number[];
   readonly peakMiB: number | undefined;
@@ -98,7 +98,7 @@ async function run(
     signal,
   );
   const patcher = await Patcher.open(teams.pop()!, resources, signal);
-  // Warms up; the JIT of a Kafka broker takes longer.
+  // Warm up. The JIT of a Kafka broker takes longer.
   await patcher.patchFor(log === 'kafka' ? 15 : 3);
 
   const prepare = async (attack: Attack, isHarmful: boolean): Promise<Worker> => {
@@ -178,7 +178,7 @@ async function run(
   );
 }
 
-/** The figures of an attack: medians of the rounds, and the highest of what is the most. */
+/** The figures of an attack: medians of the rounds, and maxima for longest times and memory. */
 function lineOf(name: string, rounds: readonly Round[]): string[] {
   const medianOf = (part: number, times: (round: Round) => readonly number[]): number =>
     quantile(
@@ -212,7 +212,7 @@ function lineOf(name: string, rounds: readonly Round[]): string[] {
   ];
 }
 
-/** How many answers of all rounds had each status. */
+/** The number of answers of all rounds, by status. */
 function addAnswers(measured: readonly Measured[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { answers } of measured)
@@ -231,7 +231,7 @@ async function databaseMiB(url: string): Promise<number> {
   return Number(row!.bytes) / 2 ** 20;
 }
 
-/** Has Linux count the peak of a process's memory from now on. */
+/** Makes Linux restart counting the peak memory of a process. */
 async function forgetPeakMemory(pid: number): Promise<void> {
   if (process.platform === 'linux') await writeFile(`/proc/${pid}/clear_refs`, '5');
 }

@@ -39,8 +39,8 @@ interface Options {
 }
 
 /**
- * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
- * all rows back.
+ * The seconds of a round: from the first upload until the last row can be read; of the import; of its answer; and of
+ * reading all rows back.
  */
 interface Times {
   whole: number;
@@ -52,7 +52,7 @@ interface Times {
 interface Side {
   readonly name: string;
   readonly target: Target;
-  /** Whether loaded data is removed by requests. */
+  /** Whether requests remove the loaded data. */
   readonly removes: boolean;
   readonly times: Times[];
 }

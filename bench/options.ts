@@ -1,6 +1,6 @@
-/** Options that the benchmarks share. Each throws an Error that says which values the option takes. */
+/** Options that the benchmarks share. Each reader throws an Error that says which values the option takes. */
 
-/** Where the service has its log. */
+/** The place of the service's log. */
 export type LogKind = 'postgres' | 'kafka';
 
 export function readLogKind(text: string): LogKind {

@@ -16,7 +16,7 @@ import { measureTakeovers } from './takeover.ts';
 
 interface Options {
   log: LogKind;
-  /** How often a projector is ended in each way; 0 skips this, as does a log in Postgres. */
+  /** How often a projector is ended in each way; 0 skips this part. It is also skipped with the log in Postgres. */
   times: number;
   /** How many rows are loaded for replay; 0 skips it. */
   rows: number;

@@ -67,12 +67,12 @@ function readOptions(): Options {
   const chosen = values.only?.split(',').map((name) => {
     const measurement = measurements.find((candidate) => candidate.name === name);
     if (measurement) return measurement;
-    throw new Error(`--only takes of: ${measurements.map((candidate) => candidate.name).join(', ')}`);
+    throw new Error(`--only takes some of these names: ${measurements.map((candidate) => candidate.name).join(', ')}`);
   });
   const { json: jsonFile, profile, calibrate, split } = values;
   const log = readLogKind(values.log);
   if (split && log !== 'kafka') throw new Error('--split needs --log kafka: on Postgres every process does everything');
-  if (split && calibrate) throw new Error('--calibrate measures no service that could be --split');
+  if (split && calibrate) throw new Error('--calibrate measures no service, so it cannot be combined with --split');
   return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, split, profile, calibrate };
 }
 

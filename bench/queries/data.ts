@@ -1,4 +1,4 @@
-/** The rows that are asked for: those of the other benchmarks, with a moment in the place of the website. */
+/** The rows of the queries: the rows of the other benchmarks, with a moment instead of the website. */
 import { below, makeRow, rowsPerRequest, schema as customers, seededRandom, type Random } from '../data.ts';
 
 /** The columns, with their types in the service and in Postgres. */
@@ -22,7 +22,7 @@ export const schema = {
 export const sqlNames = schema.columns.map(({ id }) => `"${id}"`).join(', ');
 export const sqlColumns = schema.columns.map(({ id, type }) => `"${id}" ${sqlTypes[type]}`).join(', ');
 
-/** Chunks of rows as JSON, as many as hold so many rows. */
+/** Chunks of rows as JSON, for this many rows. */
 export function makeChunks(rows: number): Buffer[] {
   const random = seededRandom(1);
   const chunk = (): object[] => Array.from({ length: rowsPerRequest }, () => makeSeenRow(random));
