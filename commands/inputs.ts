@@ -74,14 +74,13 @@ export const columnType = z
   )
   .meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
 
+/** A column of a new schema, or a new column. */
+export const givenColumn = z
+  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .transform((column): GivenColumn => column);
+
 export const tableSchema = z
-  .strictObject({
-    columns: z.array(
-      z
-        .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
-        .transform((column): GivenColumn => column),
-    ),
-  })
+  .strictObject({ columns: z.array(givenColumn) })
   .meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The name that a client gives a stash (spec section 2). */

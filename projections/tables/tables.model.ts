@@ -28,7 +28,8 @@ import {
   upsertChanges,
 } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
-import { loadTables, rowsNamedBy } from './load-tables.ts';
+import { loadTables, rowsNamedBy, type LoadingTables } from './load-tables.ts';
+import { loadTrials, triesRows } from './load-trials.ts';
 import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './read/presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
@@ -58,7 +59,7 @@ import {
 } from './tables.store.ts';
 
 /** The queries on whole tables, on single rows, and on pages of rows. */
-export interface AllTableQueries {
+interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly pages: PageQueries;
@@ -123,7 +124,10 @@ export const tables: Model<
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
-  loadMore: loadRetainedIds,
+  loadMore,
+  loadsMuch: triesRows,
+  // Rows are tried as they are stored.
+  readsStored: ['TablePatchRequested'],
   store: (state) => [
     ...storing(state.newTables(), insertTables),
     ...storing(state.changedTables(), updateTables),
@@ -163,6 +167,11 @@ export const tables: Model<
   units: [digestedTables],
   garbage: tableGarbage,
 };
+
+async function loadMore(loading: LoadingTables): Promise<void> {
+  await loadRetainedIds(loading);
+  await loadTrials(loading);
+}
 
 /**
  * One key per extent. A few rows may need two, for a tail and its segment. The number for a stash is known only once

@@ -78,8 +78,8 @@ export interface paths {
          */
         head: operations["getTableHead"];
         /**
-         * Rename a table or its columns
-         * @description Gives the table another name, and columns other names to be shown under; null takes such a name away. What the body does not name stays as it is.
+         * Rename a table, or change its columns
+         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -971,6 +971,17 @@ export interface components {
                 };
             };
         };
+        /** @description The cells of a column that do not fit its new type. */
+        ColumnMisfits: {
+            /** @description The ID of the column. */
+            id: string;
+            /** @description How many of its cells do not fit. */
+            cells: number;
+            /** @description The row of the first one. */
+            rowID: string;
+            /** @description The value there as JSON text, cut to 60 characters. */
+            value: string;
+        };
         /** @description A row: its ID, and the values of its columns by column ID. Empty columns are left out. */
         Row: {
             /** @description The ID of the row. */
@@ -1791,28 +1802,6 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_validation_error" | "idempotency_key_reused" | "limit_exceeded";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /**
-         * @description `column_id_not_found`: A column is not in the schema of the table.
-         *
-         *     `column_id_not_unique`: A column ID occurs twice in the schema.
-         */
-        "422.column_id_not_found.column_id_not_unique": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "column_id_not_found" | "column_id_not_unique";
                         message: string;
                     };
                 };
@@ -2875,7 +2864,12 @@ export interface operations {
     };
     updateTable: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                onMisfit?: "abort" | "clear";
+                /** @description `true` changes nothing: the answer says how many cells do not fit new types of their columns. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
@@ -2897,16 +2891,33 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @default [] */
+                    /** @description Columns that get another name to be shown under (null: none), or another type. */
                     columns?: {
                         id: string;
-                        displayName: string | null;
+                        displayName?: string | null;
+                        type?: components["schemas"]["ColumnType"];
                     }[];
+                    /** @description New columns, behind the others. */
+                    add?: {
+                        id: string;
+                        displayName?: string;
+                        type: components["schemas"]["ColumnType"];
+                    }[];
+                    /**
+                     * @description The IDs of columns that go, with their values.
+                     * @default []
+                     */
+                    remove?: string[];
+                    /**
+                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @default []
+                     */
+                    order?: string[];
                 };
             };
         };
         responses: {
-            /** @description The table was updated. Its version is in `ETag`. */
+            /** @description The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; else it is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -2917,7 +2928,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        data: {
+                            misfits: components["schemas"]["ColumnMisfits"][];
+                        };
+                    } | Record<string, never>;
                 };
             };
             400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
@@ -2929,7 +2944,7 @@ export interface operations {
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
-            422: components["responses"]["422.column_id_not_found.column_id_not_unique"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];

@@ -40,9 +40,9 @@ export interface JobNote {
 }
 
 /** A place in a team's list: before this job. */
-export type JobPlace = Pick<JobNote, 'notAfter' | 'commandId'>;
+type JobPlace = Pick<JobNote, 'notAfter' | 'commandId'>;
 
-export interface JobsAsked {
+interface JobsAsked {
   readonly teamId: string;
   /** Only jobs of tokens of this app; null: all jobs. */
   readonly appId: string | null;
@@ -90,7 +90,7 @@ const selected = `team_id as "teamId", not_after::float8 as "notAfter", command_
 operation,
   app_id as "appId", table_id as "tableId", stash_id as "stashId"`;
 
-export interface JobNotesOptions {
+interface JobNotesOptions {
   readonly pool: pg.Pool;
   readonly logger: Pick<Logger, 'warn'>;
 }

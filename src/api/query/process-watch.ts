@@ -7,7 +7,7 @@ import type { EngineAddress } from './engine-addresses.ts';
 const run = promisify(execFile);
 
 /** Intervals and time limits of the watch, in milliseconds. */
-export interface WatchTimes {
+interface WatchTimes {
   readonly memoryEveryMs: number;
   readonly probeEveryMs: number;
   /** Time limit for the answer to a probe. */
@@ -27,7 +27,7 @@ export const watchTimes: WatchTimes = {
  */
 const missesMax = 3;
 
-export interface ProcessWatchOptions extends WatchTimes {
+interface ProcessWatchOptions extends WatchTimes {
   readonly pid: number;
   readonly address: EngineAddress;
   readonly residentBytesMax: number;

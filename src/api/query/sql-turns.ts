@@ -13,7 +13,7 @@ const convictedMs = 600_000;
  * The verdict on a query that was running when the process died. `convicted`: the query ended the process.
  * `team_convicted`: it or another query of its team did. `suspect` and `innocent`: the query must be tried again.
  */
-export type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
+type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
 
 /** A query, from its request to its answer. */
 export interface SqlTurn {

@@ -6,14 +6,14 @@ import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
 /** How many minutes are kept, and for how many teams. This takes about 5 MB. */
-export const minutesKept = 60;
+const minutesKept = 60;
 const teamsMax = 1000;
 const minuteMs = 60_000;
 
 /**
  * The counts. Requests are counted by the class of their status; `cutOff`: the connection ended before the answer did.
  */
-export const activityCounts = [
+const activityCounts = [
   '2xx',
   '3xx',
   '4xx',
@@ -24,7 +24,7 @@ export const activityCounts = [
   'bytesReceived',
   'bytesSent',
 ] as const;
-export type ActivityCount = (typeof activityCounts)[number];
+type ActivityCount = (typeof activityCounts)[number];
 
 /** A minute of a team. */
 export type ActiveMinute = Readonly<Record<ActivityCount, number>> & {

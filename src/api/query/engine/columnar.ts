@@ -12,7 +12,7 @@ import { QueryError } from '../language/query-error.ts';
 import { tooLong, type Sql } from './compile.ts';
 import { eachRun } from './text-runs.ts';
 
-export interface ColumnarOptions {
+interface ColumnarOptions {
   /** The folder of copies and of spilled data. DuckDB can open no other files. */
   readonly folder: string;
   readonly memoryBytesMax: number;

@@ -32,7 +32,7 @@ export interface Sql {
   readonly types: DuckDBType[];
 }
 
-export interface Slice {
+interface Slice {
   readonly offset: number;
   readonly limit: number;
 }
@@ -228,7 +228,7 @@ export function compileParquet(
  * The names of columns in a Parquet file. Readers of Parquet do not distinguish `a` from `A`, so the later of two such
  * names gets a number that makes it unique.
  */
-export function namesInParquet(ids: readonly string[]): string[] {
+function namesInParquet(ids: readonly string[]): string[] {
   const taken = new Set<string>();
   const isFirst = ids.map((id) => !taken.has(id.toLowerCase()) && taken.add(id.toLowerCase()));
   const numbers = new Map<string, number>();

@@ -11,7 +11,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { Columnar } from './columnar.ts';
 import type { TableCopy } from './table-copy.ts';
 
-export interface RoomOptions {
+interface RoomOptions {
   readonly columnar: Columnar;
   /** The folder of the copies, which contains nothing else. */
   readonly folder: string;

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { QueryError } from '../language/query-error.ts';
 
-export interface SqlMemoryOptions {
+interface SqlMemoryOptions {
   /** SQL is interrupted when the process has more bytes of resident memory than this. */
   readonly residentBytesMax: number;
   /** Limit of resident bytes while no SQL runs. It is lower, so that memory is left for SQL. */

@@ -20,7 +20,7 @@ import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../.
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../language/values/moments.ts';
 
 /** The supported comparisons: `text` and `number` include all of `ordered`; `equality` and `list` have no order. */
-export type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
+type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
 
 export interface StoredType {
   readonly sql: string;
@@ -123,12 +123,12 @@ export function storedType(type: ColumnType): StoredType {
 }
 
 /** The stored type of the items of a column of arrays. */
-export function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
+function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
   return storedType(itemKind(type));
 }
 
 /** Canonical JSON: equal values have equal texts. Keys are in the order of code units, and there are no blanks. */
-export function canonicalJson(json: unknown): string {
+function canonicalJson(json: unknown): string {
   if (Array.isArray(json)) return `[${json.map(canonicalJson).join(',')}]`;
   if (typeof json !== 'object' || json === null) return JSON.stringify(json);
   const members = Object.entries(json).toSorted(([a], [b]) => (a < b ? -1 : 1));

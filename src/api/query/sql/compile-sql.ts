@@ -23,7 +23,7 @@ export interface SqlTable {
 }
 
 /** Resolves the names in a query. */
-export interface SqlNames {
+interface SqlNames {
   /** Throws QueryError if there is no such table. */
   readonly table: (name: string) => SqlTable;
   /** The values of parameters by name. Parameters without names have the names `1`, `2` and so on. */

@@ -3,27 +3,21 @@
  * interrupts between chunks of rows, not within a call. So such a call is checked before it runs:
  *
  * * A call whose arguments are literals is checked while the query is compiled.
- * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (`guardedCall`).
+ * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (guarded-call.ts).
  *
  * A function whose result is as long as its arguments together, such as `concat`, needs no bound: the limits of queries
  * and cells bound its arguments.
  */
 import { QueryError } from '../language/query-error.ts';
+import { words } from './functions.ts';
+import { bytesOf, type Guard } from './guarded-call.ts';
 import { quoteText } from './literals.ts';
 
 /** The value of an argument that is a literal or a parameter; undefined for any other expression. */
 export type Literal = string | number | boolean | null | undefined;
 
-/** A check of one call at run time. */
-export interface Guard {
-  /** The SQL condition that is true if the arguments exceed the bound. `places` are the arguments in SQL. */
-  readonly isBeyond: (...places: readonly string[]) => string;
-  /** The error message for the client; null: the call gives NULL instead of an error. */
-  readonly message: string | null;
-}
-
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
-export type FunctionBound = (call: {
+type FunctionBound = (call: {
   readonly name: string;
   readonly literals: readonly Literal[];
   readonly isInLambda: boolean;
@@ -35,7 +29,7 @@ export type FunctionBound = (call: {
  */
 export const madeTextMax = 64 * 1024;
 /** Limit of a list whose length depends on a number, such as the one of `range`, in elements. */
-export const madeListMax = 10_000;
+const madeListMax = 10_000;
 /** The limits within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
@@ -54,7 +48,7 @@ const soughtLiteralMax = 32;
 /** Limit of the steps of a comparison of two texts: the product of their lengths in bytes. */
 const comparedMax = 250_000;
 /** Limit of a pattern, in bytes. */
-export const patternMax = 1000;
+const patternMax = 1000;
 /** Limit of the steps of matching LIKE or GLOB: DuckDB tries each position for each wildcard. */
 const matchMax = 100_000_000;
 /** Limit of `*` and `..` in a JSON path. */
@@ -66,9 +60,6 @@ const pathWildcardsMax = 3;
 const keptMax = 10_000;
 const topMax = 100;
 
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
-
-const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
 const countOf = (place: string, part: string): string =>
   `(strlen(${place}) - strlen(replace(${place}, ${quoteText(part)}, '')))`;
 
@@ -381,75 +372,6 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['approx_top_k', 2, kept(1, topMax)],
 ];
 
-/**
- * Limit of the values that an aggregate with OVER copies for the parts of a window, all together, in bytes. DuckDB
- * counts the copies against no limit, and cannot be interrupted while it makes them. If each value is short, this limit
- * does not apply.
- */
-const windowCopiesMax = 64 * 1024 * 1024;
-const windowValueMax = 1000;
-
-/** Limit of the results of an aggregate with OVER for a chunk of rows, which are produced at once, in bytes. */
-const windowResultsMax = 64 * 1024 * 1024;
-const chunkRows = 2048;
-/** The bytes that a list takes for each element in addition to the element. */
-const elementBytes = 16;
-
-/** Aggregates that copy their arguments: in a window, once for each of its parts. */
-export const windowCopying: ReadonlySet<string> = new Set(
-  words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`),
-);
-
-/** Aggregates whose result contains all values of their arguments: in a window, for each row. */
-export const windowGathering: ReadonlySet<string> = new Set(
-  words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`),
-);
-
-/** A query for the bytes of all values of a window's input. `input` is a query with the value as `_p0`. */
-export function windowCopiesText(input: string): string {
-  return `(SELECT coalesce(sum(${bytesOf('_p0')}), 0) FROM (${input}))`;
-}
-
-/**
- * A query for the approximate bytes of the results of a chunk of rows. `input` is a query with the value as `_p0`,
- * followed by `partitions` expressions of PARTITION BY. `width` is the maximum number of rows of a frame; null: all
- * rows of a partition.
- */
-export function windowResultsText(input: string, partitions: number, width: number | null): string {
-  const keys = Array.from({ length: partitions }, (_, at) => `_p${at + 1}`);
-  const bytes = `coalesce(${bytesOf('_p0')}, 0) + ${elementBytes}`;
-  const parts = `SELECT count(*) AS _n, sum(${bytes}) AS _sum, max(${bytes}) AS _max FROM (${input})${keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`}`;
-  const largest = width === null ? '_sum' : `least(_sum, _max * ${width})`;
-  return `(SELECT coalesce(max(${largest}) * least(sum(_n), ${chunkRows}), 0) FROM (${parts}))`;
-}
-
-/**
- * The guard for each argument of an aggregate that copies. `isMeasured`: whether its second place is the result of
- * `windowCopiesText`.
- */
-export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
-  return isMeasured
-    ? {
-        isBeyond: (place, sum) => `(${bytesOf(place!)} > ${windowValueMax} AND ${sum} > ${windowCopiesMax})`,
-        message: `${name} with OVER gets values of more than ${windowCopiesMax} bytes together.`,
-      }
-    : {
-        isBeyond: (place) => `${bytesOf(place!)} > ${windowValueMax}`,
-        message: `${name} with OVER has a value of more than ${windowValueMax} bytes, which it may have only if it names columns, not aliases or groups of the same SELECT.`,
-      };
-}
-
-/**
- * The guard for the argument of an aggregate that gathers values. Its second place is the result of
- * `windowResultsText`.
- */
-export function windowResultsGuard(name: string): Guard {
-  return {
-    isBeyond: (_place, bytes) => `${bytes} > ${windowResultsMax}`,
-    message: `${name} with OVER makes results that are too long: the results of ${chunkRows} rows would exceed ${windowResultsMax} bytes. Add PARTITION BY, or use a frame of fewer rows.`,
-  };
-}
-
 /** The bounds by the names of their functions. */
 export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
   bounded.flatMap(([names, argumentsMin, bound]) => {
@@ -459,39 +381,3 @@ export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
     ]);
   }),
 );
-
-/** The prefix of the errors of guards, which distinguishes them from other errors. */
-const mark = 'limit_exceeded: ';
-
-/** The message of a guard in an error of the engine; null in any other error. */
-export function beyondBound(error: string): string | null {
-  const at = error.indexOf(mark);
-  return at < 0 ? null : error.slice(at + mark.length).split('\n')[0]!;
-}
-
-/** A name that no column or parameter of a query can have (names.ts). */
-const row = '_v';
-
-/** An argument of a call, in SQL. */
-export interface Argument {
-  readonly text: string;
-  /** Whether the argument has the same value for each row. Some functions require that of their options. */
-  readonly isConstant: boolean;
-}
-
-/**
- * A call with its guard. A lambda over a list of one row names the arguments, so that each is computed once. If an
- * argument were in the condition and in the call, a random one could pass the condition with another value, and nested
- * calls would double.
- */
-export function guardedCall(
-  given: readonly Argument[],
-  guard: Guard,
-  call: (...places: readonly string[]) => string,
-): string {
-  const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
-  const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
-  const instead = guard.message === null ? 'NULL' : `error(${quoteText(`${mark}${guard.message}`)})`;
-  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN ${instead} ELSE ${call(...places)} END`;
-  return members.length === 0 ? guarded : `apply([{${members.join(', ')}}], (lambda ${row}: ${guarded}))[1]`;
-}

@@ -6,7 +6,9 @@
  * have any size; `json_contains` and `json_merge_patch`, which overflow the stack on deeply nested JSON; and
  * `list_reduce`, which can double a value for each element. function-bounds.ts has the bounds of allowed functions.
  */
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** The words of a text with white space between them. */
+export const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Functions of scalars, aggregates and windows. */
 export const functions: ReadonlySet<string> = new Set([

@@ -3,8 +3,9 @@
  * values each time: `list_transform(range(5000), x -> long)` copies `long` 5,000 times for each row. A lambda whose
  * results are about as long as the elements needs no bound.
  */
-import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax, type Guard } from './function-bounds.ts';
-import { lambdaFunctions } from './functions.ts';
+import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax } from './function-bounds.ts';
+import type { Guard } from './guarded-call.ts';
+import { lambdaFunctions, words } from './functions.ts';
 import { list, node, nodes, text, type SqlNode } from './node.ts';
 
 /**
@@ -28,8 +29,6 @@ const passedShare = 1 / 64;
  */
 const shortLiteralMax = 100;
 const leavesMax = 8;
-
-const words = (written: string): readonly string[] => written.trim().split(/\s+/);
 
 /** Functions whose result size does not depend on the size of their arguments, and that do not copy them. */
 const fixed: ReadonlySet<string> = new Set(
@@ -67,7 +66,7 @@ const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR A
 type IsColumn = (table: string, column: string) => boolean | null;
 
 /** The analysis of a lambda before it runs. */
-export interface LambdaGrowth {
+interface LambdaGrowth {
   /** Whether a result may be much longer than its element. */
   readonly mayGrow: boolean;
   readonly copied: readonly Copied[];
@@ -232,7 +231,7 @@ function partsOf(given: SqlNode): readonly SqlNode[] {
 }
 
 /** A compiled lambda, for its guard. */
-export interface LambdaText {
+interface LambdaText {
   readonly parameters: readonly string[];
   readonly body: string;
   /** Null if the results are no longer than the elements. */

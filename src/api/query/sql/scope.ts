@@ -92,7 +92,7 @@ export class Columns {
 export type WindowInput = (columns: readonly SqlNode[]) => string | null;
 
 /** A common table expression, with its unique name in the compiled text. */
-export interface CommonTable {
+interface CommonTable {
   readonly name: string;
   readonly columns: Columns;
 }

@@ -37,7 +37,7 @@ const depthMax = 20;
  * Limit of the elements of an array type, including nested arrays. DuckDB allocates all of them for each row, even for
  * NULL.
  */
-export const arrayElementsMax = 1000;
+const arrayElementsMax = 1000;
 
 /** The SQL of a type. `elements` is how many values of it an array around it has. Throws QueryError. */
 export function typeText(type: SqlNode, depth = 0, elements = 1): string {
