@@ -9,7 +9,7 @@ import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import { changedForm, formOf } from '../../projections/tables/read/stored-body.ts';
+import { changedForm, bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
@@ -18,6 +18,9 @@ import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
+import { Decider } from '../../src/log/batch/decider.ts';
 import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
@@ -112,7 +115,14 @@ export function given({
     ...tailExtent,
   };
   block.forEach((body, index) =>
-    tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }),
+    tables.putRow({
+      extent: blockExtent,
+      index,
+      version: blockAt,
+      body,
+      form: bodyFormOf(blockExtent),
+      isChange: false,
+    }),
   );
   tail?.forEach((body, index) =>
     tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }),
@@ -160,6 +170,7 @@ export function given({
 }
 
 const set = new ModelSet(models);
+const journals = new WeakMap<States, UndoJournal>();
 
 /** A change by any decision. */
 export type Change =
@@ -173,7 +184,10 @@ export type Change =
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
-  return set.open(newKey, new UndoJournal()) as unknown as States;
+  const journal = new UndoJournal();
+  const states = set.open(newKey, journal) as unknown as States;
+  journals.set(states, journal);
+  return states;
 }
 
 /** Decides an event without applying the changes. */
@@ -198,6 +212,12 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   const decision = decide(states, eventOf(request), at);
   change(states, decision.changes);
   return decision;
+}
+
+/** Decides a request that consists of several, and applies its changes, or none. */
+export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
+  const decider = new Decider(set, { ...states }, journals.get(states)!);
+  return decider.decide(eventOf(request), at, new TimeSlices());
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

@@ -253,7 +253,7 @@ export class ColumnarChange {
    * Statements to run before the next one with a result. They are joined, because each call of DuckDB is a trip to
    * another thread, which takes longer than a small statement.
    */
-  #waiting = ['BEGIN'];
+  readonly #waiting = ['BEGIN'];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;

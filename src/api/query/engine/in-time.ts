@@ -1,7 +1,7 @@
 import { QueryError } from '../language/query-error.ts';
 
 /** Runs work with a signal that aborts when `gone` does, or after `timeoutMs` with the QueryError `query_timeout`. */
-export async function inTime<T>(
+export async function withQueryTimeout<T>(
   timeoutMs: number,
   gone: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

@@ -40,7 +40,7 @@ export function areMany(types: readonly ColumnType[]): boolean {
 }
 
 /** The name of a part's table. `table` is the table of the rows. */
-export function tableOf(table: string, part: number): string {
+export function partTable(table: string, part: number): string {
   return part === 0 ? table : `${table}_${part}`;
 }
 
@@ -51,6 +51,6 @@ export function partsBeside(columns: Iterable<Placed>): number[] {
 
 /** The FROM for these columns: the rows, joined with the parts of the columns. */
 export function withParts(table: string, columns: Iterable<Placed>): string {
-  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${tableOf(table, part)} USING (n, since)`);
+  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${partTable(table, part)} USING (n, since)`);
   return `${table}${joins.join('')}`;
 }

@@ -24,7 +24,7 @@ interface RoomOptions {
 }
 
 /** A copy and the space that it takes. */
-export interface Entry {
+export interface CachedCopy {
   readonly copy: TableCopy;
   /** The file of the copy; null: the copy is in memory. */
   readonly file: string | null;
@@ -56,7 +56,7 @@ const waitMs = 5000;
 
 export class Room {
   readonly #options: RoomOptions;
-  readonly #entries = new Set<Entry>();
+  readonly #entries = new Set<CachedCopy>();
   /** Bytes that exports have reserved. */
   #exportBytes = 0;
 
@@ -76,7 +76,7 @@ export class Room {
    * Creates a database for a copy with `bytes` of rows, and makes room for it. Rejects with QueryError if there is
    * none.
    */
-  async create(copy: TableCopy, bytes: number): Promise<Entry> {
+  async create(copy: TableCopy, bytes: number): Promise<CachedCopy> {
     const { columnar, folder, bytesMax } = this.#options;
     // A copy has about as many bytes as its rows: uncompressed bodies, and compressed cells.
     if (bytes > bytesMax) throw tooLarge(bytes, bytesMax);
@@ -92,7 +92,7 @@ export class Room {
   }
 
   /** Creates a database in memory for a copy of some rows. Rejects with QueryError if there is no room. */
-  async createInMemory(copy: TableCopy): Promise<Entry> {
+  async createInMemory(copy: TableCopy): Promise<CachedCopy> {
     return this.#add(
       { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false, isPresent: false },
       async () => {
@@ -105,14 +105,14 @@ export class Room {
    * Updates the size of a copy that is being filled, which counts with at least its expected bytes. Rejects with
    * QueryError if there is too little room.
    */
-  async noteProgress(entry: Entry): Promise<void> {
+  async noteProgress(entry: CachedCopy): Promise<void> {
     entry.bytes = Math.max(entry.bytes, this.#measure(entry));
     await this.#makeRoom(entry);
     await this.#checkDisk(0);
   }
 
   /** Updates the size of a copy after a fill. Rejects with QueryError if there is too little room. */
-  async noteFilled(entry: Entry): Promise<void> {
+  async noteFilled(entry: CachedCopy): Promise<void> {
     await this.#saveSurplus();
     entry.bytes = this.#measure(entry);
     await this.#makeRoom(entry);
@@ -187,7 +187,7 @@ export class Room {
     for (const entry of this.#entries) if (!entry.isPresent && !entry.copy.isHeld) void this.drop(entry);
   }
 
-  async drop(entry: Entry): Promise<void> {
+  async drop(entry: CachedCopy): Promise<void> {
     const { copy, file } = entry;
     copy.isDropped = true;
     entry.isPresent = false;
@@ -204,7 +204,7 @@ export class Room {
    * Adds an entry, makes room for it and attaches it. It counts from the beginning, so that two copies do not take the
    * same space.
    */
-  async #add(entry: Entry, attach: () => Promise<void>): Promise<Entry> {
+  async #add(entry: CachedCopy, attach: () => Promise<void>): Promise<CachedCopy> {
     this.#entries.add(entry);
     try {
       await this.#makeRoom(entry);
@@ -217,7 +217,7 @@ export class Room {
   }
 
   /** The bytes of a copy on disk, including bytes that are still to be saved. */
-  #measure({ file, copy }: Entry): number {
+  #measure({ file, copy }: CachedCopy): number {
     // Synchronous: each query after a write waits for this, and a trip to another thread takes longer.
     return (file === null ? 0 : statSync(file).size) + copy.unsavedBytes;
   }
@@ -236,7 +236,7 @@ export class Room {
     return this.#entries.values().reduce((sum, { copy }) => sum + copy.keptBytes, 0) > keptBytesMax;
   }
 
-  #entryOf(copy: TableCopy): Entry | undefined {
+  #entryOf(copy: TableCopy): CachedCopy | undefined {
     return this.#entries.values().find((one) => one.copy === copy);
   }
 
@@ -266,7 +266,7 @@ export class Room {
    * Drops copies until all limits are met. `kept` is the one that needs the room. Rejects with QueryError if that takes
    * too long.
    */
-  async #makeRoom(kept: Entry | null): Promise<void> {
+  async #makeRoom(kept: CachedCopy | null): Promise<void> {
     const { bytesMax } = this.#options;
     const endAt = performance.now() + waitMs;
     while (this.bytes > bytesMax || this.copies > copiesMax || this.#keepsMuch) {
@@ -296,13 +296,13 @@ export class Room {
   }
 
   /** The copies in the order in which to drop them. A copy that only continuations hold is dropped like the others. */
-  #inOrder(): Entry[] {
+  #inOrder(): CachedCopy[] {
     // The scarce resource: bytes on disk, memory or, if neither is short, the number of copies.
     const measure =
       this.bytes > this.#options.bytesMax
-        ? ({ bytes }: Entry) => bytes
+        ? ({ bytes }: CachedCopy) => bytes
         : this.#keepsMuch
-          ? ({ copy }: Entry) => copy.keptBytes
+          ? ({ copy }: CachedCopy) => copy.keptBytes
           : () => 1;
     const taken = new Map<string, number>();
     for (const entry of this.#entries)

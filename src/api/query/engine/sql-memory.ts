@@ -54,7 +54,7 @@ export class SqlMemory {
   /** How many queries run alone, or wait for that. */
   #suspects = 0;
   /** Called when no SQL runs any more. */
-  #onIdle: (() => void)[] = [];
+  readonly #onIdle: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
 

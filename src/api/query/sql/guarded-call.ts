@@ -10,7 +10,7 @@ export interface Guard {
 }
 
 /** The bytes of a value as a text, in SQL. */
-export const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
+export const byteLengthSql = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
 
 /** The prefix of the errors of guards, which distinguishes them from other errors. */
 const mark = 'limit_exceeded: ';

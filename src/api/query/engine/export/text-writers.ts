@@ -16,7 +16,7 @@ export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 export type FileColumn = WrittenColumn & SheetColumn;
 
 /** The writer for a format. `columns` are the columns of the file; `isPart`: whether rows have more columns. */
-export function writerFor(
+export function textWriterFor(
   format: TextFormat,
   columns: readonly FileColumn[],
   isPart: boolean,
