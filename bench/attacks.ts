@@ -1,6 +1,6 @@
 /**
  * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition attacks,
- * compared with a similar load of a team that behaves. See README.md.
+ * compared with a similar normal load. See README.md.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -108,7 +108,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
           (times) => `${show(quantile(times, 0.5))} and ${show(quantile(times, 0.99))}`,
         );
         console.log(
-          `${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a load that behaves, ${shown[2]} under attack`,
+          `${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a normal load, ${shown[2]} under attack`,
         );
       }
       const { what, insteadOf } = attack;
@@ -126,7 +126,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
       [
         'PATCH, ms (medians of rounds)',
         'p99 when idle',
-        'beside a load that behaves',
+        'beside a normal load',
         'under attack',
         'ratio (goal: <= 2)',
         'of rounds',

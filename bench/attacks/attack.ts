@@ -1,4 +1,4 @@
-/** An attack: the load of a team that means harm, and a similar load of a team that behaves. */
+/** An attack: the harmful load of a team, and a similar normal load of another team. */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
