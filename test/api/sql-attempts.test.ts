@@ -209,7 +209,7 @@ const mistakes: [string, string][] = [
   ['SELECT Nam FROM cars', 'Candidate bindings: "Name"'],
   ['SELECT c.Name FROM cars', 'There is no table or column "c" in FROM.'],
   ['SELECT Name::INT FROM cars', "Could not convert string 'Beetle' to INT32"],
-  ["SELECT {'Name': 1}['Name']", 'is read by a dot: (a)."Name".'],
+  ["SELECT {'Name': 1}['Name']", 'read it with a dot: (a)."Name".'],
   ["SELECT j.Name FROM (SELECT '{}'::JSON AS j)", 'Read a member of JSON with an arrow'],
   ['SELECT Name FROM cars a, cars b', 'Ambiguous reference to column name "Name" (use: "a.Name" or "b.Name")'],
 ];
