@@ -10,7 +10,7 @@ import { costOfOperations, fromWire, toWire, type RowOperation } from './row-ope
 const onSchemaError = json<SchemaErrorMode>();
 
 /** What a change of columns does with cells that do not fit a new type: it is refused, or they are empty from then on. */
-export type MisfitMode = 'abort' | 'clear';
+type MisfitMode = 'abort' | 'clear';
 
 /** Changes of columns, with all that their decision needs besides the table. */
 export interface RequestedColumnChanges extends ColumnChanges {
