@@ -1,7 +1,7 @@
-/** PatchTable: renames a table, and changes the display names of its columns. */
+/** PatchTable: renames a table, changes the display names of its columns, and declares or removes its key. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { displayName, parse, tableName, text } from './inputs.ts';
+import { displayName, parse, tableKey, tableName, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** As many columns as a table may have. */
@@ -13,6 +13,7 @@ export const patchTableBody = z.strictObject({
     .array(z.strictObject({ id: text(256), displayName: displayName.nullable() }))
     .max(columnsMax)
     .default([]),
+  key: tableKey.nullable().optional(),
 });
 
 export interface PatchTableInput {
@@ -25,6 +26,14 @@ export interface PatchTableInput {
 
 /** Throws InvalidRequest. */
 export function patchTable({ teamId, tableId, ifMatch, members }: PatchTableInput): EventOf<'TablePatchRequested'> {
-  const { name, columns } = parse(patchTableBody, members, (message) => new InvalidRequest(message));
-  return { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null, columns };
+  const { name, columns, key } = parse(patchTableBody, members, (message) => new InvalidRequest(message));
+  return {
+    type: 'TablePatchRequested',
+    teamId,
+    tableId,
+    ifMatch,
+    name: name ?? null,
+    columns,
+    ...(key === undefined ? {} : { key }),
+  };
 }

@@ -14,7 +14,7 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
  * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the
  * number: the read model is never migrated, but filled from the log at the next start.
  */
-export const readModelSchema = 'tablog_18';
+export const readModelSchema = 'tablog_19';
 
 /** `npm run tables` writes it, so that no process has to make the SQL. */
 export const tablesFile = join(import.meta.dirname, 'tables.sql');

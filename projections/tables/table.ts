@@ -3,6 +3,7 @@ import type { BodyForm } from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
+import type { EndedKeyChange, KeyRunsChange, KeysChange } from './keys/keys.state.ts';
 
 export interface Table {
   readonly id: string;
@@ -23,6 +24,10 @@ export interface Table {
   readonly deleted: boolean;
   /** Whether rows of the present generation retain row IDs of earlier ones. */
   readonly retainsIds: boolean;
+  /** The IDs of the columns of its key, as a JSON array; null: it has none. */
+  readonly key: string | null;
+  /** The version of the event that began the index of the key (keys/); null: it has none. */
+  readonly keySince: bigint | null;
 }
 
 /** A generation that an overwrite has replaced, or that ended with its table. */
@@ -134,4 +139,7 @@ export type TableChange =
   | { readonly kind: 'extent'; readonly extent: Extent }
   | { readonly kind: 'generation'; readonly generation: Generation }
   | TailRowsChange
-  | RowChange;
+  | RowChange
+  | KeysChange
+  | KeyRunsChange
+  | EndedKeyChange;

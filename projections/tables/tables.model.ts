@@ -27,6 +27,18 @@ import {
   updateExtents,
   upsertChanges,
 } from './extents.store.ts';
+import { lacksKeys, loadKeys } from './keys/load-keys.ts';
+import { loadKeyRuns } from './keys/load-key-runs.ts';
+import { EndedKeyEntity, RowKeyEntity } from './keys/row-key.entity.ts';
+import {
+  deleteRowKeys,
+  entryOf,
+  insertEndedKeys,
+  insertRowKeys,
+  insertRuns,
+  rowKeyOf,
+  updateRowKeys,
+} from './keys/row-keys.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy } from './load-tables.ts';
 import { PageQueries } from './pages.queries.ts';
@@ -80,6 +92,8 @@ export const tables: Model<
     GenerationEntity,
     ChangeEntity,
     AppLinkEntity,
+    RowKeyEntity,
+    EndedKeyEntity,
   ],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
@@ -118,12 +132,23 @@ export const tables: Model<
     generation: ({ tables }, { generation }) => tables.endGeneration(generation),
     tailRows: ({ tables }, change) => tables.addTailRows(change),
     row: ({ tables }, change) => tables.changeRow(change),
+    keys: ({ tables }, change) => tables.keys.change(change),
+    keyRuns: ({ tables }, change) => tables.keys.addRuns(change),
+    endedKey: ({ tables }, change) => tables.keys.end(change),
   },
   open: (newKey, journal) => new TablesState(newKey, journal),
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
-  loadMore: loadRetainedIds,
+  loadMore: async (loading) => {
+    await loadRetainedIds(loading);
+    await loadKeys(loading);
+    await loadKeyRuns(loading);
+  },
+  lacks: lacksKeys,
+  loadsMuch: declaresKey,
+  readsStored: declaresKey,
+  storesMuch: (data) => declaresKey(data) || bringsManyRows(data),
   store: (state) => [
     ...storing(state.newTables(), insertTables),
     ...storing(state.changedTables(), updateTables),
@@ -136,6 +161,11 @@ export const tables: Model<
     ...storing(state.newRetainedIds, insertRetainedIds),
     ...storing(state.newChanges().map(changeOf), insertChanges),
     ...storing(state.laterChanges().map(changeOf), upsertChanges),
+    ...storing(state.keys.newKeys().map(rowKeyOf), insertRowKeys),
+    ...storing(state.keys.movedKeys().map(rowKeyOf), updateRowKeys),
+    ...storing(state.keys.freedKeys().map(entryOf), deleteRowKeys),
+    ...storing(state.keys.endedKeys, insertEndedKeys),
+    ...state.keys.newRuns.flatMap((change) => [...insertRuns(change)]),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
@@ -163,6 +193,17 @@ export const tables: Model<
   units: [digestedTables],
   garbage: tableGarbage,
 };
+
+/** Whether the keys of all rows of a table may have to be read. */
+function declaresKey(data: EventData): boolean {
+  return data.type === 'TablePatchRequested' && data.key !== undefined && data.key !== null;
+}
+
+/** Whether the rows of a table come in several blocks, or from a stash. */
+function bringsManyRows(data: EventData): boolean {
+  const source = rowsOf(data);
+  return (source?.kind === 'body' || source?.kind === 'stash') && tableOf(data) !== null;
+}
 
 /**
  * One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it

@@ -58,7 +58,7 @@ export const uploads: Model<
     ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
   // Whether rows name a file is looked up among all stored rows.
-  readsStored: ['UploadChecked'],
+  readsStored: ({ type }) => type === 'UploadChecked',
   queries: (database) => new UploadQueries(database),
   sections: uploadSections,
   garbage: {},

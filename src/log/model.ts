@@ -35,6 +35,8 @@ export interface Loading<States, Remembered, Committed> {
   /** What the model keeps of the committed state, for as long as the projector uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
+  /** Whether the batch is decided ahead. What is not to be done ahead throws then, and is done where the batch stands. */
+  readonly isAhead: boolean;
   /** Adds a write to the storing transaction, ahead of the batch. Makes a speculative batch fail. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;
 }
@@ -112,6 +114,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
+   * Whether the decision of an event would look up what is not loaded, because earlier events of the batch have changed
+   * what it looks up. Asked before each decision; then the event is loaded again.
+   */
+  lacks?(states: States, event: Event): boolean;
+  /**
    * Whether `loadMore` may load much for the event. A batch is cut before it, so that all earlier events are decided by
    * then.
    */
@@ -134,8 +141,10 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];
-  /** Types of events for which everything before them must be stored before they are loaded. */
-  readonly readsStored?: readonly EventType[];
+  /** Whether everything before the event must be stored before it is loaded. */
+  readsStored?(data: EventData): boolean;
+  /** Whether the event may store so much that nothing that follows is decided in its batch. */
+  storesMuch?(data: EventData): boolean;
   /** Types of events for which it pays to load while they are still on their way into the log. */
   readonly loadsAhead?: readonly EventType[];
 

@@ -139,6 +139,7 @@ export interface AskedTable extends Asked {
   readonly tablesMax?: number;
   readonly schema?: string;
   readonly apps?: readonly string[];
+  readonly key?: readonly string[];
 }
 
 /** Creates the table `made`. */
@@ -152,6 +153,7 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
       name: 'Made',
       appsToLink: apps,
       columns: schema === undefined ? null : columnsFrom(schema),
+      ...(asked.key === undefined ? {} : { key: asked.key }),
       onSchemaError: mode,
       limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) },
       rows: source,
@@ -175,9 +177,10 @@ export interface AskedPatch {
   readonly name?: string;
   /** Pairs of a column ID and a display name; a list, so that IDs may repeat. */
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
+  readonly key?: readonly string[] | null;
 }
 
-export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
+export function patchTable({ ifMatch = null, name, columns = [], key }: AskedPatch): Request {
   return {
     data: {
       type: 'TablePatchRequested',
@@ -186,6 +189,7 @@ export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): 
       ifMatch,
       name: name ?? null,
       columns: columns.map(([id, displayName]) => ({ id, displayName })),
+      ...(key === undefined ? {} : { key }),
     },
   };
 }

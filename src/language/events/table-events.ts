@@ -1,10 +1,28 @@
 /** Events of tables and their rows. */
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
-import { defineEvent, ifMatch, json, newTable, profile, row, rows, table, team } from './define-event.ts';
+import {
+  defineEvent,
+  ifMatch,
+  json,
+  newTable,
+  optional,
+  profile,
+  row,
+  rows,
+  table,
+  team,
+  type Field,
+} from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
+
+/** The language that tables with keys came with. */
+export const languageOfKeys = 3;
+
+/** The IDs of the columns of a key. */
+const key: Field<readonly string[]> = { language: () => languageOfKeys };
 
 export const tableCreateRequested = defineEvent({
   type: 'TableCreateRequested',
@@ -15,6 +33,8 @@ export const tableCreateRequested = defineEvent({
     name: json<string>(),
     /** Null: they are inferred from the rows. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The IDs of the columns of its key; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     appsToLink: json<readonly string[] | null>(),
     limits: json<TableLimits>(),
@@ -32,6 +52,8 @@ export const tablePatchRequested = defineEvent({
     /** Null: unchanged. */
     name: json<string | null>(),
     columns: json<readonly GivenDisplayName[]>(),
+    /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
+    key: optional<readonly string[] | null>({ language: () => languageOfKeys }),
   },
 });
 
@@ -56,6 +78,8 @@ export const tableOverwriteRequested = defineEvent({
     ifMatch,
     /** The schema that replaces the table's; null: the table keeps its schema. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The key in that schema; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     limits: json<RowLimits>(),
     rows,

@@ -37,6 +37,8 @@ export interface BatchOptions {
   readonly committed: States;
   /** What the previous batch left, if it is known to be valid. */
   readonly memory: BatchMemory | null;
+  /** Whether it is decided before its records are known to stand there. */
+  readonly isAhead: boolean;
 }
 
 export class Batch {
@@ -82,7 +84,7 @@ export class Batch {
   }
 
   async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
-    const { models, partition, keys, committed, memory } = this.#options;
+    const { models, partition, keys, committed, memory, isAhead } = this.#options;
     const writes: Write[] = [];
     const parts = events.flatMap((event) => models.partsOf(event));
     const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [
@@ -95,6 +97,7 @@ export class Batch {
         before: memory?.before ?? null,
         remembered: memory?.remembered[name] ?? null,
         committed: committed[name],
+        isAhead,
         writeFirst: (write) => writes.push(write),
       },
     ]);
@@ -119,9 +122,9 @@ export class Batch {
 
   /**
    * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after
-   * them. Other work runs in between while the many changes of an import are applied.
+   * them. Other work runs in between while the many changes of an import are applied. `tx`: as for `load`.
    */
-  async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
+  async decide(tx: Tx, run: readonly Entry[], before: Versions): Promise<Versions> {
     const slices = new TimeSlices();
     let versions = before;
     for (const { record, event } of run) {
@@ -136,6 +139,7 @@ export class Batch {
 
       const { partition, offset, time } = record;
       const decided = await this.#decide(
+        tx,
         event,
         { partition, offset, version: versions.base + offset, gaps: versions.gaps, time },
         slices,
@@ -148,14 +152,14 @@ export class Batch {
   }
 
   /** Decides an event, and applies its changes. */
-  async #decide(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+  async #decide(tx: Tx, event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
     const { models } = this.#options;
     const sequence = models.sequenceOf(event.data);
-    if (sequence === null) return this.#decideAlone(event, at, slices);
+    if (sequence === null) return this.#decideAlone(tx, event, at, slices);
     const outcomes: Outcome[] = [];
     this.#journal.setSavepoint();
     for (const part of models.partsOf(event)) {
-      const outcome = await this.#decideAlone(part, at, slices);
+      const outcome = await this.#decideAlone(tx, part, at, slices);
       if (outcome.status === 'refused') {
         this.#journal.rollBack();
         return { status: 'refused', refusal: sequence.refusalOf(outcome.refusal, outcomes.length) };
@@ -166,8 +170,9 @@ export class Batch {
     return sequence.outcomeOf(outcomes, at);
   }
 
-  async #decideAlone(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+  async #decideAlone(tx: Tx, event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
     const { models } = this.#options;
+    if (models.lacks(this.#states, event)) await this.#load(tx, [event], []);
     const { changes, outcome } = models.decide(this.#states, event, at);
     for (const change of changes) {
       models.apply(this.#states, change);

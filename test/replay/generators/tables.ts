@@ -91,6 +91,7 @@ export class TablesGenerator implements Generator {
       ifMatch: tables.ifMatch(tableId),
       name: r.chance(0.5) ? null : `table ${r.below(100)}`,
       columns,
+      ...(r.chance(0.3) ? { key: r.pick([['n'], ['name', 'day'], null]) } : {}),
     });
   }
 
@@ -155,6 +156,7 @@ export class TablesGenerator implements Generator {
         ifMatch: tables.ifMatch(tableId),
         limits,
         columns: r.chance(0.3) ? givenColumns : null,
+        ...(r.chance(0.2) ? { key: ['name'] } : {}),
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
         rows,
       },
@@ -203,6 +205,7 @@ export class TablesGenerator implements Generator {
     this.#create(
       {
         columns: r.chance(0.6) ? givenColumns : null,
+        ...(r.chance(0.4) ? { key: r.pick([['n'], ['day', 'name']]) } : {}),
         rows: { kind: 'few', ...carried },
         appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null,
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
@@ -225,7 +228,7 @@ export class TablesGenerator implements Generator {
   #create(
     given: Pick<
       Extract<EventData, { type: 'TableCreateRequested' }>,
-      'columns' | 'rows' | 'appsToLink' | 'onSchemaError'
+      'columns' | 'key' | 'rows' | 'appsToLink' | 'onSchemaError'
     >,
     body: PackedBody,
   ): void {

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { deleteTable } from '../../../../commands/delete-table.ts';
-import { stashReference } from '../../../../commands/inputs.ts';
+import { stashReference, tableKey } from '../../../../commands/inputs.ts';
 import { overwriteTable, overwriteTableBody, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
 import { patchTable, patchTableBody } from '../../../../commands/patch-table.ts';
 import type { TableDetails, TableQueries } from '../../../../projections/tables/tables.queries.ts';
@@ -111,7 +111,9 @@ const table = z
       .meta({ description: 'The version of the table, as in `ETag`.' }),
     created: z.iso.datetime().meta({ description: 'When it was created.' }),
     rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
-    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
+    schema: z
+      .strictObject({ columns: z.array(column), key: tableKey.optional() })
+      .meta({ description: 'Its columns in their order, and its key if it has one.' }),
     appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
   })
   .meta({ id: 'Table' });
@@ -156,7 +158,7 @@ function addGetTable(app: App, { tables }: TableDependencies): void {
   app.route({ method: ['GET', 'HEAD'], url: '/tables/:tableID', config: { operation: getOperation }, handler: answer });
 }
 
-function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+function present(id: string, { name, version, createdAt, rows, schema, key, appIds }: TableDetails): object {
   const columns = schema.columns.map((column) => {
     const { id: columnId, displayName } = column;
     return {
@@ -171,7 +173,7 @@ function present(id: string, { name, version, createdAt, rows, schema, appIds }:
     version: version.toString(),
     created: new Date(createdAt).toISOString(),
     rows,
-    schema: { columns },
+    schema: { columns, ...(key === null ? {} : { key }) },
     appIDs: appIds,
   };
 }
@@ -184,14 +186,16 @@ function spellType(type: ColumnType): unknown {
 const patchOperation: Operation = {
   operationId: 'updateTable',
   tag: 'Tables',
-  summary: 'Rename a table or its columns',
+  summary: 'Change a table',
   description:
-    'Gives the table another name, and columns other names to be shown under; null takes such a name away. What the body ' +
-    'does not name stays as it is.',
+    'Gives the table another name, and columns other names to be shown under; null takes such a name away. Declares a key, ' +
+    'or removes it (null): no two rows have equal values in all columns of a key. What the body does not name stays as it is.',
   ifMatch: 'table',
   body: json(patchTableBody, {
     'another name': { name: 'persons' },
     'a column that is shown under another name': { columns: [{ id: 'born', displayName: 'Birthday' }] },
+    'a key': { key: ['name'] },
+    'no key': { key: null },
   }),
   answers: {
     200: {
@@ -200,7 +204,7 @@ const patchOperation: Operation = {
       body: json(nothing, { updated: {} }),
     },
   },
-  errors: ['payment_required', 'table_not_found', 'column_id_not_found', 'column_id_not_unique'],
+  errors: ['payment_required', 'table_not_found', 'key_not_unique', 'column_id_not_found', 'column_id_not_unique'],
 };
 
 function addPatchTable(app: App, { submitter, shares, bodyBytesMax }: TableDependencies): void {
