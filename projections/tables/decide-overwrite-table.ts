@@ -41,7 +41,8 @@ export function decideOverwriteTable(
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
-  const key = columns === null ? (table.key === null ? null : columnIdsOf(table.key)) : (data.key ?? null);
+  const key =
+    columns === null ? (table.keyColumns === null ? null : columnIdsOf(table.keyColumns)) : (data.key ?? null);
   const given = columns === null ? states.tables.schema(table) : schemaOf(columns, at.version);
   const noKey = key === null ? null : checkGivenKey(key, given, 'schema.key');
   if (noKey !== null) return refusedWith(noKey);

@@ -28,7 +28,7 @@ export function decidePatchTable(
   const { key } = data;
   const noKey = key ? checkGivenKey(key, schema, 'key') : null;
   if (noKey !== null) return refusedWith(noKey);
-  const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.key;
+  const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.keyColumns;
   // The rows of the table take their keys.
   const runs = changesKey && key !== null && table.rows > 0 ? states.tables.keys.foundRuns(event) : null;
   if (runs !== null && 'refusal' in runs) return refusedWith(runs.refusal);

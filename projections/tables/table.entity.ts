@@ -28,7 +28,7 @@ export const TableEntity = defineEntity({
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
     /** The IDs of the columns of its key, as a JSON array; null: it has none. */
-    key: p.text().nullable(),
+    keyColumns: p.text().nullable(),
     /** The version of the event that began the index of its key. */
     keySince: p.bigint().nullable(),
     /** Whether it is deleted and all its generations are forgotten: garbage collection removes its remains. */

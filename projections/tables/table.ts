@@ -25,7 +25,7 @@ export interface Table {
   /** Whether rows of the present generation retain row IDs of earlier ones. */
   readonly retainsIds: boolean;
   /** The IDs of the columns of its key, as a JSON array; null: it has none. */
-  readonly key: string | null;
+  readonly keyColumns: string | null;
   /** The version of the event that began the index of the key (keys/); null: it has none. */
   readonly keySince: bigint | null;
 }

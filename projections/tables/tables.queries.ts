@@ -42,7 +42,7 @@ export interface TableDetails {
 }
 
 interface TableRow extends Omit<TableDetails, 'schema' | 'key'> {
-  readonly key: string | null;
+  readonly keyColumns: string | null;
   readonly suspended: boolean;
   readonly columns: string;
 }
@@ -50,7 +50,7 @@ interface TableRow extends Omit<TableDetails, 'schema' | 'key'> {
 const selectTable: Statement<TableRow> = {
   name: 'read_table',
   text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt",
-  tables.rows::float8, tables.key, schemas.columns,
+  tables.rows::float8, tables.key_columns as "keyColumns", schemas.columns,
       array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C") as "appIds"
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -191,9 +191,10 @@ export class TableQueries {
       rows: [found],
     } = await this.#database.reader.query(selectTable, [tableId, teamId]);
     if (found === undefined) return 'table_not_found';
-    const { suspended, columns, key, ...table } = found;
+    const { suspended, columns, keyColumns, ...table } = found;
     if (suspended) return 'payment_required';
-    return { ...table, schema: decodeSchema(JSON.parse(columns)), key: key === null ? null : columnIdsOf(key) };
+    const key = keyColumns === null ? null : columnIdsOf(keyColumns);
+    return { ...table, schema: decodeSchema(JSON.parse(columns)), key };
   }
 
   /** The table of a request that brings rows, and whether the committed state refuses the request already. */

@@ -25,7 +25,7 @@ export const updateTables = storedTables.update('update_tables', [
   'rowBytesMax',
   'tail',
   'retainsIds',
-  'key',
+  'keyColumns',
   'keySince',
   'name',
   'deleted',

@@ -40,7 +40,7 @@ export function keysOfPatchedRow(
 
 /** The row gives up its key. */
 export function keysOfDeletedRow(tables: TablesState, table: Table, { form, body }: StoredRow): readonly KeysChange[] {
-  if (table.key === null || body === null) return [];
+  if (table.keyColumns === null || body === null) return [];
   const schema = tables.schema(table);
   const key = keyOf(table, schema)!;
   const given = keyReaderOf(key.columns)(presentersOf(schema, table.widened)(form)(body));

@@ -174,7 +174,7 @@ interface DeclaredKey {
 function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | null {
   if (data.type !== 'TablePatchRequested' || !data.key) return null;
   const table = tables.table(data.tableId);
-  if (table === null || table.rows === 0 || JSON.stringify(data.key) === table.key) return null;
+  if (table === null || table.rows === 0 || JSON.stringify(data.key) === table.keyColumns) return null;
   const schema = tables.schema(table);
   if (checkGivenKey(data.key, schema, '') !== null) return null;
   const { id, widened, rows, rowBytesMax } = table;

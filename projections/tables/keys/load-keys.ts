@@ -41,7 +41,7 @@ export function lacksKeys(states: TableStates, event: Event): boolean {
 function missingKeys({ tables }: TableStates, event: Event): readonly WantedKey[] {
   const tableId = tableOf(event.data);
   const table = tableId === null ? null : tables.table(tableId);
-  if (table === null || table.key === null) return [];
+  if (table === null || table.keyColumns === null) return [];
   const schema = tables.schema(table);
   const key = keyOf(table, schema)!;
   return lookedUp(tables, event, table, schema, key)

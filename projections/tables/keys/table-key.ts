@@ -17,13 +17,13 @@ const known = new WeakMap<TableSchema, TableKey>();
 
 /** The key of a table with its present schema; null if it has none. */
 export function keyOf(
-  { id: tableId, key, keySince }: Pick<Table, 'id' | 'key' | 'keySince'>,
+  { id: tableId, keyColumns, keySince }: Pick<Table, 'id' | 'keyColumns' | 'keySince'>,
   schema: TableSchema,
 ): TableKey | null {
-  if (key === null || keySince === null) return null;
+  if (keyColumns === null || keySince === null) return null;
   const before = known.get(schema);
   if (before?.since === keySince && before.tableId === tableId) return before;
-  const columns = columnIdsOf(key).map((id) => ({ id, type: currentType(findColumn(schema, id)!) }));
+  const columns = columnIdsOf(keyColumns).map((id) => ({ id, type: currentType(findColumn(schema, id)!) }));
   const found = { tableId, since: keySince, columns };
   known.set(schema, found);
   return found;
@@ -35,8 +35,8 @@ export function columnIdsOf(key: string): readonly string[] {
 }
 
 /** The columns whose types must stay, because they are in the key of the table. */
-export function fixedColumns({ key }: Pick<Table, 'key'>): ReadonlySet<string> | undefined {
-  return key === null ? undefined : new Set(columnIdsOf(key));
+export function fixedColumns({ keyColumns }: Pick<Table, 'keyColumns'>): ReadonlySet<string> | undefined {
+  return keyColumns === null ? undefined : new Set(columnIdsOf(keyColumns));
 }
 
 /** Why these columns cannot be the key of a table with this schema; null if they can. `place`: of the list. */
@@ -70,8 +70,10 @@ function shortened(token: string): string {
 }
 
 /** What a table has of a key that an event declares, or of none. */
-export function declared(columnIds: readonly string[] | null, version: bigint): Pick<Table, 'key' | 'keySince'> {
-  return columnIds === null ? { key: null, keySince: null } : { key: JSON.stringify(columnIds), keySince: version };
+export function declared(columnIds: readonly string[] | null, version: bigint): Pick<Table, 'keyColumns' | 'keySince'> {
+  return columnIds === null
+    ? { keyColumns: null, keySince: null }
+    : { keyColumns: JSON.stringify(columnIds), keySince: version };
 }
 
 /** Ends the index of the key of a table, if it has one. */

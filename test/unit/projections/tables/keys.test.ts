@@ -157,14 +157,14 @@ describe('a key', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, patchTable({ key: null }), 100n)).toBe('ok 100');
     expect(outcome(state, add(few('{"a":1}')), 101n)).toBe('ok 101');
-    expect(state.tables.table('table')).toMatchObject({ key: null, keySince: null });
+    expect(state.tables.table('table')).toMatchObject({ keyColumns: null, keySince: null });
     expect(state.tables.keys.endedKeys).toEqual([{ tableId: 'table', since: 10n }]);
   });
 
   test('stays when an overwrite brings no schema, and holds for the new rows alone', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, overwrite(few('{"a":1}')), 100n)).toBe('ok 100');
-    expect(state.tables.table('table')).toMatchObject({ key: '["a"]', keySince: 100n });
+    expect(state.tables.table('table')).toMatchObject({ keyColumns: '["a"]', keySince: 100n });
     expect(outcome(state, add(few('{"a":1}')), 101n)).toMatch(/^key_not_unique/);
     expect(outcome(state, overwrite(few('{"a":1}', '{"a":1}')), 102n)).toMatch(/^key_not_unique/);
   });
@@ -172,7 +172,7 @@ describe('a key', () => {
   test('goes with the schema that an overwrite replaces', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, overwrite(few('{"a":1}', '{"a":1}'), { schema: 'a:number' }), 100n)).toBe('ok 100');
-    expect(state.tables.table('table')).toMatchObject({ key: null, keySince: null });
+    expect(state.tables.table('table')).toMatchObject({ keyColumns: null, keySince: null });
   });
 
   test('ends with its table', () => {
