@@ -11,7 +11,7 @@ export interface ReceiveBlockInput {
   readonly number: number;
   readonly segmentId: string;
   readonly profile: Profile;
-  /** Whether its rows came with row IDs. */
+  /** Whether the rows came with row IDs. */
   readonly hasIds: boolean;
 }
 

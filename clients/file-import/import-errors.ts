@@ -27,7 +27,7 @@ export class OutcomeUnknown extends Error {
   override readonly cause: Error;
 
   constructor(cause: Error) {
-    super(`Whether the import has taken effect is not known: ${cause.message}`);
+    super(`It is unknown whether the import took effect: ${cause.message}`);
     this.cause = cause;
   }
 }

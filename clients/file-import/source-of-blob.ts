@@ -58,7 +58,7 @@ async function* read(
     throw new MalformedFile(
       null,
       isGzip
-        ? `this is not gzip data as it should be, or the file cannot be read: ${reason}`
+        ? `this is not valid gzip data, or the file cannot be read: ${reason}`
         : `the file cannot be read: ${reason}`,
     );
   } finally {

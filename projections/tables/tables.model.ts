@@ -178,7 +178,7 @@ export const tables: Model<
   isRefused: isRefusedWithoutRows,
   needs,
   makes,
-  // Only rows have to be looked up; the rest is mostly remembered.
+  // Only rows are looked up ahead. Most other things are remembered.
   loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
   queries: (database) => {
     const presenters = new Presenters(database);
@@ -206,8 +206,8 @@ function bringsManyRows(data: EventData): boolean {
 }
 
 /**
- * One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it
- * is loaded.
+ * One key per extent. A few rows may need two, for a tail and its segment. The number for a stash is known only once
+ * the stash is loaded.
  */
 function keysAtMost(data: EventData): number {
   const source = rowsOf(data);

@@ -28,7 +28,7 @@ import type {
   RowChange,
 } from './table.ts';
 
-/** What decisions about tables read. */
+/** The states that decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
   readonly tables: TablesState;
 }
@@ -39,7 +39,7 @@ export class TablesState {
   readonly #tables: Map<string, Table>;
   readonly #schemas: PairMap<string, bigint, TableSchema>;
   readonly #extents: ExtentMap;
-  /** By table. What was loaded is never taken back. */
+  /** By table. Loaded entries are never undone. */
   readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;
@@ -52,7 +52,7 @@ export class TablesState {
   readonly #newTables: Set<string>;
   readonly #changedExtents: Set<bigint>;
   readonly #newKeys = new Set<bigint>();
-  /** Rows that are changed for the first time, and those that had a change before. */
+  /** Rows that are changed for the first time, and rows that had a change before. */
   readonly #newChanges: PairMap<bigint, number, StoredRow>;
   readonly #laterChanges: PairMap<bigint, number, StoredRow>;
   readonly newSchemas: StoredSchema[] = [];
@@ -77,14 +77,14 @@ export class TablesState {
     this.#laterChanges = new PairMap(journal);
   }
 
-  /** A key for something new. Should it be taken after all, storing the batch fails. */
+  /** A key for a new object. If the key is taken after all, storing the batch fails. */
   newKey(): bigint {
     const key = this.#takeKey();
     this.#newKeys.add(key);
     return key;
   }
 
-  // Reads by decisions. They throw if the object was not loaded, which is a bug.
+  // Reads by decisions. If the object was not loaded, which is a bug, they throw.
 
   /** The table, unless it does not exist or was deleted. */
   table(tableId: string): Table | null {
@@ -114,13 +114,13 @@ export class TablesState {
 
   /**
    * Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or
-   * it was not loaded.
+   * the issuer was not loaded.
    */
   issuedBy(tableId: string, issuer: Pick<RowAddress, 'version' | 'ordinal'>): IssuedIds | null {
     return this.extentOf(tableId, issuer) ?? this.#issuedIds.get(tableId)?.get(issuer.version, issuer.ordinal) ?? null;
   }
 
-  /** What was found of the row IDs of an overwrite while it was loaded; undefined: they were not looked at. */
+  /** The check of an overwrite's row IDs, made while they were loaded; undefined: they were not checked. */
   rowIdCheck(event: Event): RowIdCheck | undefined {
     return this.#rowIdChecks.get(event);
   }
@@ -129,7 +129,7 @@ export class TablesState {
     this.#rowIdChecks.set(event, check);
   }
 
-  /** The row of the present generation with this ID, wherever it is. */
+  /** The row with this ID in the present generation, wherever it is stored. */
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
     if (place === null) return null;
@@ -149,7 +149,7 @@ export class TablesState {
     return { extent, index: id.index };
   }
 
-  // What is loaded already.
+  // Already loaded objects.
 
   /** The table, even if deleted. */
   find(tableId: string): Table | null {
@@ -200,7 +200,7 @@ export class TablesState {
     if (extent.retained !== null) this.#retained.putExtent(extent);
   }
 
-  /** Adds what a forgotten generation issued. */
+  /** Adds the row IDs that a forgotten extent issued. */
   putIssuedIds(issued: IssuedIds): void {
     const ofTable = this.#issuedIds.get(issued.tableId) ?? new PairMap<bigint, number, IssuedIds>(null);
     this.#issuedIds.set(issued.tableId, ofTable);
@@ -211,7 +211,7 @@ export class TablesState {
     this.#retained.put(retained);
   }
 
-  /** Does not replace a known extent, which is at least as new as that of the row. */
+  /** Does not replace a known extent, because that is at least as new as the extent of the row. */
   putRow(row: StoredRow): void {
     if (this.findExtent(row.extent.key) === null) this.putExtent(row.extent);
     this.#rows.set(row.extent.key, row.index, row);
@@ -299,7 +299,7 @@ export class TablesState {
     return this.#laterChanges.values();
   }
 
-  /** The extents of this batch that retain row IDs, and that no query can see yet. */
+  /** The extents of this batch that retain row IDs. No query can see them yet. */
   newRetainingExtents(): Extent[] {
     return [...this.newExtents(), ...this.changedExtents()].filter(({ retained }) => retained !== null);
   }

@@ -20,7 +20,7 @@ import { namedBy } from '../../src/language/events/event-names.ts';
 /** The teams that earlier batches of the partition have loaded or changed, by ID. */
 export type RememberedTeams = Map<string, Team>;
 
-/** How many are remembered; past it all are dropped, because that is simple and rare. */
+/** How many teams are remembered. Past this limit all are dropped, because that is simple and rare. */
 const rememberedMax = 1000;
 
 export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams, null, TeamQueries> = {

@@ -1,4 +1,4 @@
-/** `tablog tables`: what may be done to whole tables. */
+/** `tablog tables`: lists, renames and deletes tables. */
 import type { Tablog, TableSummary, Version } from '../../clients/typescript/src/index.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { findTable } from './client/find-table.ts';
@@ -30,15 +30,18 @@ export async function runTablesList(flags: TablesFlags): Promise<void> {
     );
 }
 
-/** Throws UserError if there is no such table, or several have the name. */
+/** Renames a table. Rejects with UserError if there is no such table, or if several have the name. */
 export async function runTablesRename(idOrName: string, to: string, flags: ChangeFlags): Promise<void> {
   const { client, id, name } = await open(idOrName, flags);
   const version = await client.table(id).update({ name: to }, matching(flags));
   if (flags.json) writeOut(JSON.stringify({ id, name: to, version: version.slice(1, -1) }));
-  else writeWords(`The table ${JSON.stringify(name)} (${id}) is named ${JSON.stringify(to)} now.`);
+  else writeWords(`The table ${JSON.stringify(name)} (${id}) is now named ${JSON.stringify(to)}.`);
 }
 
-/** Deletes a table with its rows, for good. Throws UserError if there is no such table, or several have the name. */
+/**
+ * Deletes a table with its rows, permanently. Rejects with UserError if there is no such table, or if several have the
+ * name.
+ */
 export async function runTablesDelete(idOrName: string, flags: ChangeFlags): Promise<void> {
   const { client, id, name } = await open(idOrName, flags);
   const { rows } = await client.table(id).describe();

@@ -4,17 +4,17 @@ import type { EventData } from '../language/events/event.ts';
 import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 
-/** An event prompted by what a process saw in the read model. */
+/** An event that a process appends because of a state that it saw in the read model. */
 export interface Notice {
   readonly data: EventData & { readonly teamId: string };
   /**
-   * The subject, and the progress at which it was seen. They make the command ID: two processes that see the same thing
-   * send the same command.
+   * The subject, and the progress at which its state was seen. The command ID is made from them, so two processes that
+   * see the same state send the same command.
    */
   readonly about: readonly string[];
 }
 
-/** Appends the notices. Rejects as `EventLog.append` does, once all have been tried. */
+/** Appends the notices. Tries all of them, then rejects as `EventLog.append` does if one failed. */
 export async function appendNotices(log: EventLog, notices: readonly Notice[]): Promise<void> {
   const sent = await Promise.allSettled(
     notices.map(({ data, about }) => {

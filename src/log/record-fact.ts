@@ -5,7 +5,7 @@ import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 
 /**
- * Appends an event that cannot be refused to the partition of its team. Retries must pass the same `commandId`. Rejects
+ * Appends an event that cannot be refused to the partition of its team. A retry must pass the same `commandId`. Rejects
  * as `EventLog.append` does.
  */
 export async function recordFact(

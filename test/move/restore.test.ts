@@ -236,7 +236,7 @@ test('a set without records is not restored where its log is not, nor is any set
 
   expect(await runTablog(args, await emptyPlace('no-records', 'postgres'))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('does not hold the records of its log'),
+    stderr: expect.stringContaining('taken without the records of its log'),
   });
   await outputOf(args, {
     ...source,

@@ -352,7 +352,7 @@ test('on the command line a difference is told in a line and ends in exit code 1
     const verified = await runTablog(['verify'], { ...generated.environment, DATABASE_URL: url });
     expect(verified).toMatchObject({ code: 1, stderr: expect.stringMatching(onlyProgress) });
     expect(verified.stdout).toMatch(
-      /^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/,
+      /^The read model does not match the log.*\nteam \S+: rows: expected \d+, found \d+\n$/,
     );
   } finally {
     await drop();

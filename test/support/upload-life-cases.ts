@@ -233,7 +233,7 @@ export function describeUploadLife(
         await leaveOrphans(other);
         await leaveOrphans(other);
         await removeOrphans();
-        expect(lines).toEqual([expect.stringContaining('the files are those of another log')]);
+        expect(lines).toEqual([expect.stringContaining('the store of files belongs to another log')]);
         await removeOrphans();
         expect(lines).toHaveLength(2);
         expect(await listed()).toBe(4);

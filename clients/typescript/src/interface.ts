@@ -1047,7 +1047,7 @@ export interface components {
             /** @description Of a complete one: the public URL of its file. */
             url?: string;
         };
-        /** @description What the file will be. Other members are passed over. */
+        /** @description The file to upload. Other members are ignored. */
         NewUpload: {
             /**
              * @description The media type of the file. The bytes are to be sent with it as their `Content-Type`.
@@ -1059,7 +1059,7 @@ export interface components {
              * @example photo.png
              */
             fileName: string;
-            /** @description The bytes of the file, where they are known: what is too large is refused now rather than later. */
+            /** @description The size of the file in bytes, if known. A file that is too large is then refused before it is sent. */
             contentLength?: unknown;
         };
         ListedJob: {
@@ -2468,7 +2468,7 @@ export interface operations {
                 name?: string;
                 /** @description The apps to link the table to: a parameter for each, or several in one with commas between them. */
                 appsToLink?: string[];
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -2653,7 +2653,7 @@ export interface operations {
     overwriteTable: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -3017,7 +3017,7 @@ export interface operations {
     addRows: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -3310,7 +3310,7 @@ export interface operations {
     updateRow: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
             };
             header?: {
@@ -3619,7 +3619,7 @@ export interface operations {
     putChunk: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops. */
+                /** @description What happens to cells that no row may hold, because their text is too long or not well-formed. `abort`: the request is refused. `dropColumns`: the cells are dropped. The cells of the chunk are counted, so that an import with `dropColumns` can report how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
                 /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -3805,7 +3805,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;
@@ -3857,7 +3857,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;
@@ -3909,7 +3909,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;

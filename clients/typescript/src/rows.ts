@@ -4,7 +4,7 @@
  */
 import type { components } from './interface.ts';
 
-/** What becomes of cells that the schema has no place for. */
+/** What happens to cells that do not fit the schema. */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema';
 
 /** A row of a table about which nothing is known. */

@@ -9,19 +9,19 @@ import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 
 export interface RowWriter {
-  /** The text before all rows. */
+  /** The text before the rows. */
   begin(): string;
   /** Adds the last scanned row. */
   add(scanner: RowScanner): void;
   /** The text of the rows since the last call. */
   take(): string;
-  /** The text behind all rows. */
+  /** The text after the rows. */
   end(): string;
 }
 
 /**
- * `columns`: $rowID among them if row IDs are written. `csv`: how CSV is written. Throws UserError if the format does
- * not support them.
+ * The writer for a format. `columns` includes $rowID if row IDs are to be written. Throws UserError if the format
+ * cannot have these columns.
  */
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
@@ -65,7 +65,7 @@ class JsonWriter implements RowWriter {
   add(scanner: RowScanner): void {
     const { before, separator } = this.#punctuation;
     const text = this.#withRowIds ? scanner.text(scanner.row.start, scanner.row.end) : withoutRowId(scanner);
-    // Line breaks occur between tokens only: in strings they are escaped.
+    // JSON has line breaks only between tokens, because strings escape them.
     this.#text += `${this.#hasRows ? separator : before}${/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text}`;
     this.#hasRows = true;
   }
@@ -97,7 +97,7 @@ function withoutRowId(scanner: RowScanner): string {
   return `{${cells.join(',')}}`;
 }
 
-/** A header, and one line per row. */
+/** Writes a header, and a line for each row. */
 class DelimitedWriter implements RowWriter {
   readonly #writer: DelimitedRowWriter;
   readonly #columns: KnownColumns;
@@ -126,7 +126,7 @@ class DelimitedWriter implements RowWriter {
   }
 }
 
-/** The same for people who open it in Excel. */
+/** Writes CSV for Excel: a header, and a line for each row. */
 class ExcelWriter implements RowWriter {
   readonly #writer: ExcelCsvWriter;
   readonly #columns: KnownColumns;
@@ -155,17 +155,17 @@ class ExcelWriter implements RowWriter {
   }
 }
 
-/** The columns that rows may have. */
+/** The columns of the table when the export began. */
 class KnownColumns {
   readonly #ids: ReadonlySet<string>;
 
   constructor(columns: readonly WrittenColumn[]) {
     if (columns.length === 0)
-      throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+      throw new UserError('The table has no columns, so CSV and TSV would have no header: use --format ndjson.');
     this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
   }
 
-  /** Throws UserError if a row has others. */
+  /** Throws UserError if a row has a column that is not known. */
   check({ columns, count }: RowScanner['row']): void {
     for (let cell = 0; cell < count; cell += 1) if (!this.#ids.has(columns[cell]!.id)) throw tableChanged();
   }

@@ -11,8 +11,8 @@ export interface OpenOptions extends KafkaLogOptions {
 }
 
 /**
- * Opens the log, and starts to project if this process should. Creates the topic and the log in it unless they exist.
- * Rejects with UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
+ * Opens the log, and starts to project if this process should. Creates the topic and the log if they do not exist.
+ * Rejects with UnsafeTopic if the topic could lose events. Also rejects if Kafka or Postgres cannot be reached.
  */
 export async function openKafkaLog(options: OpenOptions, signal: AbortSignal): Promise<KafkaLog> {
   const { kafka: settings, logger, partitions } = options;

@@ -25,7 +25,7 @@ export interface S3BackupOptions extends S3ClientOptions {
   readonly prefix: string;
 }
 
-/** A slower connection counts as lost: bytes a millisecond. */
+/** A connection slower than this counts as lost, in bytes a millisecond. */
 const slowest = 100;
 
 export class S3BackupStore implements BackupStore {
@@ -40,7 +40,8 @@ export class S3BackupStore implements BackupStore {
   }
 
   /**
-   * Lists the bucket once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does not answer.
+   * Opens the bucket and lists it once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does
+   * not answer.
    */
   static async open(options: S3BackupOptions): Promise<S3BackupStore> {
     const store = new S3BackupStore(options);

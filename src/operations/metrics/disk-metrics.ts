@@ -1,4 +1,4 @@
-/** Metrics of the disks that this process writes to, asked for at each scrape only. */
+/** Metrics of the disks that this process writes to, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import type { DiskFloor } from '../../api/http/limits/disk-floor.ts';
 
