@@ -21,7 +21,7 @@ import type { Team } from '../teams/team.ts';
 import { keysOfNewRows } from './keys/keys-of-placed-rows.ts';
 import { fixedColumns } from './keys/table-key.ts';
 import { retainedPlacesOf } from './retained-places.ts';
-import type { Extent, Table, TableChange } from './table.ts';
+import type { Extent, PlacedRows, Table, TableChange } from './table.ts';
 import type { TablesState, TableStates } from './tables.state.ts';
 
 /** A tail closes at this many rows or bytes. These numbers must not change: replay would give other row IDs. */
@@ -45,13 +45,6 @@ export interface Placement {
   readonly table: Table;
   readonly changes: readonly TableChange[];
   readonly ranges: readonly RowRange[];
-}
-
-/** The new rows in an extent: from this index on, in order. */
-export interface PlacedRows {
-  readonly extent: Extent;
-  readonly first: number;
-  readonly count: number;
 }
 
 /** The dropped cells in a result. */

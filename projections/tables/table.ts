@@ -3,7 +3,7 @@ import type { BodyForm } from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
-import type { EndedKeyChange, KeyRunsChange, KeysChange } from './keys/keys.state.ts';
+import type { EndedKeyChange, KeyRunsChange, KeysChange } from './keys/key-changes.ts';
 
 export interface Table {
   readonly id: string;
@@ -60,6 +60,13 @@ export interface Extent {
   readonly bytes: number;
   readonly changed: boolean;
   readonly deleted: number;
+}
+
+/** New rows of an extent: from this index on, in order. */
+export interface PlacedRows {
+  readonly extent: Extent;
+  readonly first: number;
+  readonly count: number;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { keyReaderOf } from '../../../src/language/values/row-key.ts';
 import type { StoredRow, Table } from '../table.ts';
 import type { TablesState } from '../tables.state.ts';
-import type { KeysChange, KeysState } from './keys.state.ts';
+import type { KeysChange } from './key-changes.ts';
+import type { KeysState } from './keys.state.ts';
 import { keyNotUnique } from './keys-of-rows.ts';
 import { keyOf, shownKey, type TableKey } from './table-key.ts';
 

@@ -5,10 +5,9 @@ import type { TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { LogPlace } from '../../../src/log/batch/decision.ts';
 import type { ArrivedRows } from '../../segments/arrived-rows.ts';
 import { rowIdsOfEvent } from '../../segments/row-ids-of-event.ts';
-import type { PlacedRows } from '../place-rows.ts';
-import type { Table } from '../table.ts';
+import type { PlacedRows, Table } from '../table.ts';
 import type { TableStates } from '../tables.state.ts';
-import type { KeyHolder, KeyRunsChange, KeysChange } from './keys.state.ts';
+import type { KeyHolder, KeyRunsChange, KeysChange } from './key-changes.ts';
 import { carriedRows, keysOfRows, takeKeys } from './keys-of-rows.ts';
 import { keyOf } from './table-key.ts';
 

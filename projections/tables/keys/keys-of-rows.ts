@@ -9,7 +9,8 @@ import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { keyReaderOf, type RowKey } from '../../../src/language/values/row-key.ts';
 import { findColumn, type TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { ArrivedRows } from '../../segments/arrived-rows.ts';
-import type { KeyHolder, KeysChange, KeysState } from './keys.state.ts';
+import type { KeyHolder, KeysChange } from './key-changes.ts';
+import type { KeysState } from './keys.state.ts';
 import { shownKey, type TableKey } from './table-key.ts';
 
 /** After every version: the types of key columns stay. */

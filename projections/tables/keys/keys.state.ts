@@ -4,40 +4,10 @@ import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { PairMap } from '../../../src/log/batch/pair-map.ts';
 import type { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 import type { KeyRuns } from './key-runs.ts';
-import type { TableKey } from './table-key.ts';
-
-/** The row that has a key. */
-export interface KeyHolder {
-  /** The local key of its extent, and its index there. */
-  readonly extent: bigint;
-  readonly index: number;
-  readonly rowId: string;
-}
-
-type KeyIndex = Pick<TableKey, 'tableId' | 'since'>;
-
-/** Rows of a table have given keys up, and then others have taken keys. Keys are texts of `RowKey`. */
-export interface KeysChange extends KeyIndex {
-  readonly kind: 'keys';
-  readonly freed: readonly string[];
-  readonly taken: readonly (readonly [text: string, holder: KeyHolder])[];
-}
-
-/** The rows of a large body, a stash or a whole table have taken their keys. Nothing follows it in its batch. */
-export interface KeyRunsChange extends KeyIndex {
-  readonly kind: 'keyRuns';
-  readonly runs: KeyRuns;
-  /** The local keys of the extents that its parts are. */
-  readonly extents: readonly bigint[];
-}
+import type { EndedKeyChange, KeyHolder, KeyIndex, KeyRunsChange, KeysChange } from './key-changes.ts';
 
 /** What was found of the keys of many rows while they were loaded: all of them, or why they are refused. */
 export type FoundRuns = { readonly runs: KeyRuns; readonly extents: readonly bigint[] } | { readonly refusal: Refusal };
-
-/** An index ends: its key was removed, or replaced by another, or its rows were. */
-export interface EndedKeyChange extends KeyIndex {
-  readonly kind: 'endedKey';
-}
 
 /** A key whose holder has changed. */
 export interface ChangedKey extends KeyIndex {

@@ -16,7 +16,8 @@ import type { LoadingTables } from '../load-tables.ts';
 import { presentRows } from '../read/read-rows.ts';
 import type { TableStates } from '../tables.state.ts';
 import { KeyRuns } from './key-runs.ts';
-import type { FoundRuns, KeyHolder } from './keys.state.ts';
+import type { KeyHolder } from './key-changes.ts';
+import type { FoundRuns } from './keys.state.ts';
 import { keyNotUnique, keyPresenterOf } from './keys-of-rows.ts';
 import {
   findBodies,

@@ -11,7 +11,8 @@ import { isShownAt, latest, retainedIdAt } from '../read/table-at.ts';
 import type { Extent } from '../table.ts';
 import { storedExtents } from '../table.entity.ts';
 import { entryBytes, hashBytes } from './key-runs.ts';
-import type { ChangedKey, KeyHolder, KeyRunsChange } from './keys.state.ts';
+import type { KeyHolder, KeyRunsChange } from './key-changes.ts';
+import type { ChangedKey } from './keys.state.ts';
 import { storedEndedKeys, storedRowKeys } from './row-key.entity.ts';
 
 /** What stands in an index for a key: cells may be longer than an entry can be. */

@@ -4,12 +4,9 @@ import type { Refusal } from '../../../src/language/values/refusal.ts';
 import type { KeyColumn, RowKey } from '../../../src/language/values/row-key.ts';
 import { currentType, findColumn, type TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { Table } from '../table.ts';
-import type { EndedKeyChange } from './keys.state.ts';
+import type { EndedKeyChange, KeyIndex } from './key-changes.ts';
 
-export interface TableKey {
-  readonly tableId: string;
-  /** The version of the event that began its index. */
-  readonly since: bigint;
+export interface TableKey extends KeyIndex {
   readonly columns: readonly KeyColumn[];
 }
 

@@ -37,7 +37,7 @@ export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
     return place;
   };
   return (body) => {
-    const tokens = new Array<string>(columns.length);
+    const tokens: string[] = [];
     let found = 0;
     eachCell(body, (key, token) => {
       const place = placeOf(key);
