@@ -30,7 +30,7 @@ export const createTableBody = z.strictObject({
   rows: stashReference.optional(),
 });
 
-export interface CreateTableInput {
+interface CreateTableInput {
   readonly teamId: string;
   /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
   readonly appId: string | null;

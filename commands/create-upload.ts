@@ -55,12 +55,12 @@ export const newUpload = z
   .meta({ id: 'NewUpload', description: 'The file to upload. Other members are ignored.' });
 
 /** The client announces a file that exceeds the limit of an upload. */
-export class FileTooLarge extends Error {
+class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge';
   readonly type = 'payload_too_large';
 }
 
-export interface CreateUploadInput {
+interface CreateUploadInput {
   readonly teamId: string;
   readonly uploadId: string;
   readonly path: z.output<typeof appPath>;

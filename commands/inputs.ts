@@ -83,15 +83,13 @@ export const tableKey = z.array(text(columnIdBytesMax)).min(1, 'must name a colu
     'The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared.',
 });
 
+/** A column of a new schema, or a new column. */
+export const givenColumn = z
+  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .transform((column): GivenColumn => column);
+
 export const tableSchema = z
-  .strictObject({
-    columns: z.array(
-      z
-        .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
-        .transform((column): GivenColumn => column),
-    ),
-    key: tableKey.optional(),
-  })
+  .strictObject({ columns: z.array(givenColumn), key: tableKey.optional() })
   .meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The name that a client gives a stash (spec section 2). */

@@ -9,7 +9,7 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const patchRowQuery = z.strictObject({ onSchemaError });
 
-export interface PatchRowInput {
+interface PatchRowInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly row: RowAddress;

@@ -24,7 +24,7 @@ export const chunkQuery = z.strictObject({
     ),
 });
 
-export interface PutChunkInput {
+interface PutChunkInput {
   readonly teamId: string;
   /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
   readonly appId: string | null;

@@ -36,7 +36,7 @@ export interface TokenLimits {
 }
 
 /** `endsIn`: the token's last characters; absent: unknown. */
-export interface TokenDetails extends TokenLimits {
+interface TokenDetails extends TokenLimits {
   readonly endsIn?: string;
 }
 

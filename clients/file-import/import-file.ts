@@ -30,7 +30,7 @@ const worthwhile = 1024;
 /** Timeout of deleting the stash, in milliseconds; it expires by itself anyway. */
 const removalMs = 15_000;
 
-export interface FileImport {
+interface FileImport {
   readonly client: Tablog;
   readonly source: Source;
   readonly format: Format;

@@ -7,7 +7,7 @@ export interface NamedColumn {
   readonly displayName?: string | undefined;
 }
 
-export interface MatchedColumns {
+interface MatchedColumns {
   /** The ID of the column that a name means, by name; without names that mean themselves. */
   readonly columns: Readonly<Record<string, string>>;
   /** Those of them that are display names. */

@@ -25,7 +25,7 @@ export interface FileTypes {
   readonly notes: readonly string[];
 }
 
-export interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
+interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
   readonly onSchemaError: SchemaErrorMode;
   /** Called if the delimiter was recognised, and is no comma. */
   readonly onRecognised: (delimiter: string) => void;

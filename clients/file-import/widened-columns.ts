@@ -52,7 +52,7 @@ export interface WidenedColumn {
   readonly help: TextColumn['help'];
 }
 
-export interface WidenedCell {
+interface WidenedCell {
   /** The line of the file in which its row begins. */
   readonly line: number;
   /** The cell's text, or its JSON text; at most 60 characters. */

@@ -10,7 +10,7 @@ import type { ChunkSize, Stash } from './stash.ts';
 type At = Pick<LogPlace, 'time'>;
 
 /** What a chunk adds to the counts of its stash. */
-export type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
+type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
 
 type StashSize = ChunkContent & Pick<Stash, 'chunks'>;
 

@@ -52,7 +52,7 @@ export async function findChunks(tx: Tx, names: readonly ChunkName[]): Promise<C
 }
 
 /** A block of a chunk, and its place in the stash. */
-export interface PlacedBlock extends ChunkBlock {
+interface PlacedBlock extends ChunkBlock {
   readonly serial: string;
   readonly number: number;
 }

@@ -5,7 +5,7 @@ import { findRetainedPlace } from './retained-places.ts';
 import type { IssuedIds } from './table.ts';
 
 /** The first row whose ID is refused. */
-export interface RowIdMisfit {
+interface RowIdMisfit {
   readonly run: RowIdRun;
   readonly row: number;
   /** Whether an earlier row has the same ID. If not, the table never had a row with this ID. */

@@ -1,15 +1,20 @@
 import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { changeColumns, type ChangedColumns, type UnsafeChange } from '../../src/language/values/change-columns.ts';
+import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
 import { displayColumns } from '../../src/language/values/display-columns.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
-import { checkGivenKey, declared, endKey } from './keys/table-key.ts';
+import { checkGivenKey, declared, endKey, fixedColumns } from './keys/table-key.ts';
 
 /**
- * Changes the name of a table, the display names of its columns, and its key. Guards: table, suspension, If-Match,
- * columns, key. A patch that changes nothing changes no version. Column types stay, so rows read as before.
+ * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A patch that
+ * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
+ * differently (docs/decisions/0077).
  */
 export function decidePatchTable(
   states: TableStates,
@@ -21,12 +26,17 @@ export function decidePatchTable(
   if ('refused' in found) return found.refused;
   const { table } = found;
   const before = states.tables.schema(table);
-  const displayed = displayColumns(before, data.columns);
-  if ('refusal' in displayed) return refusedWith(displayed.refusal);
+  const changed = changedColumns(before, data, at.version);
+  if ('refusal' in changed) return refusedWith(changed.refusal);
 
-  const { schema } = displayed;
+  const { schema, rereads, unsafe } = changed;
+  const misfits = unsafe.length === 0 ? [] : misfitsOf(states, event, table);
+  if (misfits === null) return apply([], table.version, { untried: true });
+  if (misfits.length > 0 && data.columnChanges!.onMisfit === 'abort')
+    return refusedWith(refusalOfMisfits(unsafe, misfits));
+
   const { key } = data;
-  const noKey = key ? checkGivenKey(key, schema, 'key') : null;
+  const noKey = key ? checkGivenKey(key, schema, 'key') : refusalOfKeptKey(table, data);
   if (noKey !== null) return refusedWith(noKey);
   const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.keyColumns;
   // The rows of the table take their keys.
@@ -34,13 +44,68 @@ export function decidePatchTable(
   if (runs !== null && 'refusal' in runs) return refusedWith(runs.refusal);
 
   // After this point it must succeed.
+  const result = unsafe.length === 0 ? {} : { misfits };
   const name = data.name ?? table.name;
-  if (schema === before && name === table.name && !changesKey) return apply([], table.version);
-  const schemaVersion = schema === before ? table.schemaVersion : at.version;
-  const declaration = changesKey ? declared(key, at.version) : {};
-  const next: Table = { ...table, name, version: at.version, schemaVersion, ...declaration };
+  if (schema === before && name === table.name && !changesKey) return apply([], table.version, result);
+  const next: Table = {
+    ...table,
+    name,
+    version: at.version,
+    schemaVersion: schema === before ? table.schemaVersion : at.version,
+    widened: rereads ? at.version : table.widened,
+    ...(changesKey ? declared(key, at.version) : {}),
+  };
   const changes: TableChange[] = [{ kind: 'table', table: next }, ...(changesKey ? endKey(table) : [])];
   if (runs !== null) changes.push({ kind: 'keyRuns', tableId: table.id, since: at.version, ...runs });
   if (schema !== before) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
-  return apply(changes, at.version);
+  return apply(changes, at.version, result);
+}
+
+/** Why a change of columns is refused that the key of the table does not allow; null if it is not. */
+function refusalOfKeptKey(
+  table: Pick<Table, 'keyColumns'>,
+  { key, columnChanges }: EventOf<'TablePatchRequested'>,
+): Refusal | null {
+  const fixed = key === null || columnChanges === undefined ? undefined : fixedColumns(table);
+  if (fixed === undefined) return null;
+  const { remove, change } = columnChanges!;
+  const removed = remove.findIndex((id) => fixed.has(id));
+  const retyped = change.findIndex(({ id, type }) => type !== undefined && fixed.has(id));
+  if (removed === -1 && retyped === -1) return null;
+  const [place, id] =
+    removed === -1 ? [`columns[${retyped}].type`, change[retyped]!.id] : [`remove[${removed}]`, remove[removed]!];
+  const message = `${place}: the column ${JSON.stringify(id)} is in the key of the table, which must be removed first`;
+  return { type: 'request_validation_error', message };
+}
+
+/** The schema with the changes that the event asks for, at a version. */
+export function changedColumns(
+  schema: TableSchema,
+  { columns, columnChanges }: EventOf<'TablePatchRequested'>,
+  version: bigint,
+): ChangedColumns | { readonly refusal: Refusal } {
+  if (columnChanges !== undefined) return changeColumns(schema, columnChanges, version, columnChanges.columnsMax);
+  const displayed = displayColumns(schema, columns);
+  return 'refusal' in displayed ? displayed : { ...displayed, rereads: false, unsafe: [] };
+}
+
+/** The cells that do not fit the new types; null if the rows of this version were not tried. */
+function misfitsOf(
+  { tables }: TableStates,
+  event: Event<EventOf<'TablePatchRequested'>>,
+  { version }: Table,
+): readonly ColumnMisfits[] | null {
+  const { tried } = event.data.columnChanges!;
+  return tables.trial(event) ?? (tried?.version === version ? tried.misfits : null);
+}
+
+/** Why a change of types is refused: for the first of the columns with a misfit. */
+export function refusalOfMisfits(unsafe: readonly UnsafeChange[], misfits: readonly ColumnMisfits[]): Refusal {
+  const { id, cells, rowId, value } = misfits[0]!;
+  const { place, type } = unsafe.find((change) => change.id === id)!;
+  const which = cells === 1 ? 'one cell does' : `${cells} cells do`;
+  return {
+    type: 'column_has_invalid_value',
+    message: `${place}: ${which} not fit the type ${type}: the first is ${value}, in the row ${rowId}`,
+  };
 }

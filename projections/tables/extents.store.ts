@@ -24,7 +24,7 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Ex
 }
 
 /** Names an extent: the event of this version added it to the table under this ordinal. */
-export type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
+type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
 
 const wantedExtent = storedExtents.parameters('tableId', 'version', 'ordinal');
 

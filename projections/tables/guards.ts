@@ -72,7 +72,12 @@ export function refusalOfNew(
 /** Whether the first guards certainly refuse a request, whatever its rows are. */
 export function isRefusedWithoutRows(states: TableStates, data: EventData): boolean {
   if (data.type === 'TableCreateRequested') return states.teams.team(data.teamId)?.suspended ?? false;
-  if (data.type !== 'RowsAddRequested' && data.type !== 'TableOverwriteRequested') return false;
+  if (
+    data.type !== 'RowsAddRequested' &&
+    data.type !== 'TableOverwriteRequested' &&
+    data.type !== 'TablePatchRequested'
+  )
+    return false;
   return 'refused' in unchangedTable(states, data, { gaps: [] });
 }
 

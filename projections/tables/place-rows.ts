@@ -41,14 +41,14 @@ export function rowsOf(
     : arrivedRows(states, event, teamId, source, at);
 }
 
-export interface Placement {
+interface Placement {
   readonly table: Table;
   readonly changes: readonly TableChange[];
   readonly ranges: readonly RowRange[];
 }
 
 /** The dropped cells in a result. */
-export type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
+type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
 
 export function droppedCells(
   mode: SchemaErrorMode,
@@ -60,7 +60,7 @@ export function droppedCells(
   return count === undefined ? {} : { droppedCells: count };
 }
 
-export interface PlaceRowsRequest {
+interface PlaceRowsRequest {
   readonly states: TableStates;
   readonly event: Event;
   readonly at: LogPlace;

@@ -12,7 +12,7 @@ const selectRetainedIds: Statement<RetainedId> = {
         where extents.segment = retained_ids.segment and extents.table_id = any($2::uuid[])))`,
 };
 
-export interface WantedRetainedIds {
+interface WantedRetainedIds {
   readonly ids: readonly string[];
   /** The tables whose present generations are searched, and other segments to search. */
   readonly tableIds: readonly string[];

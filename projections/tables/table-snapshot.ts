@@ -22,7 +22,7 @@ export interface TableState {
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
-  /** The version of the last widening. Since then, all rows may read differently. */
+  /** All rows may read differently since this version. */
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;

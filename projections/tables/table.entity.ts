@@ -16,8 +16,8 @@ export const TableEntity = defineEntity({
     version: p.bigint(),
     generation: p.bigint(),
     /**
-     * The version of its schema, and that of the last widening of a column. Bodies that were stored before the widening
-     * are converted.
+     * The version of its schema, and that of the last change of the schema after which older bodies read differently.
+     * Bodies that were stored before that change are converted.
      */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
@@ -153,7 +153,7 @@ export const GenerationEntity = defineEntity({
     /** The version of the overwrite or deletion, and the time of its record in milliseconds. */
     ended: p.bigint(),
     endedAt: p.bigint('number'),
-    /** The version of its last schema, under which its rows are read, and that of its last widening. */
+    /** The version of its last schema, under which its rows are read, and that of the last such change before. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     /**

@@ -15,6 +15,7 @@ export interface Table {
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
+  /** The version of the last change of its schema after which older bodies read differently (docs/decisions/0077). */
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;

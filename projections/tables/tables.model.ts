@@ -40,7 +40,8 @@ import {
   updateRowKeys,
 } from './keys/row-keys.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
-import { loadTables, rowsNamedBy } from './load-tables.ts';
+import { loadTables, rowsNamedBy, type LoadingTables } from './load-tables.ts';
+import { loadTrials, triesRows } from './load-trials.ts';
 import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './read/presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
@@ -70,7 +71,7 @@ import {
 } from './tables.store.ts';
 
 /** The queries on whole tables, on single rows, and on pages of rows. */
-export interface AllTableQueries {
+interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly pages: PageQueries;
@@ -140,15 +141,12 @@ export const tables: Model<
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
-  loadMore: async (loading) => {
-    await loadRetainedIds(loading);
-    await loadKeys(loading);
-    await loadKeyRuns(loading);
-  },
+  loadMore,
   lacks: lacksKeys,
-  loadsMuch: declaresKey,
-  readsStored: declaresKey,
-  storesMuch: (data) => declaresKey(data) || bringsManyRows(data),
+  loadsMuch: (data) => triesRows(data) || declaresKey(data),
+  // Rows are tried, and their keys are read, as they are stored.
+  readsStored: ({ type }) => type === 'TablePatchRequested',
+  storesMuch: (data) => data.type === 'TablePatchRequested' || bringsManyRows(data),
   store: (state) => [
     ...storing(state.newTables(), insertTables),
     ...storing(state.changedTables(), updateTables),
@@ -203,6 +201,13 @@ function declaresKey(data: EventData): boolean {
 function bringsManyRows(data: EventData): boolean {
   const source = rowsOf(data);
   return (source?.kind === 'body' || source?.kind === 'stash') && tableOf(data) !== null;
+}
+
+async function loadMore(loading: LoadingTables): Promise<void> {
+  await loadRetainedIds(loading);
+  await loadTrials(loading);
+  await loadKeys(loading);
+  await loadKeyRuns(loading);
 }
 
 /**

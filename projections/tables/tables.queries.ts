@@ -125,7 +125,7 @@ const selectTarget: Statement<Target & { readonly columns: string; readonly gaps
 };
 
 /** The state of a table that a request needs before its body is read. */
-export interface FoundTarget {
+interface FoundTarget {
   /** Without columns if the team has no such table. */
   readonly schema: TableSchema;
   /** Why the committed state refuses the request, whatever its rows are; null if it does not. */

@@ -3,6 +3,7 @@
  */
 import type { Event } from '../../src/language/events/event.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
@@ -46,6 +47,7 @@ export class TablesState {
   /** The keys of rows, of tables that have one. */
   readonly keys: KeysState;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
+  readonly #trials = new Map<Event, readonly ColumnMisfits[]>();
 
   // The changes to store, one entry per object.
   readonly #changedTables: Set<string>;
@@ -127,6 +129,18 @@ export class TablesState {
 
   putRowIdCheck(event: Event, check: RowIdCheck): void {
     this.#rowIdChecks.set(event, check);
+  }
+
+  /**
+   * The cells that do not fit the types that an event gives to columns, as found while it was loaded; undefined: the
+   * rows were not looked at.
+   */
+  trial(event: Event): readonly ColumnMisfits[] | undefined {
+    return this.#trials.get(event);
+  }
+
+  putTrial(event: Event, misfits: readonly ColumnMisfits[]): void {
+    this.#trials.set(event, misfits);
   }
 
   /** The row with this ID in the present generation, wherever it is stored. */

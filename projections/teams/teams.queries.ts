@@ -66,7 +66,7 @@ export interface KnownToken {
 }
 
 /** A token, and the team that it belongs to. */
-export interface TokenOfTeam extends KnownToken {
+interface TokenOfTeam extends KnownToken {
   readonly teamId: string;
   readonly name: string;
   readonly teamName: string;

@@ -37,7 +37,7 @@ const namedBy = (references: string, place: string): string => `with recursive n
   )`;
 
 /** Whether rows name the file of an upload. */
-export interface Claim {
+interface Claim {
   readonly uploadId: string;
   readonly isClaimed: boolean;
 }

@@ -94,7 +94,7 @@ export interface UploadToCheck {
 }
 
 /** A given-up upload whose bytes may still be in the store. */
-export interface GivenUpUpload {
+interface GivenUpUpload {
   readonly id: string;
   readonly file: string | null;
 }

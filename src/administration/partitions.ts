@@ -48,7 +48,7 @@ export async function readPartitionStates(
  * A partition as the API and the command line show it. Offsets, versions and epochs are texts, because they may exceed
  * the integers of JSON.
  */
-export interface ShownPartition {
+interface ShownPartition {
   readonly partition: number;
   /** The next offset of the log, and the next one to be projected. */
   readonly logEnd: string;

@@ -7,7 +7,7 @@ import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
 
 /** What changes to teams need. */
-export interface TeamsService {
+interface TeamsService {
   readonly log: EventLog;
   readonly teams: TeamQueries;
 }

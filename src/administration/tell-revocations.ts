@@ -8,7 +8,7 @@ import { isNotHeld } from '../log/quarantine/held-in-sql.ts';
 import type { Database } from '../storage/database/database.ts';
 import { revocationNotes } from '../storage/security/token-notes.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { recordFact } from '../log/record-fact.ts';
+import { recordFacts } from '../log/record-fact.ts';
 
 /** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const revocationsAtOnce = 20;
@@ -23,8 +23,8 @@ const noteLife = 3_600_000;
  * Appends the revocation of a token. If two processes append it, both send the same command ID, so it takes effect
  * once. Rejects as `EventLog.append` does.
  */
-export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
-  await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
+export function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
+  return recordFacts(log, [revocation(teamId, tokenId)]);
 }
 
 /**
@@ -45,8 +45,14 @@ export async function tellRevocations(database: Database, log: EventLog, life = 
         limit ${revocationsAtOnce}
       ) due`,
   );
-  const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));
-  const failed = told.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+  await recordFacts(
+    log,
+    due.map(({ team_id: teamId, id }) => revocation(teamId, id)),
+  );
   return due.length > 0;
 }
+
+const revocation = (teamId: string, tokenId: string) => ({
+  data: revokeToken(teamId, tokenId),
+  commandId: commandIdOf('TokenRevoked', teamId, tokenId),
+});

@@ -22,7 +22,7 @@ const batchEvents = 500;
 /** Interval of progress lines in the log of the process, in milliseconds. */
 const tellInterval = 10_000;
 
-export interface FillReadModelOptions {
+interface FillReadModelOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly progress: FillProgress;

@@ -9,7 +9,7 @@ import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team
 import type { Service } from './service.ts';
 import { whenReachable } from './when-reachable.ts';
 
-export interface GreetingOptions {
+interface GreetingOptions {
   readonly host: string;
   readonly port: number;
   /** The file with the token; absolute, or relative to the working directory. */

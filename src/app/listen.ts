@@ -14,7 +14,7 @@ interface Listener {
   readonly open: (address: { readonly host: string; readonly port: number }) => Promise<unknown>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   /** The answers of the probes on the port of the metrics. */

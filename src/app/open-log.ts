@@ -18,7 +18,7 @@ import { describeLogPlace, readLogPlace, rememberMoves, type LogKind } from '../
 /** Whether a process projects a log in Kafka: true, false, or only while no other process does. */
 export type Projects = boolean | 'unless others do';
 
-export interface OpenLogOptions {
+interface OpenLogOptions {
   readonly logger: Logger;
   readonly projects: Projects;
   readonly signal: AbortSignal;

@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from '../storage/data-folder.ts';
 
 /** The Postgres of the settings, or an embedded one that was started or joined. */
-export interface OpenPostgres {
+interface OpenPostgres {
   readonly url: string;
   readonly embedded: EmbeddedPostgres | null;
   /** Call it after all connections are closed. The last process to leave an embedded Postgres stops it. */

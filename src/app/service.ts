@@ -73,7 +73,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Whether this process projects a log in Kafka. Default: by its role. */
   readonly projects?: Projects;
   /** Observes the log. Default: nobody. */

@@ -34,7 +34,7 @@ import { openSpoolFolder } from './spool-folder.ts';
 import { openWhenReachable } from './when-reachable.ts';
 
 /** The parts of a process that exist before it opens its service. */
-export interface ProcessParts {
+interface ProcessParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;

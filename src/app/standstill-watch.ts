@@ -16,7 +16,7 @@ const lateMin = 2000;
 /** After standing still for this long at the latest, a process is not ready, in milliseconds. */
 const readyMax = 30_000;
 
-export interface StandstillWatchOptions {
+interface StandstillWatchOptions {
   readonly log: Pick<EventLog, 'standstills'>;
   /** Resolves when Postgres has answered; rejects when it cannot be reached. */
   readonly askPostgres: () => Promise<unknown>;

@@ -9,7 +9,7 @@ const sameWishMs = 1000;
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
-export type StopSignal = (typeof stopSignals)[number];
+type StopSignal = (typeof stopSignals)[number];
 
 /**
  * Calls `stop` once, at the first signal. A signal more than a second later calls `say`, then ends the process at once

@@ -224,7 +224,7 @@ export async function readPassphrase(keyFile: string | undefined): Promise<Buffe
 }
 
 /** A set as the commands show it. `signed` means that there is a signature, not that it is valid. */
-export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
+async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
   const { countsOf } = await import('../operations/backup/manifest.ts');
   const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {

@@ -1,10 +1,11 @@
 /**
- * `tablog tables`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a
+ * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a
  * running service, local or remote.
  */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
 import { skipLinesMax } from '../language/formats/delimited-form.ts';
+import type { ColumnType } from '../language/values/column-type.ts';
 import { dateFormats } from '../language/values/date-format.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
@@ -13,6 +14,7 @@ import { parseExportDelimiter, parseExportFormat, parseFormat } from './file-for
 import {
   addColumn,
   addType,
+  parseColumnType,
   parseDelimiter,
   parseEncoding,
   parseMark,
@@ -20,6 +22,7 @@ import {
   parseQuote,
 } from './import/import-flags.ts';
 import { onSchemaErrors } from './import/import-request.ts';
+import type { AddFlags, TypeFlags } from './columns-command.ts';
 import type { ExportFlags } from './export/export-command.ts';
 import type { ImportFlags } from './import/import-command.ts';
 import type { QueryFlags } from './query/query-command.ts';
@@ -130,6 +133,7 @@ export function addClientCommands(program: Command): void {
       await runExport(table, flags);
     });
   addTablesCommands(program);
+  addColumnsCommands(program);
   const querying = withClientOptions(program.command('query'))
     .description('write the rows of a table that match a filter, or groups of them')
     .argument('<table>', 'its name or ID')
@@ -200,6 +204,57 @@ function addTablesCommands(program: Command): void {
       await runTablesDelete(table, flags);
     },
   );
+}
+
+function addColumnsCommands(program: Command): void {
+  const columns = program.command('columns').description('list, add, rename, retype and remove columns of a table');
+  const command = (name: string, description: string): Command => {
+    return withClientOptions(columns.command(name))
+      .description(description)
+      .argument('<table>', 'its name or ID')
+      .option('--json', 'write the result as JSON');
+  };
+  const changing = (name: string, description: string): Command => {
+    return command(name, description).option(
+      '--if-match <version>',
+      'only if the table has not changed since this version',
+    );
+  };
+  command('list', 'list the columns of a table, in their order').action(async (table: string, flags: TablesFlags) => {
+    const { runColumnsList } = await import('./columns-command.ts');
+    await runColumnsList(table, flags);
+  });
+  changing('add', 'add a column, which is empty in all rows')
+    .argument('<id>', 'the ID of the new column')
+    .option('--type <type>', 'its type, such as number or array<date>', parseColumnType, 'string')
+    .option('--name <name>', 'what it is shown as; else its ID')
+    .option('--first', 'put it before the other columns')
+    .action(async (table: string, id: string, flags: AddFlags) => {
+      const { runColumnsAdd } = await import('./columns-command.ts');
+      await runColumnsAdd(table, id, flags);
+    });
+  changing('rename', 'show a column under another name; its ID stays')
+    .argument('<id>', 'the ID of the column')
+    .argument('[name]', 'the name; else it is shown under its ID')
+    .action(async (table: string, id: string, name: string | undefined, flags: ChangeFlags) => {
+      const { runColumnsRename } = await import('./columns-command.ts');
+      await runColumnsRename(table, id, name, flags);
+    });
+  changing('type', 'give a column another type')
+    .argument('<id>', 'the ID of the column')
+    .argument('<type>', 'the type, such as number or array<date>', parseColumnType)
+    .option('--clear', 'empty the cells that do not fit; else they are refused')
+    .addOption(new Option('--dry-run', 'only count the cells that do not fit').conflicts('clear'))
+    .action(async (table: string, id: string, type: ColumnType, flags: TypeFlags) => {
+      const { runColumnsType } = await import('./columns-command.ts');
+      await runColumnsType(table, id, type, flags);
+    });
+  changing('remove', 'remove columns with their values, permanently')
+    .argument('<ids...>', 'the IDs of the columns')
+    .action(async (table: string, ids: readonly string[], flags: ChangeFlags) => {
+      const { runColumnsRemove } = await import('./columns-command.ts');
+      await runColumnsRemove(table, ids, flags);
+    });
 }
 
 /** Adds the options for the number of rows and their format. */

@@ -27,7 +27,7 @@ export function parseFormat(text: string): FileFormat {
 }
 
 /** Formats that the service writes as a whole, already compressed. */
-export const wholeFormats = ['parquet', 'xlsx'] as const;
+const wholeFormats = ['parquet', 'xlsx'] as const;
 export type WholeFormat = (typeof wholeFormats)[number];
 
 /** A text format, which an export writes page by page. */

@@ -3,7 +3,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import { writeWords } from './console.ts';
 import { ProgressLine } from './progress-line.ts';
 
-export interface RowsProgress {
+interface RowsProgress {
   /**
    * Reports progress.
    * @param done the amount of work done, in the unit of `total`

@@ -1,7 +1,7 @@
 /** Aligned columns of text, as terminals show them. */
 import stringWidth from 'string-width';
 
-export interface TextTableOptions {
+interface TextTableOptions {
   /** Whether the cells of a column are aligned to the right. */
   readonly isRight?: (column: number) => boolean;
   /**

@@ -14,7 +14,7 @@ import { UserError } from './user-error.ts';
  * Opens the log, waits until the read model has caught up, runs `work`, and closes the log. Rejects if that takes
  * longer than `waitMs` milliseconds, or if the log is not available.
  */
-export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
+type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
 /** Runs work that needs the log. Can be interrupted until the work begins. */
 export async function withService<T>(

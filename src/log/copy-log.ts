@@ -9,7 +9,7 @@ import { hashOf, WrongLog } from './identity.ts';
 const appendBytes = 2 * 1024 * 1024;
 const appendRecords = 10_000;
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly source: Pick<LogReader, 'read' | 'bounds'>;
   readonly target: CopyTarget;
   readonly partition: number;

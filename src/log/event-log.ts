@@ -78,7 +78,7 @@ export interface LogStatus {
   readonly kafka: KafkaStatus | null;
 }
 
-export interface KafkaStatus {
+interface KafkaStatus {
   /** Whether the brokers answered the last request. */
   readonly isReachable: boolean;
   /** The projection lag of each partition, in events, whichever process projects it. */

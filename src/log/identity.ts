@@ -40,7 +40,7 @@ export function hashOf({ bytes }: Pick<LogRecord, 'bytes'>): Buffer {
 }
 
 /** The error for a log that does not match the read model, with what to do about it. */
-export function wrongLog(partition: number, problem: string): WrongLog {
+function wrongLog(partition: number, problem: string): WrongLog {
   return new WrongLog(
     `partition ${partition}: ${problem}; if this is the right log, rebuild the read model with ` +
       '`tablog replay`; otherwise restore the log, or set the right one',

@@ -36,7 +36,7 @@ export interface ProjectionListener {
 }
 
 /** Called for each batch that was stored. */
-export type OnProjected = (records: readonly LogRecord[], decided: Decided) => void;
+type OnProjected = (records: readonly LogRecord[], decided: Decided) => void;
 
 /** A record that cannot be projected, and does not belong to a team that could be held: a bug, or a damaged log. */
 export class ProjectionFailed extends Error {

@@ -11,7 +11,7 @@ export interface Body {
 }
 
 /** What bodies are made of, besides the schema. */
-export interface Ingredients {
+interface Ingredients {
   readonly random: Random;
   readonly document: OpenApiDocument;
   /** The secret text of the team: it is in most rows and names. */
@@ -50,7 +50,7 @@ export function makeBody({ requestBody }: OperationObject, isHostile: boolean, i
 }
 
 /** A value that fits a schema. The names of properties decide what a value is about. */
-export function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
+function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
   const { random, document, marker } = ingredients;
   const { $ref, anyOf, type, properties = {}, required = [], items } = schema;
   if ($ref === '#/components/schemas/InputRow') return sampleRow(ingredients);

@@ -21,13 +21,13 @@ import { scale } from '../scale.ts';
 import { newToken } from '../fixtures/writers/scripted-team.ts';
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { Random } from '../support/random.ts';
+import { chooseSeed, Random } from '../support/random.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
 import { untilRestored } from '../support/until-restored.ts';
 import { upload } from '../support/uploads.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -7,8 +7,9 @@ import pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
 import { decodeEvent } from '../../src/language/events/event-codec.ts';
 import { scale } from '../scale.ts';
+import { chooseSeed } from '../support/random.ts';
 import { runTablog } from '../support/tablog.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 

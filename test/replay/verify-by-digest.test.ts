@@ -12,9 +12,10 @@ import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { verify, type Verification } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
+import { chooseSeed } from '../support/random.ts';
 import { runTablog } from '../support/tablog.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const options = { batchEvents: 500, signal: new AbortController().signal, onProgress: (): undefined => undefined };
 let generated: GeneratedLog;

@@ -9,8 +9,8 @@ import { MalformedFile } from '../malformed-file.ts';
 configure({ useWebWorkers: false });
 
 /** The most bytes that a part may have when it is unpacked, by what it is. */
-export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
-export type PartKind = keyof typeof partBytesMax;
+const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
+type PartKind = keyof typeof partBytesMax;
 
 /** From so many bytes on, a part must not be more than so many times as large as it is packed: sheets are 10 to 100. */
 const expansion = { fromBytes: 64 * 2 ** 20, timesMax: 500 } as const;

@@ -78,8 +78,8 @@ export interface paths {
          */
         head: operations["getTableHead"];
         /**
-         * Change a table
-         * @description Gives the table another name, and columns other names to be shown under; null takes such a name away. Declares a key, or removes it (null): no two rows have equal values in all columns of a key. What the body does not name stays as it is.
+         * Rename a table, or change its columns
+         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -910,7 +910,6 @@ export interface components {
                 displayName?: string;
                 type: components["schemas"]["ColumnType"];
             }[];
-            key?: components["schemas"]["TableKey"];
         };
         /** @description A scalar type, or an array of one. `url` is another name of `uri`. */
         ColumnType: ("string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url") | {
@@ -924,8 +923,6 @@ export interface components {
                 kind: "string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url";
             };
         };
-        /** @description The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared. */
-        TableKey: string[];
         /** @description The values of a row's columns by column ID. A column that is null or left out is empty. */
         InputRow: {
             [key: string]: unknown;
@@ -954,10 +951,9 @@ export interface components {
             created: string;
             /** @description How many rows it has. */
             rows: number;
-            /** @description Its columns in their order, and its key if it has one. */
+            /** @description Its columns in their order. */
             schema: {
                 columns: components["schemas"]["Column"][];
-                key?: components["schemas"]["TableKey"];
             };
             /** @description The apps that it was linked to. */
             appIDs: string[];
@@ -974,6 +970,17 @@ export interface components {
                     kind: "string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json";
                 };
             };
+        };
+        /** @description The cells of a column that do not fit its new type. */
+        ColumnMisfits: {
+            /** @description The ID of the column. */
+            id: string;
+            /** @description How many of its cells do not fit. */
+            cells: number;
+            /** @description The row of the first one. */
+            rowID: string;
+            /** @description The value there as JSON text, cut to 60 characters. */
+            value: string;
         };
         /** @description A row: its ID, and the values of its columns by column ID. Empty columns are left out. */
         Row: {
@@ -1570,24 +1577,6 @@ export interface components {
                 };
             };
         };
-        /** @description `key_not_unique`: Two rows would have the same key. The message names both rows, the columns and the values. */
-        "409.key_not_unique": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "key_not_unique";
-                        message: string;
-                    };
-                };
-            };
-        };
         /** @description `payload_too_large`: The body is too large. */
         "413.payload_too_large": {
             headers: {
@@ -1813,28 +1802,6 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_validation_error" | "idempotency_key_reused" | "limit_exceeded";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /**
-         * @description `column_id_not_found`: A column is not in the schema of the table.
-         *
-         *     `column_id_not_unique`: A column ID occurs twice in the schema.
-         */
-        "422.column_id_not_found.column_id_not_unique": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "column_id_not_found" | "column_id_not_unique";
                         message: string;
                     };
                 };
@@ -2608,7 +2575,6 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.key_not_unique"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
@@ -2790,7 +2756,6 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -2899,7 +2864,12 @@ export interface operations {
     };
     updateTable: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                onMisfit?: "abort" | "clear";
+                /** @description `true` changes nothing: the answer says how many cells do not fit new types of their columns. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
@@ -2921,17 +2891,33 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @default [] */
+                    /** @description Columns that get another name to be shown under (null: none), or another type. */
                     columns?: {
                         id: string;
-                        displayName: string | null;
+                        displayName?: string | null;
+                        type?: components["schemas"]["ColumnType"];
                     }[];
-                    key?: components["schemas"]["TableKey"] | null;
+                    /** @description New columns, behind the others. */
+                    add?: {
+                        id: string;
+                        displayName?: string;
+                        type: components["schemas"]["ColumnType"];
+                    }[];
+                    /**
+                     * @description The IDs of columns that go, with their values.
+                     * @default []
+                     */
+                    remove?: string[];
+                    /**
+                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @default []
+                     */
+                    order?: string[];
                 };
             };
         };
         responses: {
-            /** @description The table was updated. Its version is in `ETag`. */
+            /** @description The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; else it is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -2942,7 +2928,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        data: {
+                            misfits: components["schemas"]["ColumnMisfits"][];
+                        };
+                    } | Record<string, never>;
                 };
             };
             400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
@@ -2952,10 +2942,9 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
-            422: components["responses"]["422.column_id_not_found.column_id_not_unique"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];
@@ -3159,7 +3148,6 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -3390,7 +3378,6 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];

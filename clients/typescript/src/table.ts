@@ -1,4 +1,5 @@
 /** A table: its rows, one by one, in pages, in queries and in bulk. */
+import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
 import { loadRows, type Loaded, type LoadOptions, type RowSource } from './load.ts';
@@ -14,9 +15,6 @@ type Schemas = components['schemas'];
 export type TableDescription = Schemas['Table'];
 
 export type ColumnType = Schemas['ColumnType'];
-
-/** A column as it is given for a new table. */
-export type NewColumn = Schemas['NewTableSchema']['columns'][number];
 
 /** A page of rows, of one version of the table. */
 export interface RowsPage<T> extends Page<T> {
@@ -43,11 +41,14 @@ export type ExportFormat = NonNullable<NonNullable<operations['exportTable']['pa
 
 export class Table<Row extends object = AnyRow> {
   readonly id: string;
+  /** Its columns, to be added, renamed, retyped, reordered and removed. */
+  readonly columns: Columns;
   readonly #transport: Transport;
 
   constructor(transport: Transport, id: string) {
     this.#transport = transport;
     this.id = id;
+    this.columns = new Columns(transport, id);
   }
 
   /** Its name, schema, number of rows and version. */
@@ -172,7 +173,7 @@ export class Table<Row extends object = AnyRow> {
     );
   }
 
-  /** Gives the table another name, and columns other names to be shown under. */
+  /** Gives the table another name, and changes its columns, in one step (`columns` changes one thing at a time). */
   async update(
     changes: operations['updateTable']['requestBody']['content']['application/json'],
     options: Pick<WriteOptions, 'ifMatch'> = {},

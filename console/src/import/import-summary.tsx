@@ -4,6 +4,7 @@ import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import type { ImportOutcome } from './messages.ts';
 import { CellList, RemedyHint, TextColumns } from './text-columns.tsx';
 
@@ -59,9 +60,9 @@ export function ImportSummary({
         </ul>
       )}
       {problem !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}
-        </p>
+        </Problem>
       )}
       <footer>
         <Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>

@@ -24,7 +24,7 @@ export class ImportFailed extends Error {
   }
 }
 
-export interface ImportListeners {
+interface ImportListeners {
   readonly onProgress: (progress: ImportProgress) => void;
   /** Called, with a text to show, while there is no connection, or the service is busy: it is tried again. */
   readonly onWaiting: (reason: string) => void;

@@ -14,7 +14,7 @@ export function openService(token: string): Tablog {
 }
 
 /** The service, and the end of the session. */
-export interface SessionValue {
+interface SessionValue {
   readonly tablog: Tablog;
   readonly token: string;
   readonly signOut: () => void;

@@ -25,7 +25,7 @@ export function changedForm(version: bigint): BodyForm {
 /**
  * The form of a body in an extent, in SQL, as a text for `presenterOfForm`; null: the body needs no conversion.
  * @param presented in SQL, the version whose schema presented the body; null: it is stored as received
- * @param widened in SQL, the version of the last widening
+ * @param widened in SQL, the version since which older bodies read differently
  */
 export function formInSql(extent: string, presented: string, widened: string): string {
   return `case when ${presented} is null

@@ -6,7 +6,7 @@ export interface TableAt {
   /** Names of columns, or parameters: the table's ID, and the generation whose extents it shows. */
   readonly id: string;
   readonly generation: string;
-  /** The version of the last widening before that version. */
+  /** The version of the last change of the schema before that version after which older bodies read differently. */
   readonly widened: string;
 }
 

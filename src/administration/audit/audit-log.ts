@@ -50,7 +50,7 @@ export interface AuditLog {
 /** Further members of an action's line. The work adds the ones that it finds out. */
 export type AuditDetails = Record<string, unknown>;
 
-export interface Action {
+interface Action {
   readonly action: AuditAction;
   /** Members that say who performs the action. */
   readonly who: object;

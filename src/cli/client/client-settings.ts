@@ -18,7 +18,7 @@ const settings = z.strictObject({
   token: z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without blanks'),
 });
 
-export type ClientSettings = z.output<typeof settings>;
+type ClientSettings = z.output<typeof settings>;
 type Name = keyof ClientSettings;
 
 /** The values of the flags. */
@@ -29,7 +29,7 @@ const variables = { url: 'TABLOG_URL', token: 'TABLOG_TOKEN' } as const;
 const fileContent = settings.partial().extend({ url: z.string().optional(), token: z.string().optional() });
 type FileContent = z.output<typeof fileContent>;
 
-export interface ReadSettings {
+interface ReadSettings {
   readonly settings: ClientSettings;
   /** A warning about the file for the user; null if there is none. */
   readonly warning: string | null;

@@ -12,7 +12,7 @@ export interface Written {
   readonly versions: string[];
 }
 
-export interface PagesTextOptions {
+interface PagesTextOptions {
   /** Reads a page; `continuation` null: the first one. `limit` is the number of rows still to write. */
   readonly read: (continuation: string | null, limit: number) => Promise<Page>;
   readonly writer: RowWriter;

@@ -5,7 +5,7 @@ import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 
-export interface WholeExport {
+interface WholeExport {
   readonly format: WholeFormat;
   readonly client: Tablog;
   readonly table: TableSummary;

@@ -118,13 +118,27 @@ export function parseNulls(text: string): readonly string[] {
   return nulls;
 }
 
+/** Parses the name of a type. */
+export function parseColumnType(text: string): ColumnType {
+  const type = typeNamed(text);
+  if (type === undefined)
+    throw new InvalidArgumentError(
+      `It must be a type, such as number or array<string>. Types are ${scalarKinds.join(', ')}.`,
+    );
+  return type;
+}
+
+function typeNamed(text: string): ColumnType | undefined {
+  return columnTypes.find((one) => one === (text === 'url' ? 'uri' : text));
+}
+
 /** Parses one `--type` and appends it to `before`. The text after the last equals sign is the type. */
 export function addType(
   text: string,
   before: readonly (readonly [id: string, type: ColumnType])[] = [],
 ): readonly (readonly [id: string, type: ColumnType])[] {
   const at = text.lastIndexOf('=');
-  const type = columnTypes.find((one) => one === (text.slice(at + 1) === 'url' ? 'uri' : text.slice(at + 1)));
+  const type = typeNamed(text.slice(at + 1));
   if (at < 1 || type === undefined)
     throw new InvalidArgumentError(
       `It must be the ID of a column and a type, such as zip=string or tags=array<string>. Types are ${scalarKinds.join(', ')}.`,

@@ -18,7 +18,7 @@ const limitForPeople = 100;
 /** The width to assume if the terminal reports none. */
 const widthDefault = 80;
 
-export interface RowsOutput {
+interface RowsOutput {
   /** The maximum number of rows to write. */
   readonly limit: number;
   /** Throws UserError if the format does not support these columns. */

@@ -45,7 +45,7 @@ export interface Field<T> {
 }
 
 /** A field that some events do not have. */
-export interface OptionalField<T> extends Field<T> {
+interface OptionalField<T> extends Field<T> {
   readonly isOptional: true;
 }
 

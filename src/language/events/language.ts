@@ -4,11 +4,16 @@
  * are written only once all live processes read it (docs/decisions/0043).
  */
 import { currentRule, languageOfRule } from '../values/rule.ts';
-import { languageOfKeys } from './table-events.ts';
 import { definitionOf, newestLanguage, type EventData } from './event.ts';
+import { languageOfColumnChanges, languageOfKeys } from './table-events.ts';
 
 /** The newest language that this version reads. It reads all earlier ones too. */
-export const eventLanguage = Math.max(newestLanguage, languageOfRule(currentRule), languageOfKeys);
+export const eventLanguage = Math.max(
+  newestLanguage,
+  languageOfRule(currentRule),
+  languageOfColumnChanges,
+  languageOfKeys,
+);
 
 /** The language that an event needs: that of its type, or of what its fields hold. */
 export function languageOf(data: EventData): number {

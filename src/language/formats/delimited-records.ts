@@ -28,7 +28,7 @@ export interface DelimitedRecord {
 const lineFeed = 10;
 const carriageReturn = 13;
 
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly dialect: Dialect;
   /** Whether U+0000 is no mistake. Asked before each record. */
   readonly allowsZero: () => boolean;
@@ -40,7 +40,7 @@ export interface RecordsOptions {
   readonly isLast: boolean;
 }
 
-export interface RecordsRead {
+interface RecordsRead {
   /** From the first record that was not read: one with a mistake, or that continues behind the text. */
   readonly rest: string;
   /** Whether blanks before a quoted cell, or behind one, were left out. */

@@ -1,11 +1,13 @@
 /**
  * How rows read under the current schema (docs/spec/decisions.md 2): a received value is fitted to the type under which
- * it was decided, where misfits are dropped for good; then each later widening of its column is applied in order.
+ * it was decided, where misfits are dropped for good; then each later type of its column is applied in order, and a
+ * value that does not fit one is empty from then on (docs/decisions/0077).
  */
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
-import { fitToken, widenToken } from './fit-value.ts';
+import { convertToken, isSafe } from './convert-token.ts';
+import { fitToken } from './fit-value.ts';
 import { decodeString } from './json-text.ts';
 import { storedAs } from './profile.ts';
 import type { ColumnProfile, Profile } from './profile.ts';
@@ -16,8 +18,7 @@ import { stringLikeTypes } from './string-types.ts';
 import { columnPlaces, typeAt } from './table-schema.ts';
 import type { SchemaColumn, TableSchema } from './table-schema.ts';
 
-export { fitToken, widenToken } from './fit-value.ts';
-export { applyPatch, sameCell } from './patch-row.ts';
+export { applyPatch } from './patch-row.ts';
 
 const quote = 34;
 
@@ -45,7 +46,7 @@ export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
 }
 
-/** Returns a body as the schema presents it: columns in schema order, without misfits. */
+/** Returns a body as the schema presents it: columns in schema order, without misfits and removed columns. */
 export type Presenter = (body: string) => string;
 
 /** Of bodies that read as they are stored. */
@@ -121,8 +122,8 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
 }
 
 /**
- * The presenters of a table at a version by form, each created once: `schema` is that of the version, and a column of
- * it was last widened at `widened`.
+ * The presenters of a table at a version by form, each created once: `schema` is that of the version, and bodies that
+ * were presented before `widened` read differently now.
  */
 export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor {
   const made = new Map<string, Presenter>();
@@ -140,23 +141,24 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
   const later = typesAfter(column, decidedAt);
-  const widen = (token: string): string => {
+  const convert = (token: string): string | undefined => {
     let from = decided;
-    let text = token;
+    let text: string | undefined = token;
     for (const to of later) {
-      text = widenToken(text, from, to);
+      text = convertToken(text, from, to);
+      if (text === undefined) return undefined;
       from = to;
     }
     return text;
   };
-  if (stored === 'presented') return widen;
+  if (stored === 'presented') return convert;
   const isCell = stored === 'cells';
   const cells = cellFormOf(rule);
   return (token) => {
     const fitted = isCell ? fitStoredCell(token, decided, wrap, cells) : fitToken(token, decided, wrap);
     return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided)
       ? undefined
-      : widen(fitted);
+      : convert(fitted);
   };
 }
 
@@ -228,5 +230,6 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   // Dates may be in the format of their file.
   if (isCell && (decided === 'date' || decided === 'dateTime') && cellFormOf(rule).dateFormat !== null) return false;
   const kinds = values.stored & ~noKinds;
-  return [decided, ...typesAfter(column, version)].every((type) => (kinds & ~plainKinds(type)) === 0);
+  const types = [decided, ...typesAfter(column, version)];
+  return types.every((type, at) => (kinds & ~plainKinds(type)) === 0 && (at === 0 || isSafe(types[at - 1]!, type)));
 }

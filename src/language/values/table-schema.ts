@@ -1,11 +1,12 @@
 /**
  * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because
- * rows are presented by the schema under which they were decided and each later widening (docs/spec/decisions.md 2).
+ * rows are presented by the schema under which they were decided and each later type (docs/spec/decisions.md 2).
+ * A column that was removed and added again is another one: its types begin anew (docs/decisions/0077).
  */
 import type { ColumnType } from './column-type.ts';
 
 /** A type that a column has had since this version of its table. */
-export interface TypeEntry {
+interface TypeEntry {
   readonly since: bigint;
   readonly type: ColumnType;
 }
@@ -32,6 +33,24 @@ export interface GivenColumn {
 export interface GivenDisplayName {
   readonly id: string;
   readonly displayName: string | null;
+}
+
+/** A change of a column; what is absent stays. */
+export interface GivenColumnChange {
+  readonly id: string;
+  readonly displayName?: string | null | undefined;
+  readonly type?: ColumnType | undefined;
+}
+
+/**
+ * Changes of the columns of a table, in this order: columns go, others change, others come behind them. At last those
+ * that `order` names come first, in its order.
+ */
+export interface ColumnChanges {
+  readonly remove: readonly string[];
+  readonly change: readonly GivenColumnChange[];
+  readonly add: readonly GivenColumn[];
+  readonly order: readonly string[];
 }
 
 /** The schema with these columns, valid since the version of the event that brings it. */
@@ -73,7 +92,7 @@ export function findColumn(schema: TableSchema, id: string): SchemaColumn | unde
 }
 
 /** A schema in JSON: versions as decimal strings. */
-export interface EncodedSchema {
+interface EncodedSchema {
   readonly columns: readonly {
     readonly id: string;
     readonly displayName?: string;

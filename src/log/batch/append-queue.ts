@@ -8,7 +8,7 @@ import { LanguageTooNew, type NotAppended } from '../event-log.ts';
 import { refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
 import { Waits, type End } from './waits.ts';
 
-export interface AppendQueueOptions {
+interface AppendQueueOptions {
   /** How many events may wait, and how many bytes. Past either limit, appends are refused. */
   readonly eventsMax: number;
   readonly bytesMax: number;

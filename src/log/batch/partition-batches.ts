@@ -19,7 +19,7 @@ import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
 const waitedForCostMax = 4_000_000;
 
 /** A batch that is being gathered. */
-export interface Gathered<Item> {
+interface Gathered<Item> {
   readonly items: Item[];
   cost: number;
   /** The time of its records, if the log gives a batch one time. */
@@ -32,7 +32,7 @@ export interface Gathered<Item> {
   loadedAhead: Promise<void> | null;
 }
 
-export interface PartitionBatchesOptions<Item> {
+interface PartitionBatchesOptions<Item> {
   readonly partition: number;
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;

@@ -28,7 +28,7 @@ export interface ProgressAhead {
   readonly memory: BatchMemory | null;
 }
 
-export interface SpeculativeBatchOptions extends Mark {
+interface SpeculativeBatchOptions extends Mark {
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;

@@ -14,7 +14,7 @@ export interface ComparedReadModels {
 }
 
 /** Runs a piece of the comparison on a snapshot of each read model, both at the same progress. */
-export type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
+type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
 
 /**
  * Compares everything that clients read or decisions use, piece by piece: when snapshots become old, another pair

@@ -33,7 +33,7 @@ export interface ReadModelDigest {
   readonly rowsRead: number;
 }
 
-export interface DigestOptions {
+interface DigestOptions {
   readonly url: string;
   /** The Postgres schema of the read model. */
   readonly schema: string;

@@ -8,7 +8,7 @@ export class NoReadModel extends Error {
 }
 
 /** How long a snapshot is used, in milliseconds. While it is open, Postgres keeps all rows that it can see. */
-export const snapshotMsMax = 60_000;
+const snapshotMsMax = 60_000;
 
 export class Snapshot {
   readonly #client: pg.Client;

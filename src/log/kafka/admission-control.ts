@@ -32,7 +32,7 @@ export interface AdmissionLimits {
   readonly lagEventsMax: number;
 }
 
-export interface AdmissionControlOptions {
+interface AdmissionControlOptions {
   readonly partitions: number;
   readonly limits: AdmissionLimits;
   readonly observer: LogObserver;

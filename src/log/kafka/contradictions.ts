@@ -23,7 +23,7 @@ interface SeenEpoch {
   readonly epoch: bigint;
 }
 
-export interface ContradictionsOptions {
+interface ContradictionsOptions {
   readonly partitions: number;
   readonly reader: LedLog;
   readonly connection: Pick<

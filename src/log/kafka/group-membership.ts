@@ -20,7 +20,7 @@ const idleInterval = 500;
 /** Delay before rejoining after the membership broke, in milliseconds. */
 const rejoinDelay = 500;
 
-export interface GroupMembershipOptions {
+interface GroupMembershipOptions {
   readonly kafka: Kafka;
   readonly topic: string;
   readonly group: string;

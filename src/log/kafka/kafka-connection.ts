@@ -14,24 +14,24 @@ import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-in
 import { LeaderSearch } from './leader-search.ts';
 
 /** The place that the broker assigned to the first record of a send. */
-export interface SentPlace {
+interface SentPlace {
   readonly offset: bigint;
   readonly time: number;
 }
 
-export interface FetchedPartition {
+interface FetchedPartition {
   readonly records: readonly LogRecord[];
   /** The high watermark: the offset after the last record of the log. */
   readonly end: bigint;
 }
 
 /** The bounds of a partition, and the broker that returned them. */
-export interface LedBounds extends PartitionBounds {
+interface LedBounds extends PartitionBounds {
   /** The broker that was asked; undefined if none was known to lead the partition. */
   readonly leader: string | undefined;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   /** How long the broker waits for a first record, in milliseconds. */
   readonly waitMs: number;
   readonly bytesMax: number;

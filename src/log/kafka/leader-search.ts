@@ -7,7 +7,7 @@ import type { KafkajsCluster } from './kafkajs-internals.ts';
 /** How often brokers are asked for a leader that another broker confirms. */
 const attemptsMax = 4;
 
-export interface LeaderSearchOptions {
+interface LeaderSearchOptions {
   readonly topic: string;
   readonly cluster: Pick<KafkajsCluster, 'metadata' | 'refreshMetadata' | 'removeBroker'>;
   /** The leader of a partition as far as known; undefined if it has none. */

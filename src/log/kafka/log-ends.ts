@@ -13,7 +13,7 @@ const askInterval = 1000;
 /** If a partition with a backlog makes no progress for this long, in milliseconds, it counts as unattended. */
 const standsStillAfter = 15_000;
 
-export interface LogEndsOptions {
+interface LogEndsOptions {
   readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];

@@ -4,7 +4,7 @@ import { KafkaConnection } from './kafka-connection.ts';
 import { ensureTopic } from './topic.ts';
 import { KafkaLog, type KafkaLogOptions } from './kafka-log.ts';
 
-export interface OpenOptions extends KafkaLogOptions {
+interface OpenOptions extends KafkaLogOptions {
   readonly kafka: KafkaSettings;
   /** Whether this process projects partitions: always, never, or only if no other process does at the start. */
   readonly projects: boolean | 'unless others do';

@@ -31,7 +31,7 @@ interface Send {
   bytes: number;
 }
 
-export interface PartitionAppenderOptions {
+interface PartitionAppenderOptions {
   readonly partition: number;
   readonly connection: Pick<KafkaConnection, 'send'>;
   /**

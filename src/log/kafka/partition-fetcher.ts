@@ -24,7 +24,7 @@ export interface FetchPlace {
   readonly doubts: number;
 }
 
-export interface PartitionFetcherOptions {
+interface PartitionFetcherOptions {
   readonly connection: Pick<KafkaConnection, 'leaders' | 'fetch'>;
   readonly logger: Logger;
   /** The partitions to fetch, now or later. */

@@ -39,7 +39,7 @@ const ownRecordsFor = 20;
 /** After a gap, other processes also write. The partition is then fetched for at least this long, in milliseconds. */
 const sharedFor = 5000;
 
-export interface PartitionOwnerOptions {
+interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
   readonly reader: LedLog;
   readonly database: Database;

@@ -59,7 +59,7 @@ export interface ProjectionEvents {
   readonly onHalted: (offset: bigint, error: Error) => void;
 }
 
-export interface PartitionProjectionOptions extends ProjectionEvents {
+interface PartitionProjectionOptions extends ProjectionEvents {
   readonly partition: number;
   readonly position: Position;
   readonly database: Pick<Database, 'writers'>;

@@ -23,7 +23,7 @@ const refreshInterval = 1000;
 /** If a request waits longer than this, its outcome is looked up without a notification. In milliseconds. */
 const pollAfter = 100;
 
-export interface ProgressWatchOptions {
+interface ProgressWatchOptions {
   readonly database: Database;
   readonly waiters: OutcomeWaiters;
   readonly partitions: number;

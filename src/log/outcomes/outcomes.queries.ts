@@ -19,7 +19,7 @@ export interface Try {
 export type TryOutcome = Outcome | 'forgotten' | null;
 
 /** A try, and its command. */
-export interface CommandTry extends Try {
+interface CommandTry extends Try {
   readonly commandId: string;
 }
 

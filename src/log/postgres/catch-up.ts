@@ -11,7 +11,7 @@ import { ProgressMoved, type Projector } from '../projector.ts';
 import { SharedRuns } from '../shared-runs.ts';
 import type { PostgresReader } from './postgres-reader.ts';
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly reader: PostgresReader;

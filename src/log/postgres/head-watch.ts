@@ -32,7 +32,7 @@ export const selectHeads: Statement<Head> = {
     from ${logSchema}.heads join progress using (partition) order by partition`,
 };
 
-export interface HeadWatchOptions {
+interface HeadWatchOptions {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly onTime: (serverTime: number) => void;

@@ -85,7 +85,7 @@ class LogElsewhere extends Error {
   }
 }
 
-export interface PartitionWriterOptions {
+interface PartitionWriterOptions {
   readonly partition: number;
   /**
    * The epoch of the read model. If another read model replaces it, that one has another epoch. So a batch that was

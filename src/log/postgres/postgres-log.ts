@@ -33,7 +33,7 @@ import { untilClosed } from '../until-closed.ts';
 /** How long to wait before resuming the log is tried again, in milliseconds. */
 const resumeDelay = 500;
 
-export interface PostgresLogOptions {
+interface PostgresLogOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly partitions: number;

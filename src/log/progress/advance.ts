@@ -5,7 +5,7 @@ import type { Entry } from '../batch/entry.ts';
 import { readGaps, type Versions } from './versions.ts';
 
 /** The columns of a partition's progress that decisions and look-ups depend on. */
-export interface StoredMark {
+interface StoredMark {
   readonly base: bigint;
   /** The gaps of `Versions`, as JSON. */
   readonly gaps: string;
@@ -27,7 +27,7 @@ const advance: Statement<StoredMark> = {
 };
 
 /** The assumptions of a batch that was decided outside its storing transaction. */
-export interface Assumed {
+interface Assumed {
   /** The layout under which rows were loaded. */
   readonly layout: bigint;
   /**
@@ -38,7 +38,7 @@ export interface Assumed {
 }
 
 /** The progress after a batch. `lastHash`: the hash of its last record. */
-export interface Advance {
+interface Advance {
   readonly partition: number;
   readonly entries: readonly Entry[];
   readonly lastHash: Uint8Array;

@@ -1,5 +1,4 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { StoredTable } from '../../storage/database/stored-table.ts';
 
 /** A team whose events are held, from an event on that could not be projected (ARCHITECTURE.md, "quarantine"). */
 export const QuarantineEntity = defineEntity({
@@ -25,5 +24,3 @@ export const QuarantineEntity = defineEntity({
     gaps: p.text(),
   },
 });
-
-export const storedQuarantines = StoredTable.of(QuarantineEntity);

@@ -34,7 +34,7 @@ export interface BackupStore {
  * `of` is null if their number is unknown.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
-export type ProgressKind =
+type ProgressKind =
   | 'packs'
   | 'digested rows'
   | 'pieces of tables'

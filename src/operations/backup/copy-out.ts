@@ -44,7 +44,7 @@ async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Clie
 }
 
 /** Options for copying the rows of a partition from a snapshot. */
-export interface PartitionOptions {
+interface PartitionOptions {
   readonly partition: number;
   /** The approximate share of the partition in the bytes of the read model, 0 to 1. */
   readonly share: number;

@@ -47,10 +47,10 @@ function* decode(content: Buffer): Generator<LogRecord> {
   }
 }
 
-export type RecordPacks = NonNullable<PartitionCopy['records']>;
+type RecordPacks = NonNullable<PartitionCopy['records']>;
 
 /** A partition in the last set. */
-export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
+type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
 
 /**
  * Writes the records of a partition up to `next` (exclusive). If the log still has the records of the set before, its

@@ -11,7 +11,7 @@ import { withStoreLease } from './store-lease.ts';
  */
 const unnamedForMs = 24 * 3_600_000;
 
-export interface Removed {
+interface Removed {
   readonly sets: readonly string[];
   /** How many packs, files and keys were removed. */
   readonly objects: number;

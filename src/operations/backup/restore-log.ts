@@ -13,7 +13,7 @@ import { BackupError, type BackupStore, type OnProgress } from './backup-store.t
 import type { Manifest, PartitionCopy } from './manifest.ts';
 import { encodeRecords, readRecords } from './record-packs.ts';
 
-export interface LogRestore {
+interface LogRestore {
   readonly store: BackupStore;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;

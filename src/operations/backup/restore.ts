@@ -28,7 +28,7 @@ import { completeLog, endsOf, restoreLog, type RestoredEnd } from './restore-log
 import { namesOfNotes, readModelTables } from './stored-tables.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly store: BackupStore;
   /** The URL of the Postgres to restore into. */
   readonly url: string;

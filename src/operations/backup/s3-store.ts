@@ -19,7 +19,7 @@ import { explainS3 } from '../../storage/files/s3-errors.ts';
 import { StoreAway } from '../../storage/files/file-store.ts';
 import { BackupError, type BackupStore, type KeptObject } from './backup-store.ts';
 
-export interface S3BackupOptions extends S3ClientOptions {
+interface S3BackupOptions extends S3ClientOptions {
   readonly bucket: string;
   /** The prefix of all keys; empty, or ends in `/`. */
   readonly prefix: string;

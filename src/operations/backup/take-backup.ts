@@ -20,7 +20,7 @@ import { untilCaughtUp } from './until-caught-up.ts';
 import { backupFiles, inFileOrder, listFiles } from './uploaded-files.ts';
 import { withStoreLease, type StoreLease } from './store-lease.ts';
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly store: BackupStore;
   /** The URL of Postgres. */
   readonly url: string;

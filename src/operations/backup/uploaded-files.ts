@@ -82,7 +82,7 @@ class PresentFiles {
   }
 }
 
-export interface FilesBackup {
+interface FilesBackup {
   /** Null: only the list is stored. */
   readonly files: Pick<FileStore, 'read'> | null;
   readonly store: BackupStore;

@@ -12,7 +12,7 @@ import { readRecords } from './record-packs.ts';
 import { listFiles, readFile } from './uploaded-files.ts';
 
 /** The counts of the set's manifest, which are correct if there are no problems. */
-export interface Verified extends SetCounts {
+interface Verified extends SetCounts {
   /** The problems found, a sentence each; at most 100. */
   readonly problems: readonly string[];
 }

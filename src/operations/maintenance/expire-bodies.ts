@@ -3,11 +3,12 @@
  * time.
  */
 import { expireBody } from '../../../commands/receive-block.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import { bodyLife } from '../../../projections/segments/arrived-rows.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
 import type { Database } from '../../storage/database/database.ts';
-import { appendNotices } from '../../log/append-notices.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const bodiesAtOnce = 100;
@@ -28,12 +29,12 @@ export async function expireBodies(database: Database, log: EventLog, delay = se
       ) due`,
     [log.now() - bodyLife - delay],
   );
-  await appendNotices(
+  await recordFacts(
     log,
     due.map(({ team_id: teamId, body_id: bodyId, next }) => ({
-      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
       data: expireBody(teamId, bodyId),
-      about: [teamId, bodyId, next],
+      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
+      commandId: commandIdOf('BodyExpired', teamId, bodyId, next),
     })),
   );
 }

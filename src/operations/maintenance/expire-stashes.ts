@@ -3,10 +3,11 @@
  * time.
  */
 import { expireStash } from '../../../commands/end-stash.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
 import type { Database } from '../../storage/database/database.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const stashesAtOnce = 20;
@@ -38,12 +39,12 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
       ) due`,
     [log.now() - delay],
   );
-  await appendNotices(
+  await recordFacts(
     log,
     due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
-      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
       data: expireStash(teamId, stashId, BigInt(created)),
-      about: [teamId, stashId, created, next],
+      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
+      commandId: commandIdOf('StashExpired', teamId, stashId, created, next),
     })),
   );
   return due.length > 0 && (await haveAnyEnded(database, due));

@@ -16,7 +16,7 @@ const rareInterval = 3_600_000;
 /** How long a round goes on while a task finds something to do, in milliseconds. */
 const roundMs = 60_000;
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly database: Database;
   readonly tasks: readonly MaintenanceTask[];
   readonly logger: Logger;

@@ -37,7 +37,7 @@ export interface MaintenanceObserver {
   yielded(): void;
 }
 
-export interface RoundOptions {
+interface RoundOptions {
   /** After this many milliseconds no step is repeated. The next round does the rest. */
   readonly roundMs: number;
   /** Ends the round after the steps that are running. */

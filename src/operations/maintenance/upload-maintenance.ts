@@ -6,9 +6,10 @@
 import type { Logger } from 'pino';
 import { checkUpload } from '../../../commands/complete-upload.ts';
 import type { UploadQueries, UploadToCheck } from '../../../projections/uploads/uploads.queries.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import type { FileStore, StoredObject } from '../../storage/files/file-store.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** Batch sizes of the steps. */
 const uploadsAtOnce = 20;
@@ -161,9 +162,12 @@ export class UploadMaintenance {
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {
     // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
-    await appendNotices(
+    await recordFacts(
       this.#options.log,
-      found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })),
+      found.map(({ id, teamId, next }) => ({
+        data: checkUpload(teamId, id),
+        commandId: commandIdOf('UploadChecked', id, next),
+      })),
     );
   }
 }

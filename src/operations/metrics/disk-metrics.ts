@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { DiskFloor } from '../../api/http/limits/disk-floor.ts';
 
-export type Disks = Pick<DiskFloor, 'free'>;
+type Disks = Pick<DiskFloor, 'free'>;
 
 export function addDiskMetrics(registry: Registry, disks: Disks): void {
   const free: Gauge<'folder'> = new Gauge({

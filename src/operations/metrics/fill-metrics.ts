@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { FillProgress } from '../replay/fill-progress.ts';
 import { inTime } from './in-time.ts';
 
-export type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
+type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
 
 /** Adds the metrics. While Postgres is away they have no values. */
 export function addFillMetrics(registry: Registry, fill: AskedFill): void {

@@ -6,7 +6,7 @@ import type { ProcessState } from '../../api/query/query-engine.ts';
 import { inTime } from './in-time.ts';
 
 /** The part of the query engine that metrics need. */
-export interface AskedEngine {
+interface AskedEngine {
   states(): Promise<readonly ProcessState[]>;
 }
 

@@ -24,7 +24,7 @@ export interface DigestComparison {
   readonly rowsRead: number;
 }
 
-export interface DigestComparisonOptions {
+interface DigestComparisonOptions {
   readonly url: string;
   /** The Postgres schemas of the read model, and of its rebuild. */
   readonly schema: string;

@@ -22,7 +22,7 @@ const lookInterval = 1000;
  */
 const toldLater = [WrongLog, ProjectionFailed, ProgressMoved];
 
-export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
+interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
   /** The database of the read model, which must exist. */
   readonly database: Database;
 }

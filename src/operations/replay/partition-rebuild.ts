@@ -27,7 +27,7 @@ const partsAhead = 3;
  */
 const waitingMax = { records: 500, bytes: 2 * 1024 * 1024 };
 
-export interface PartitionRebuildOptions extends ProjectTarget {
+interface PartitionRebuildOptions extends ProjectTarget {
   readonly database: Pick<Database, 'writers' | 'fills'>;
   readonly log: LogReader;
   /** How many events are projected per batch. The result does not depend on it. */

@@ -17,7 +17,7 @@ export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents
   readonly fromStart?: boolean;
 }
 
-export interface Replayed {
+interface Replayed {
   readonly events: number;
   /** The partitions whose log has lost events that the replaced read model had. The log was resumed after them. */
   readonly shortened: readonly number[];

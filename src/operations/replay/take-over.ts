@@ -41,7 +41,7 @@ const attemptPause = 2000;
 /** SQLSTATEs: no lock within `lock_timeout`, or a deadlock. */
 const lockNotHad = new Set(['55P03', '40P01']);
 
-export interface TakeOverOptions {
+interface TakeOverOptions {
   readonly url: string;
   readonly log: RecordLog;
   /** The Postgres schema to take over, and the one of the rebuilt read model. */

@@ -8,7 +8,7 @@ import { ReadModelInUse, ReadModelUse } from '../../log/read-model-use.ts';
 import { compareByDigest, type DigestComparison } from './compare-by-digest.ts';
 import { Rebuild, type RebuildOptions } from './rebuild.ts';
 
-export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
+interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
   /**

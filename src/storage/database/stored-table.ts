@@ -179,7 +179,7 @@ export class StoredTable<Row extends object> {
 }
 
 /** The names of a table's columns, and of the columns of its primary key. */
-export interface TableShape {
+interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];

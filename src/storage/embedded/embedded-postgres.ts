@@ -25,7 +25,7 @@ const STOP_PATIENCE_MS = 30_000;
  */
 const PASSING_FAILURE = /Address already in use|lock file ".*"|pre-existing shared memory block/;
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** The folder of the database, its password and the server's messages. Created if it does not exist. */
   readonly folder: string;
   /** Receives the server's messages, line by line. */

@@ -12,7 +12,7 @@ import { commandLine, isAlive, signal } from './processes.ts';
 /** A custom setting, which Postgres ignores. It shows in the process list, and can be queried in SQL. */
 export const DATA_SETTING = 'tablog.data';
 
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number;
   readonly port: number;
   /** False while it starts, recovers or stops. */

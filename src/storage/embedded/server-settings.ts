@@ -19,7 +19,7 @@ export async function sizeOfDisk(folder: string): Promise<number> {
 }
 
 /** The machine of a server. */
-export interface Machine {
+interface Machine {
   /** In bytes. */
   readonly memory: number;
   /** The size of the disk with its files, in bytes. */

@@ -30,7 +30,7 @@ export class UploadTooLarge extends Error {
   }
 }
 
-export interface LocalFileStoreOptions {
+interface LocalFileStoreOptions {
   /** An existing folder that nobody else writes to. */
   readonly folder: string;
   readonly keys: SecretKeys;

@@ -20,7 +20,7 @@ import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type Stored
 import { inStore, s3ClientConfig, unlessMissing, type S3ClientOptions } from './s3-client.ts';
 import { explainS3, s3StatusOf } from './s3-errors.ts';
 
-export interface S3FileStoreOptions extends S3ClientOptions {
+interface S3FileStoreOptions extends S3ClientOptions {
   readonly bucket: string;
   /** The address for clients; null: `endpoint`. */
   readonly publicEndpoint: string | null;

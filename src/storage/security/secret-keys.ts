@@ -30,7 +30,7 @@ export interface SecretKeys {
 }
 
 /** A key without its secret. */
-export interface SecretKeySummary {
+interface SecretKeySummary {
   readonly id: number;
   /** `past`: its signatures are valid; `current`: it also signs; `next`: it will sign soon. */
   readonly state: 'past' | 'current' | 'next';

@@ -12,7 +12,7 @@ const writeInterval = 60_000;
 /** Limit of tokens with buffered uses. The uses of further tokens are dropped. */
 const tokensMax = 50_000;
 
-export interface TokenUsesOptions {
+interface TokenUsesOptions {
   readonly pool: pg.Pool;
   readonly logger: Pick<Logger, 'warn'>;
   readonly interval?: number;

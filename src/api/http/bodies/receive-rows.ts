@@ -30,7 +30,7 @@ export interface RowReceiver extends BlockStore {
 }
 
 /** To be disposed once the request is submitted, or refused: then nothing of its rows is left. */
-export interface ReceivedRows extends AsyncDisposable {
+interface ReceivedRows extends AsyncDisposable {
   /**
    * Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not
    * known.

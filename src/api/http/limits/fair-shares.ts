@@ -41,7 +41,7 @@ export interface FairSharesOptions {
 }
 
 /** Who holds units for as long as a client sends or reads. */
-export interface SlowHolder {
+interface SlowHolder {
   /** Whether its client is slow (slow-clients.ts). */
   readonly isSlow: () => boolean;
   /** Ends what holds the units, so that they are given back soon. Called once at most. */

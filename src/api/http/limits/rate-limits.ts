@@ -31,7 +31,7 @@ type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number
 };
 
 /** A limit of a team: the most units in a window, how many are left, and for how many more seconds. */
-export interface LimitStanding {
+interface LimitStanding {
   readonly name: TeamLimitName;
   readonly max: number;
   readonly windowSeconds: number;

@@ -65,7 +65,7 @@ export class RequestLog extends LogController {
 }
 
 /** The fields of log lines that identify a request. The team is known once the token was looked up. */
-export interface RequestDetails {
+interface RequestDetails {
   readonly requestId: string;
   readonly teamId: string | undefined;
   readonly method: string;
@@ -83,7 +83,7 @@ function teamOf(request: FastifyRequest): string | null {
 }
 
 /** The path without the query. */
-export function pathOf(request: FastifyRequest): string {
+function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 

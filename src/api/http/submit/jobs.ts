@@ -24,13 +24,16 @@ const settleDelay = 60_000;
 /** Of a job whose request had no effect, and never will have one. */
 export const lostMessage = 'The request did not reach the log in time: nothing was changed.';
 
+/** Of a job that needed its rows to be tried first, by a request that has ended. */
+const untriedMessage = 'The rows of the table were not tried under the new types: nothing was changed.';
+
 export type JobState =
   | { readonly status: 'running' }
   | { readonly status: 'succeeded'; readonly result: AppliedResult }
   | { readonly status: 'failed'; readonly message: string };
 
 /** A job that was found, and what has become of it. */
-export interface FoundJob {
+interface FoundJob {
   readonly job: Job;
   readonly state: JobState;
 }
@@ -41,7 +44,7 @@ export interface ListedJob extends FoundJob {
   readonly askedAt: number;
 }
 
-export interface JobsOptions {
+interface JobsOptions {
   readonly log: Pick<EventLog, 'now' | 'bounds' | 'status'>;
   readonly outcomes: OutcomeQueries;
   readonly keys: SecretKeys;
@@ -165,5 +168,6 @@ function settled({ requestTag }: Job, outcome: TryOutcome): JobState | null {
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null))
     return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
+  if (outcome.result.untried === true) return { status: 'failed', message: untriedMessage };
   return { status: 'succeeded', result: outcome.result };
 }

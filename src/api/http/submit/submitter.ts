@@ -33,7 +33,7 @@ const turnedAwayRetryAfter = '10';
 export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
 
 /** The job of a request, and what the list of jobs says of it; null: nothing. */
-export interface RequestJob extends Job {
+interface RequestJob extends Job {
   readonly about: Pick<JobNote, 'operation' | 'appId' | 'tableId' | 'stashId'> | null;
 }
 
@@ -47,7 +47,7 @@ export interface Applied {
 }
 
 /** A job that tells the outcome of a command. */
-export interface Accepted {
+interface Accepted {
   readonly jobId: string;
 }
 
@@ -58,7 +58,7 @@ interface Sent {
   readonly job: RequestJob;
 }
 
-export interface SubmitterOptions {
+interface SubmitterOptions {
   /** Shares out among teams what may wait for its outcome. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /**

@@ -91,7 +91,7 @@ const shown: ReadonlySet<string> = new Set([
  */
 const sentBytesMax = 2 * readBytes;
 
-export interface FilesRouteDependencies {
+interface FilesRouteDependencies {
   readonly shares: Pick<Shares, 'outgoingBytes'>;
   readonly uploads: UploadQueries;
   readonly files: FileStore;

@@ -2,14 +2,14 @@
 import { readCondition, type Condition } from './condition.ts';
 import { malformed } from './query-error.ts';
 
-export interface SortKey {
+interface SortKey {
   /** The ID of a column, or the name of an aggregate. */
   readonly column: string;
   readonly descending: boolean;
 }
 
 export const aggregateFunctions = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const;
-export type AggregateFunction = (typeof aggregateFunctions)[number];
+type AggregateFunction = (typeof aggregateFunctions)[number];
 
 export interface Aggregate {
   readonly op: AggregateFunction;

@@ -1,0 +1,204 @@
+/** `PATCH /tables/{tableID}`: renames a table, and changes its columns (docs/decisions/0077). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { patchTable, patchTableBody, patchTableQuery } from '../../../../commands/patch-table.ts';
+import { refusalOfMisfits } from '../../../../projections/tables/decide-patch-table.ts';
+import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
+import { commandIdOf } from '../../../language/events/command-id.ts';
+import type { EventOf } from '../../../language/events/event.ts';
+import { readMembers } from '../../../language/formats/read-members.ts';
+import type { ColumnMisfits } from '../../../language/values/column-misfits.ts';
+import { HttpError, noEffect } from '../answers/http-error.ts';
+import { misfitsJson } from '../answers/result-json.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { ClientGone } from '../bodies/request-body.ts';
+import type { Shares } from '../limits/shares.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import { examples, nothing } from '../openapi/schemas.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch, setVersion } from '../requests/versions.ts';
+import type { App } from '../server/app-type.ts';
+import { identify, type RequestIdentity } from '../submit/request-identity.ts';
+import type { Submitter } from '../submit/submitter.ts';
+import { refusing, type Submission } from '../submit/turned-away.ts';
+import type { ColumnTrials } from './column-trials.ts';
+
+export interface PatchTableDependencies {
+  readonly submitter: Submitter;
+  readonly tables: Pick<TableQueries, 'target'>;
+  readonly trials: ColumnTrials;
+  readonly shares: Pick<Shares, 'bodies'>;
+  readonly bodyBytesMax: number;
+}
+
+/** How often the rows of a table are tried for one request, while others change the table meanwhile. */
+const trialsMax = 50;
+
+const query = patchTableQuery.extend({
+  dryRun: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('`true` changes nothing: the answer says how many cells do not fit new types of their columns.'),
+});
+
+const misfit = z
+  .strictObject({
+    id: z.string().meta({ description: 'The ID of the column.' }),
+    cells: z.int().min(1).meta({ description: 'How many of its cells do not fit.' }),
+    rowID: z.string().meta({ description: 'The row of the first one.' }),
+    value: z.string().meta({ description: 'The value there as JSON text, cut to 60 characters.' }),
+  })
+  .meta({ id: 'ColumnMisfits', description: 'The cells of a column that do not fit its new type.' });
+
+const operation: Operation = {
+  operationId: 'updateTable',
+  tag: 'Tables',
+  summary: 'Change a table',
+  description:
+    'Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, ' +
+    'and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
+    'there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a ' +
+    'removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with ' +
+    '`onMisfit=clear` empties the cells that do not fit.',
+  ifMatch: 'table',
+  body: json(patchTableBody, {
+    'another name': { name: 'persons' },
+    'a column that is shown under another name': { columns: [{ id: 'born', displayName: 'Birthday' }] },
+    'another type': { columns: [{ id: 'born', type: 'dateTime' }] },
+    'a new column in the first place': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
+    'a column that goes': { remove: ['born'] },
+    'a key': { key: ['name'] },
+    'no key': { key: null },
+  }),
+  answers: {
+    200: {
+      description:
+        'The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells ' +
+        'did not fit; else it is empty.',
+      versioned: true,
+      body: json(z.union([z.strictObject({ data: z.strictObject({ misfits: z.array(misfit) }) }), nothing]), {
+        'updated': {},
+        'cells were cleared': {
+          data: { misfits: [{ id: 'born', cells: 2, rowID: examples.rowIds[0], value: '"unknown"' }] },
+        },
+      }),
+    },
+  },
+  errors: [
+    'limit_exceeded',
+    'payment_required',
+    'table_not_found',
+    'key_not_unique',
+    'column_id_not_found',
+    'column_has_invalid_value',
+    'column_id_reserved',
+    'column_id_not_unique',
+  ],
+};
+
+export function addPatchTable(app: App, dependencies: PatchTableDependencies): void {
+  const { shares, bodyBytesMax } = dependencies;
+  app.patch(
+    '/tables/:tableID',
+    { schema: { querystring: query }, config: { operation } },
+    async (request: FastifyRequest, reply) => {
+      const { teamId } = request.principal;
+      const { dryRun, ...asked } = request.query as z.output<typeof query>;
+      readMediaType(request, ['application/json']);
+      const identity = identify(request);
+      const ifMatch = readIfMatch(request) ?? null;
+      const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
+      identity.digest?.update(bytes);
+      const members = readMembers(bytes);
+      const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, query: asked, members });
+      const gone = goneSignalOf(reply);
+      const patched =
+        dryRun === 'true'
+          ? await tryOnly(dependencies, event, gone)
+          : await submit(dependencies, identity, event, gone);
+      const tells = dryRun === 'true' || asked.onMisfit === 'clear';
+      setVersion(reply, patched.etag).type('application/json; charset=utf-8');
+      return reply.send(tells ? `{"data":${misfitsJson(patched.misfits)}}` : '{}');
+    },
+  );
+}
+
+interface Patched {
+  readonly etag: bigint;
+  readonly misfits: readonly ColumnMisfits[];
+}
+
+/** What the request would do now. Throws HttpError as it would be refused. */
+async function tryOnly(
+  { tables, trials }: PatchTableDependencies,
+  event: EventOf<'TablePatchRequested'>,
+  gone: AbortSignal,
+): Promise<Patched> {
+  const { refusal } = await tables.target(event.teamId, event.tableId, event.ifMatch);
+  if (refusal !== null) throw new HttpError(refusal.type, refusal.message);
+  const trial = await untilGone(trials.try(event, gone), gone);
+  if (trial === null) throw new HttpError('table_not_found', 'there is no such table');
+  if ('refusal' in trial) throw new HttpError(trial.refusal.type, trial.refusal.message);
+  return { etag: trial.version, misfits: trial.misfits };
+}
+
+/**
+ * Submits the request. If its rows are too many for the decision, tries them first, until the table has not changed
+ * meanwhile.
+ */
+async function submit(
+  { submitter, trials }: PatchTableDependencies,
+  identity: RequestIdentity,
+  event: EventOf<'TablePatchRequested'>,
+  gone: AbortSignal,
+): Promise<Patched> {
+  let asked: Submission = event;
+  for (let trial = 0; trial <= trialsMax; trial += 1) {
+    const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
+    if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
+    asked = await triedEvent(trials, event, gone);
+  }
+  throw new HttpError('service_unavailable', `The table changed each time before its rows were tried. ${noEffect}`);
+}
+
+/**
+ * A command is decided once, so each try of one request is a command of its own. Under an Idempotency-Key they are the
+ * same ones each time.
+ */
+function identityOfTry({ commandId, digest, ...identity }: RequestIdentity, trial: number): RequestIdentity {
+  return {
+    ...identity,
+    commandId: trial === 0 ? commandId : commandIdOf(commandId, String(trial)),
+    digest: digest?.copy() ?? null,
+  };
+}
+
+/** The event with what is known of the rows now, or its refusal. */
+async function triedEvent(
+  trials: ColumnTrials,
+  event: EventOf<'TablePatchRequested'>,
+  gone: AbortSignal,
+): Promise<Submission> {
+  const trial = await untilGone(trials.try(event, gone), gone);
+  if (trial === null || 'refusal' in trial) return event;
+  const { version, misfits, unsafe } = trial;
+  const changes = event.columnChanges!;
+  if (misfits.length > 0 && changes.onMisfit === 'abort' && event.ifMatch === null)
+    return refusing(event.teamId, refusalOfMisfits(unsafe, misfits));
+  return { ...event, columnChanges: { ...changes, tried: { version, misfits } } };
+}
+
+function goneSignalOf(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+async function untilGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw gone.aborted ? new ClientGone('the rows of the table were tried') : error;
+  }
+}
