@@ -13,7 +13,7 @@ export const wholeText = '^[^\\u0000]*$';
 export const columnIdBytesMax = 256;
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
-export function text(bytesMax: number) {
+export function boundedText(bytesMax: number) {
   return z
     .string()
     .min(1, 'must not be empty')
@@ -22,12 +22,12 @@ export function text(bytesMax: number) {
     .meta({ maxLength: bytesMax, pattern: wholeText });
 }
 
-export const tableName = text(1024);
+export const tableName = boundedText(1024);
 
 /** The name under which a column is shown. */
-export const displayName = text(1024);
+export const displayName = boundedText(1024);
 
-export const appId = text(256);
+export const appId = boundedText(256);
 
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
@@ -77,7 +77,7 @@ export const columnType = z
 /** As many columns as a key may have. */
 const keyColumnsMax = 16;
 
-export const tableKey = z.array(text(columnIdBytesMax)).min(1, 'must name a column').max(keyColumnsMax).meta({
+export const tableKey = z.array(boundedText(columnIdBytesMax)).min(1, 'must name a column').max(keyColumnsMax).meta({
   id: 'TableKey',
   description:
     'The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared.',
@@ -85,7 +85,7 @@ export const tableKey = z.array(text(columnIdBytesMax)).min(1, 'must name a colu
 
 /** A column of a new schema, or a new column. */
 export const givenColumn = z
-  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .strictObject({ id: boundedText(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
   .transform((column): GivenColumn => column);
 
 export const tableSchema = z

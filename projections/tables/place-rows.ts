@@ -29,7 +29,7 @@ const tailRowsMax = 10_000;
 const tailBytesMax = 1024 * 1024;
 
 /** Finds the rows of a request in any kind of source. */
-export function rowsOf(
+export function rowsOfRequest(
   states: TableStates,
   event: Event,
   teamId: string,
@@ -171,11 +171,12 @@ function placeSegments(
       return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
     }),
   );
-  const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
+  const firstOrdinal = tables.nextOrdinal(table.id, at.version);
+  const extents = segments.map(({ key, profile, ids }, place): Extent => ({
     key: tables.newKey(),
     tableId: table.id,
     version: at.version,
-    ordinal,
+    ordinal: firstOrdinal + place,
     generation: table.generation,
     schemaVersion: table.schemaVersion,
     wrap,
@@ -256,7 +257,7 @@ function placeFew(
         key: tables.newKey(),
         tableId: table.id,
         version: at.version,
-        ordinal: 0,
+        ordinal: tables.nextOrdinal(table.id, at.version),
         generation: table.generation,
         schemaVersion: table.schemaVersion,
         wrap: false,

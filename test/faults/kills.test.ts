@@ -15,7 +15,7 @@ import { findProblems } from '../support/history.ts';
 import { chooseSeed } from '../support/random.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { limitMs } from '../support/time-limits.ts';
-import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
+import { killProcesses, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { ManyTeams } from './many-teams.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
@@ -24,7 +24,18 @@ import { chooseVictims, pickVictim, type Victim } from './victims.ts';
 
 const kills = scale.kills;
 const seed = chooseSeed();
-const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
+const mix: Mix = {
+  patch: 12,
+  batch: 5,
+  look: 5,
+  add: 4,
+  delete: 3,
+  head: 1,
+  addBlock: 0.6,
+  addBody: 0.5,
+  addRefused: 0.3,
+  create: 0.3,
+};
 
 let folder: string;
 let server: TestServer;
@@ -98,7 +109,7 @@ test(
       await sleep(50 + random() * (atWork ? 800 : 400));
       const processes = await pickVictim(victims, random).processes();
       const exited = once(server.process, 'exit');
-      const killed = kill(processes);
+      const killed = killProcesses(processes);
       gate.close();
       await Promise.all([killed, exited]);
       server = await launchServer({ folder, port });

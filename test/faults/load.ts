@@ -2,9 +2,9 @@
 import type { RecordedTable } from './recorded-table.ts';
 
 /** How often each step is taken, in relation to the others. */
-export type Mix = Readonly<Partial<Record<Step, number>>>;
+export type Mix = Readonly<Partial<Record<LoadStep, number>>>;
 
-type Step = keyof typeof steps;
+type LoadStep = keyof typeof steps;
 
 /** Random numbers from 0 to 1 that are the same for the same seed (the generator is known as mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -57,6 +57,17 @@ const steps = {
     if (random() < 0.3) await Promise.all([table.delete(row, null), table.patch(row, null)]);
     else await table.delete(row, random() < 0.5 ? null : await table.read(row));
   },
+  /** Some of the rows that all fight for, in a random order, together with an addition. */
+  batch: async ({ table, random, contended, own }: Worker) => {
+    const rows = contended.filter(() => random() < 0.4).toSorted(() => random() - 0.5);
+    if (rows.length === 0) return;
+    const added = await table.batch(rows, random() < 0.1);
+    if (added !== null) own.push(added);
+  },
+  /** All of these rows at one moment. */
+  look: async ({ table, contended }: Worker) => {
+    await table.look(contended);
+  },
   head: async ({ table }: Worker) => {
     await table.head();
   },
@@ -75,7 +86,7 @@ export async function work(
   goesOn: () => Promise<boolean> | boolean,
 ): Promise<void> {
   const worker: Worker = { table, random, contended, own: [] };
-  const weights = Object.entries(mix) as [Step, number][];
+  const weights = Object.entries(mix) as [LoadStep, number][];
   const sum = weights.reduce((total, [, weight]) => total + weight, 0);
   while (await goesOn()) {
     let place = random() * sum;

@@ -10,7 +10,7 @@ import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashe
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
 import { declared, keyOf } from '../../projections/tables/keys/table-key.ts';
-import { changedForm, formOf } from '../../projections/tables/read/stored-body.ts';
+import { changedForm, bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
@@ -20,6 +20,9 @@ import { keyReaderOf } from '../../src/language/values/row-key.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
+import { Decider } from '../../src/log/batch/decider.ts';
 import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
@@ -117,7 +120,14 @@ export function given({
     ...tailExtent,
   };
   block.forEach((body, index) =>
-    tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }),
+    tables.putRow({
+      extent: blockExtent,
+      index,
+      version: blockAt,
+      body,
+      form: bodyFormOf(blockExtent),
+      isChange: false,
+    }),
   );
   tail?.forEach((body, index) =>
     tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }),
@@ -175,6 +185,7 @@ function putKey(tables: States['tables'], extent: Extent, index: number, body: s
 }
 
 const set = new ModelSet(models);
+const journals = new WeakMap<States, UndoJournal>();
 
 /** A change by any decision. */
 export type Change =
@@ -188,7 +199,10 @@ export type Change =
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
-  return set.open(newKey, new UndoJournal()) as unknown as States;
+  const journal = new UndoJournal();
+  const states = set.open(newKey, journal) as unknown as States;
+  journals.set(states, journal);
+  return states;
 }
 
 /** Decides an event without applying the changes. */
@@ -213,6 +227,12 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   const decision = decide(states, eventOf(request), at);
   change(states, decision.changes);
   return decision;
+}
+
+/** Decides a request that consists of several, and applies its changes, or none. */
+export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
+  const decider = new Decider(set, { ...states }, journals.get(states)!);
+  return decider.decide(eventOf(request), at, new TimeSlices(), async () => undefined);
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

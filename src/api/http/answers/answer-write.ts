@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../../language/events/event-codec.ts';
+import type { OperationCounts } from '../../../language/events/outcome.ts';
 import type { Remarks } from '../../../language/formats/row-reader.ts';
 import { encloseResult } from './result-json.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
@@ -28,7 +29,7 @@ export interface WriteDependencies {
   readonly rows: RowQueries;
 }
 
-export interface Write {
+export interface WriteRequest {
   readonly teamId: string;
   readonly identity: RequestIdentity;
   /** Whether the client accepts a job as the answer. */
@@ -50,7 +51,7 @@ export interface Write {
 export async function answerWrite(
   reply: FastifyReply,
   { submitter, rows: queries }: WriteDependencies,
-  write: Write,
+  write: WriteRequest,
   status: 200 | 201,
 ): Promise<FastifyReply> {
   const { teamId, identity, newTable, remarks, event, body, rows } = write;
@@ -61,8 +62,15 @@ export async function answerWrite(
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  setRemarks(setDroppedCells(reply, submitted.result.droppedCells), remarks);
+  const { droppedCells, operations } = submitted.result;
+  setRemarks(setDroppedCells(reply, droppedCells), remarks);
+  if (operations !== undefined) reply.header('tablog-rows', formatCounts(operations));
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
+}
+
+/** `added=3, patched=10, unchanged=2, deleted=1`: the header `Tablog-Rows`. */
+function formatCounts({ added, patched, unchanged, deleted }: OperationCounts): string {
+  return `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
 }
 
 /** Tells the client how many cells were dropped. Undefined: none may be, or they were not counted. */
@@ -77,7 +85,7 @@ export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks):
 }
 
 /** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
-function mayBeJob({ asynchronous, newTable, identity }: Write): boolean {
+function mayBeJob({ asynchronous, newTable, identity }: WriteRequest): boolean {
   return asynchronous && !(newTable !== null && identity.digest !== null);
 }
 

@@ -1,23 +1,23 @@
 /** The headers of requests and answers, as described in the document. */
 import { z } from 'zod';
 import { idempotencyKey } from '../submit/idempotency.ts';
-import { ifMatch, ifNoneMatch, ifRange } from '../requests/versions.ts';
+import { ifMatchHeader, ifNoneMatchHeader, ifRange } from '../requests/versions.ts';
 
 /** Request headers. They have no examples: pages that try requests out would send them. */
 export const requestHeaders = {
   ifMatchRow: {
     name: 'If-Match',
-    schema: ifMatch,
+    schema: ifMatchHeader,
     description: 'A version, like `"42"`. The request takes effect only if the row has not changed since then.',
   },
   ifMatchTable: {
     name: 'If-Match',
-    schema: ifMatch,
+    schema: ifMatchHeader,
     description: 'A version, like `"42"`. The request takes effect only if the table has not changed since then.',
   },
   ifNoneMatch: {
     name: 'If-None-Match',
-    schema: ifNoneMatch,
+    schema: ifNoneMatchHeader,
     description: 'Versions that the client has. If the current one is among them, the answer is 304 without a body.',
   },
   range: {
@@ -173,6 +173,12 @@ export const responseHeaders = {
     required: false,
     example: 42,
     description: 'How many rows meet the filter, at the version in `ETag`.',
+  },
+  'Tablog-Rows': {
+    schema: z.string().regex(/^added=[0-9]+, patched=[0-9]+, unchanged=[0-9]+, deleted=[0-9]+$/),
+    required: true,
+    example: 'added=3, patched=10, unchanged=2, deleted=1',
+    description: 'How many operations of a batch added, patched or deleted a row, and how many changed nothing.',
   },
   'Tablog-Dropped-Cells': {
     schema: z.int().min(0),
