@@ -3306,7 +3306,7 @@ export interface operations {
                         ifMatch?: string;
                     })[];
                     /**
-                     * @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place.
+                     * @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit.
                      * @default abort
                      * @enum {string}
                      */
@@ -3363,6 +3363,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
