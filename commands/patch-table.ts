@@ -1,4 +1,4 @@
-/** PatchTable: renames a table, and changes its columns: their display names, types and order, which there are, and its key. */
+/** PatchTable: renames a table, changes its key, and adds, removes, reorders, renames and retypes its columns. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
 import {

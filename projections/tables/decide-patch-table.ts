@@ -12,9 +12,9 @@ import { unchangedTable } from './guards.ts';
 import { checkGivenKey, declared, endKey, fixedColumns } from './keys/table-key.ts';
 
 /**
- * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A patch that
- * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
- * differently (docs/decisions/0077).
+ * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A
+ * patch that changes nothing changes no version. Rows stay as they are stored; after other changes than of names they
+ * read differently (docs/decisions/0077).
  */
 export function decidePatchTable(
   states: TableStates,

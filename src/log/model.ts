@@ -34,7 +34,7 @@ export interface Loading<States, Remembered, Committed> {
   /** The committed state that the model caches as long as the projector uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
-  /** Whether the batch is decided ahead. What is not to be done ahead throws then, and is done where the batch stands. */
+  /** Whether the batch is speculative. What must not be done ahead throws then, and is done where the batch stands. */
   readonly isAhead: boolean;
   /** Adds a write to the storing transaction, before the batch. A speculative batch fails because of it. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;

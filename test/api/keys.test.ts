@@ -88,14 +88,14 @@ describe('a write that would make two rows equal changes nothing', () => {
       async ({ path }) =>
         client().post(path, { $stashID: await stashOf(client(), { 1: people(3), 2: [{ email: 'a' }] }) }),
     ],
-  ])('%s', async (_, write) => {
+  ])('%s is refused', async (_, write) => {
     const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
     await leavingUnchanged(client(), table.path, async () => {
       expect(outcomeOf(await write(table))).toBe(twice);
     });
   });
 
-  test('and the answer names the rows, the columns and the values', async () => {
+  test('the refusal names the rows, the columns and the values', async () => {
     const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
     const [a, b] = table.rowIds;
     const same = (id: string): string => `row ${id} has the same key, "email" =`;
@@ -117,7 +117,7 @@ describe('what came by one way is known to the others', () => {
     ['an overwrite', ({ id }) => client().put(`/tables/${id}`, people(2))],
     ['a large overwrite', ({ id }) => client().put(`/tables/${id}`, people(25_000))],
     ['a patch', ({ path, rowIds }) => client().patch(`${path}/${rowIds[0]}`, people(1)[0])],
-  ])('%s', async (_, write) => {
+  ])('the key that came by %s is refused to others', async (_, write) => {
     const table = await keyedTable([{ email: 'a' }]);
     expect((await write(table)).status).toBeLessThan(300);
     const holder = (await client().rows(table.id)).find(({ email }) => email === '0@example.org');
@@ -150,7 +150,7 @@ test('the type of a column of the key stays, others are widened', async () => {
   expect(outcomeOf(await client().post(path, [{ age: 2, born: 'once' }]))).toBe('201');
 });
 
-test('of writes at once only one takes each key', async () => {
+test('each key is taken by only one of the writes that arrive together', async () => {
   const words = fc.constantFrom('a', 'b', 'c', 'd');
   const cells = fc.record({ email: fc.option(words, { nil: null }), age: fc.constantFrom(1, 2) });
   const step = fc.oneof(

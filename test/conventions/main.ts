@@ -1,5 +1,5 @@
 /**
- * `npm run conventions`, a part of `npm run check`: what the formatter and the linter do not see. Lines end at 120
+ * `npm run conventions`, a part of `npm run lint`: what the formatter and the linter do not see. Lines end at 120
  * columns, test titles are sentences, and no two exported names are equal.
  */
 import { execFileSync } from 'node:child_process';

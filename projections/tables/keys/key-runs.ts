@@ -32,7 +32,7 @@ export class KeyRuns {
     this.#starts.push(this.#count);
   }
 
-  /** Adds the key of a row of the last part. Returns where another row has the same key, and then adds nothing; else null. */
+  /** Adds the key of a row of the last part. If another row has the same key, returns its place and adds nothing. */
   add(hash: Buffer, index: number): PlaceInRuns | null {
     const slots = this.#slots;
     let slot = hash.readUInt32LE(0) % slots.length;

@@ -68,7 +68,7 @@ export class KeysState {
     this.#entries.set(name, changed.text, { ...changed, wasHeld: before?.wasHeld ?? wasHeld, isChanged: true });
   }
 
-  /** What was found of the many rows of an event while it was loaded. Throws if they were not looked at, which is a bug. */
+  /** What loading an event found out about its many rows. Throws if it did not look at them, which is a bug. */
   foundRuns(event: Event): FoundRuns {
     const found = this.#found.get(event);
     if (found === undefined) throw new Error('the keys of the rows of an event were not loaded');

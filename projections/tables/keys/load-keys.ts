@@ -32,12 +32,12 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
   }
 }
 
-/** Whether the decision of an event looks up a key that is not loaded: an earlier event has changed what it looks up. */
+/** Whether a decision looks up a key that is not loaded, because an earlier event has changed what it looks up. */
 export function lacksKeys(states: TableStates, event: Event): boolean {
   return missingKeys(states, event).length > 0;
 }
 
-/** The keys that the decision of an event looks up and that are not loaded. Tables without a key cost next to nothing. */
+/** The keys that a decision looks up and that are not loaded. Tables without a key cost next to nothing. */
 function missingKeys({ tables }: TableStates, event: Event): readonly WantedKey[] {
   const tableId = tableOf(event.data);
   const table = tableId === null ? null : tables.table(tableId);

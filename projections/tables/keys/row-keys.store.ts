@@ -178,7 +178,8 @@ const insertRun: Statement = {
   text: `insert into row_keys (table_id, since, hash, extent, index)
     select $1::uuid, $2::int8, hash, $3::int8, index from (
       select encode(substring($4::bytea from at * ${entryBytes} + 1 for ${hashBytes}), 'hex')::uuid as hash,
-        ('x' || encode(substring($4::bytea from at * ${entryBytes} + ${hashBytes + 1} for 4), 'hex'))::bit(32)::int4 as index
+        ('x' || encode(substring($4::bytea from at * ${entryBytes} + ${hashBytes + 1} for 4), 'hex'))::bit(32)::int4
+          as index
       from generate_series(0, length($4::bytea) / ${entryBytes} - 1) at
     ) entries order by hash`,
 };

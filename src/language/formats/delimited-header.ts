@@ -96,7 +96,7 @@ export function readDelimitedHeader(
   const looked = cells.slice(0, limits.columns + 1);
   // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
   const written = looked.map((cell) => Buffer.from(cell).toString());
-  const idOf = columnIdsOf(known, given, written);
+  const idOf = columnIdByName(known, given, written);
   const names = written.map(idOf);
   const ids = nameAll(duplicateColumns === 'rename' ? renameDuplicates(names) : names);
   const seen = new Set<string>();
@@ -151,7 +151,7 @@ export function readDelimitedHeader(
  * said of a name that the header has does not count for one that is the same but for its normal form.
  * @param names those of the header
  */
-export function columnIdsOf(
+export function columnIdByName(
   known: readonly string[],
   given: Readonly<Record<string, string>>,
   names: readonly string[],

@@ -27,8 +27,8 @@ export class Decider {
   }
 
   /**
-   * Decides an event, and applies its changes. `load`: loads what an event looks up, because earlier events have changed
-   * that (`Model.lacks`).
+   * Decides an event, and applies its changes. `load`: loads what an event looks up, because earlier events have
+   * changed that (`Model.lacks`).
    */
   async decide(
     event: Event,

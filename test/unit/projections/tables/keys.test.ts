@@ -70,7 +70,7 @@ describe('a row is refused whose key another row has', () => {
       patch(tailRow(1), '{"a":1}'),
       `row ${idOf(1)}: row ${idOf(0)} has the same key, "a" = 1`,
     ],
-  ])('%s', (_, others, rows, request, message) => {
+  ])('a key that another row has is refused: %s', (_, others, rows, request, message) => {
     const state = keyed(rows, {
       ...others,
       free: ['["1"]', '["2"]', '["3"]'].filter((text) => !rows.some((row) => row.includes(text.slice(2, -2)))),
@@ -90,7 +90,7 @@ describe('a row is accepted', () => {
     ],
     ['if a patch leaves its key', {}, ['{"a":1}'], patch(tailRow(0), '{"a":1.0,"b":"y"}')],
     ['if a patch empties its key', {}, ['{"a":1}'], patch(tailRow(0), '{"a":null}')],
-  ])('%s', (_, others, rows, request) => {
+  ])('a row is accepted %s', (_, others, rows, request) => {
     const state = keyed(rows, { ...others, free: ['["1","y"]'] });
     expect(outcome(state, request)).toMatch(/^ok/);
   });
@@ -149,7 +149,7 @@ describe('a key', () => {
     ],
     ['is declared of a table without rows', patchTable({ key: ['a', 'b'] }), 'ok 100'],
     ['that a table does not have can be removed', patchTable({ key: null }), 'ok 50'],
-  ])('%s', (_, request, shown) => {
+  ])('a key %s', (_, request, shown) => {
     expect(outcome(given(), request)).toBe(shown);
   });
 
