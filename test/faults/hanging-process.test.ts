@@ -1,4 +1,4 @@
-/** A process in which an append hangs for ever says so, and ends: by itself, and when it is told to. */
+/** A process in which an append hangs for ever reports it, and ends: by itself, and on SIGTERM. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** A service with a table. From then on its appends hang, and one does already. */
+/** A service with a table. From then on its appends hang, and one already does. */
 async function startHanging(environment: Readonly<Record<string, string>>): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-hangs-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ async function startHanging(environment: Readonly<Record<string, string>>): Prom
   const client = new Client(server.url, await server.token());
   expect((await client.post('/tables', { name: 'before', rows: [] })).status).toBe(201);
   server.process.kill('SIGUSR2');
-  // The first one may be appended before the signal arrives.
+  // The first append may succeed before the signal arrives.
   const post = (): void => void client.post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
   post();
   await sleepUntil(async () => {
@@ -75,8 +75,8 @@ async function exitCodeOf({ process: child }: TestServer): Promise<number | null
 }
 
 /**
- * One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each
- * needs its time.
+ * One process is left alone. Two get SIGTERM, one of them while it starts. All at the same time, because each takes
+ * long.
  */
 let alone: TestServer;
 let told: TestServer;
@@ -92,7 +92,7 @@ beforeAll(async () => {
   starting.process.kill('SIGTERM');
 });
 
-test('it is not ready, names the partition, and ends itself with exit code 1', async () => {
+test('a hanging process is not ready, names the partition, and ends itself with exit code 1', async () => {
   const ended = exitCodeOf(alone);
   const { partition, seconds } = await oldestAppend(alone);
   let message = '';
@@ -117,13 +117,13 @@ test('it is not ready, names the partition, and ends itself with exit code 1', a
   expect(await isPostgresRunning(alone.folder)).toBe(false);
 });
 
-test('SIGTERM ends it, and its Postgres', async () => {
+test('SIGTERM ends a hanging process and its Postgres', async () => {
   expect(await exitCodeOf(told)).toBe(1);
   expect(told.output()).toContain('gives up closing its appends to the log');
   expect(await isPostgresRunning(told.folder)).toBe(false);
 });
 
-test('SIGTERM ends it while a step of its start hangs', async () => {
+test('SIGTERM ends a process while a step of its start hangs', async () => {
   expect(await exitCodeOf(starting)).toBe(1);
   expect(starting.output()).toContain('a step of its start does not end');
 });

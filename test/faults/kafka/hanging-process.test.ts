@@ -1,6 +1,6 @@
 /**
- * An API process whose sends to Kafka hang for ever says so, and ends: by itself, and when it is told to. Another one
- * goes on.
+ * An API process whose sends to Kafka hang for ever reports it, and ends: by itself, and on SIGTERM. Another API
+ * process goes on.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ async function exitCodeOf({ process: child }: TestServer): Promise<number | null
   return child.exitCode;
 }
 
-/** From then on the sends of this process hang, and one does already. */
+/** From then on the sends of this process hang, and one already does. */
 async function hang(server: TestServer, token: string): Promise<void> {
   const post = (): void =>
     void new Client(server.url, token).post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
@@ -39,13 +39,13 @@ async function hang(server: TestServer, token: string): Promise<void> {
   post();
   await sleepUntil(async () => {
     if ((await oldestAppend(server)).seconds > 0.1) return true;
-    // The first one may be sent before the signal arrives.
+    // The first send may succeed before the signal arrives.
     post();
     return false;
   }, 'a send hangs');
 }
 
-test('it is not ready, names the partition, and ends itself with exit code 1; SIGTERM ends it sooner; another process is answered', async () => {
+test('a hanging process is not ready, names the partition, and ends itself with exit code 1; SIGTERM ends it sooner; another process goes on', async () => {
   const [alone, told, well] = deployment()
     .of('api')
     .map(({ server }) => server) as [TestServer, TestServer, TestServer];
