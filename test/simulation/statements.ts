@@ -53,9 +53,9 @@ function find({ name, text }: Statement): Omit<KnownStatement, 'parameters'> {
   throw new Error(`the model of Postgres does not know: ${name} ${text}`);
 }
 
-/** Matches texts that begin like this (`Handlers`). */
+/** Matches texts that begin like this (`Handlers`). A blank stands for any white space, also for a line end. */
 function patternOf(begin: string): RegExp {
-  const escaped = begin.replaceAll(/[$()*+?.|[\]\\^]/g, String.raw`\$&`);
+  const escaped = begin.replaceAll(/[$()*+?.|[\]\\^]/g, String.raw`\$&`).replaceAll(' ', String.raw`\s+`);
   return new RegExp(
     `^${escaped.replaceAll('{}', String.raw`([\w.']+)`).replaceAll(String.raw`\.\.\.`, String.raw`[\s\S]*?`)}`,
   );
