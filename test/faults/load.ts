@@ -4,7 +4,7 @@ import type { RecordedTable } from './recorded-table.ts';
 /** How often each step is taken, relative to the others. */
 export type Mix = Readonly<Partial<Record<Step, number>>>;
 
-export type Step = keyof typeof steps;
+type Step = keyof typeof steps;
 
 /** Random numbers from 0 to 1 that are the same for the same seed (the generator mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -56,6 +56,17 @@ const steps = {
     if (row === undefined) return;
     if (random() < 0.3) await Promise.all([table.delete(row, null), table.patch(row, null)]);
     else await table.delete(row, random() < 0.5 ? null : await table.read(row));
+  },
+  /** Some of the rows that all fight for, in a random order, together with an addition. */
+  batch: async ({ table, random, contended, own }: Worker) => {
+    const rows = contended.filter(() => random() < 0.4).toSorted(() => random() - 0.5);
+    if (rows.length === 0) return;
+    const added = await table.batch(rows, random() < 0.1);
+    if (added !== null) own.push(added);
+  },
+  /** All of these rows at one moment. */
+  look: async ({ table, contended }: Worker) => {
+    await table.look(contended);
   },
   head: async ({ table }: Worker) => {
     await table.head();

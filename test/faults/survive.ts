@@ -9,8 +9,10 @@ import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import type { verify } from './verify.ts';
 
-export const mix: Mix = {
+const mix: Mix = {
   patch: 12,
+  batch: 4,
+  look: 4,
   add: 4,
   delete: 3,
   head: 1,

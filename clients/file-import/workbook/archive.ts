@@ -9,7 +9,7 @@ import { MalformedFile } from '../malformed-file.ts';
 configure({ useWebWorkers: false });
 
 /** The most bytes that a part may have when it is unpacked, by what it is. */
-export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
+const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
 type PartKind = keyof typeof partBytesMax;
 
 /** From so many bytes on, a part must not be more than so many times as large as it is packed: sheets are 10 to 100. */

@@ -1,4 +1,5 @@
 /** A table: its rows, one by one, in pages, in queries and in bulk. */
+import { batchBody, changedBy, type Changed, type RowOperation } from './batch.ts';
 import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
@@ -157,6 +158,23 @@ export class Table<Row extends object = AnyRow> {
       params: { ...this.#paramsOf(rowID), header: { ...newKey(), ...ifMatch(options.ifMatch) } },
     });
     return versionOf(response);
+  }
+
+  /**
+   * Adds, patches and deletes rows in one step: all of these operations take effect, in order, or none does. At most
+   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins with
+   * the place: `operations[3].row.age`.
+   */
+  async batch(
+    operations: readonly RowOperation<Row>[],
+    { signal, onSchemaError, ...options }: WriteOptions = {},
+  ): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/batch', {
+      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+      body: batchBody(operations, onSchemaError),
+      ...(signal && { signal }),
+    });
+    return changedBy((data as { readonly data: Changed['data'] }).data.rowIDs, response);
   }
 
   /**

@@ -78,7 +78,8 @@ export class RowScanner extends JsonScanner {
   /** Whether a text that goes on has been shortened in this row: a longer rest of it leaves the buffer too. */
   #hasCut = false;
 
-  readonly keepsNulls: boolean;
+  /** Whether bodies keep the nulls of the next row. */
+  keepsNulls: boolean;
   readonly dropsCells: boolean;
   /** A text of this many bytes is taken out of the buffer. */
   readonly #longText: number;

@@ -13,7 +13,7 @@ import type { Loading, Model } from '../../../src/log/model.ts';
 import { storing } from '../../../src/log/batch/statements.ts';
 import { UndoMap, type UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 
-export interface Counter {
+interface Counter {
   readonly teamId: string;
   readonly count: number;
   /** How many counters were stored when the team was last resumed. */
@@ -89,7 +89,11 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
             ? { type: id, teamId, name: 'counted' }
             : { type: id as 'TeamSuspended' | 'TeamResumed', teamId };
         }),
-      outcomeOf: (outcomes, at) => ({ status: 'applied', result: { droppedCells: outcomes.length }, etag: at.version }),
+      outcomeOf: (_data, parts, at) => ({
+        status: 'applied',
+        result: { droppedCells: parts.length },
+        etag: at.version,
+      }),
       refusalOf: ({ type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
     },
   },
