@@ -12,7 +12,7 @@ import { unchangedTable } from './guards.ts';
 
 /**
  * Changes the name of a table, and its columns. Guards: table, suspension, If-Match, columns, cells. A patch that
- * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
+ * changes nothing changes no version. Rows stay as they are stored. After every change except one of names they read
  * differently (docs/decisions/0077).
  */
 export function decidePatchTable(
@@ -50,7 +50,7 @@ export function decidePatchTable(
   return apply(changes, at.version, result);
 }
 
-/** The schema with the changes that the event asks for, at a version. */
+/** The schema with the changes of the event, at a version. */
 export function changedColumns(
   schema: TableSchema,
   { columns, columnChanges }: EventOf<'TablePatchRequested'>,
@@ -71,7 +71,7 @@ function misfitsOf(
   return tables.trial(event) ?? (tried?.version === version ? tried.misfits : null);
 }
 
-/** Why a change of types is refused: for the first of the columns with a misfit. */
+/** The refusal of a change of types: it names the first column with a misfit. */
 export function refusalOfMisfits(unsafe: readonly UnsafeChange[], misfits: readonly ColumnMisfits[]): Refusal {
   const { id, cells, rowId, value } = misfits[0]!;
   const { place, type } = unsafe.find((change) => change.id === id)!;

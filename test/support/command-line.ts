@@ -10,7 +10,7 @@ import { Relay } from './relay.ts';
 import { startServer, type TestServer } from './server.ts';
 import { runTablog, type RunningTablog } from './tablog.ts';
 
-/** What `tablog import --json` prints. */
+/** The output of `tablog import --json`. */
 export interface Imported {
   readonly tableID: string;
   readonly name: string;
