@@ -1,7 +1,7 @@
 /** Chooses the faults of a history: one, or several at once. */
 import type { Random } from '../support/random.ts';
 import { clock } from './clock.ts';
-import type { Deployment, Fault } from './fault.ts';
+import type { SimulatedDeployment, SimulatedFault } from './fault.ts';
 import { faults } from './faults.ts';
 
 /** The proportion of histories with several faults. */
@@ -14,7 +14,7 @@ const beginsWithin = 2000;
  * Draws the faults of a history. `only`: the names of the faults to draw one from; if omitted, all of them, and several
  * at once. Several faults use the deployment of the first.
  */
-export function drawFaults(random: Random, only?: readonly string[]): readonly Fault[] {
+export function drawFaults(random: Random, only?: readonly string[]): readonly SimulatedFault[] {
   const first = random.pick(faults.filter(({ name }) => only === undefined || only.includes(name)));
   if (only !== undefined || !random.chance(severalProbability)) return [first];
   const drawn = [first];
@@ -30,7 +30,7 @@ export function drawFaults(random: Random, only?: readonly string[]): readonly F
 }
 
 /** Lets all faults strike, each at its own time. Settles when all are over. */
-export async function strikeAll(struck: readonly Fault[], deployment: Deployment): Promise<void> {
+export async function strikeAll(struck: readonly SimulatedFault[], deployment: SimulatedDeployment): Promise<void> {
   const { random } = deployment;
   await Promise.all(
     struck.map(async (fault) => {

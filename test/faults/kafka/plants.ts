@@ -12,10 +12,10 @@ import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-
 import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
 import { Projector } from '../../../src/log/projector.ts';
 
-export const plants = {
+export const servicePlants = {
   /** Any process moves the progress, wherever it is. Dedupe, which would hide that, is also removed. */
   'no compare-and-set': () => {
-    plants['no dedupe']();
+    servicePlants['no dedupe']();
     rewriteStatements(({ name, text }) => ({
       name,
       text: text
@@ -91,7 +91,7 @@ export const plants = {
   },
 };
 
-export type Plant = keyof typeof plants;
+export type ServicePlant = keyof typeof servicePlants;
 
 function isEvent({ bytes }: Pick<LogRecord, 'bytes'>): boolean {
   try {
@@ -111,4 +111,4 @@ function rewriteStatements(rewrite: <Row extends object>(statement: Statement<Ro
 }
 
 const planted = process.env['PLANT'];
-if (planted !== undefined) plants[planted as Plant]();
+if (planted !== undefined) servicePlants[planted as ServicePlant]();

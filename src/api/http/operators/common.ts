@@ -66,7 +66,7 @@ export async function replyWithPage<T extends { readonly id: string }>(
 }
 
 /** The team of the path. Throws HttpError `team_not_found`. */
-export async function findTeam(teams: TeamQueries, request: FastifyRequest): Promise<TeamSummary> {
+export async function teamOfPath(teams: TeamQueries, request: FastifyRequest): Promise<TeamSummary> {
   const teamId = normalId((request.params as { readonly teamID: string }).teamID);
   const team = teamId === null ? null : await teams.team(teamId);
   if (team === null) throw new HttpError('team_not_found', 'There is no such team.');
@@ -77,7 +77,7 @@ export async function findTeam(teams: TeamQueries, request: FastifyRequest): Pro
  * Does what an operator asks for, and writes a line to the audit log, whatever becomes of it. The work adds to the
  * details what it finds out. Throws HttpError `outcome_unknown` if the log did not say in time whether it took effect.
  */
-export async function audited<T>(
+export async function auditedRequest<T>(
   audit: AuditLog,
   request: FastifyRequest,
   action: AuditAction,

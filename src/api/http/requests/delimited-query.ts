@@ -3,7 +3,7 @@
  * "Forms of CSV and TSV").
  */
 import { z } from 'zod';
-import { columnType, text, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
+import { columnType, boundedText, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
 import { skipLinesMax, type DelimitedForm } from '../../../language/formats/delimited-form.ts';
 import { dateFormats } from '../../../language/values/date-format.ts';
 import { conflictIn, delimiterOf, isMark } from '../../../language/formats/dialect.ts';
@@ -130,8 +130,8 @@ export const delimitedQuery = {
     }),
   comment: mark('Of CSV and TSV. The one character that lines begin with which are no rows.'),
   columns: record(
-    text(headerNameBytesMax),
-    text(columnIdBytesMax),
+    boundedText(headerNameBytesMax),
+    boundedText(columnIdBytesMax),
     { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
     'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.',
     { 'Full name': 'name' },
@@ -144,7 +144,7 @@ export const delimitedQuery = {
         .flatMap((part) => part.split(','))
         .filter((part) => part !== ''),
     )
-    .pipe(z.array(text(nullBytesMax)).min(1, 'must not be empty').max(nullsMax))
+    .pipe(z.array(boundedText(nullBytesMax)).min(1, 'must not be empty').max(nullsMax))
     .optional()
     .meta({
       description:
@@ -170,7 +170,7 @@ export const delimitedQuery = {
       'Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow.',
     ),
   types: record(
-    text(columnIdBytesMax),
+    boundedText(columnIdBytesMax),
     columnType,
     { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
     'Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over.',
@@ -188,7 +188,7 @@ export const delimitedQuery = {
 export type DelimitedQuery = z.output<z.ZodObject<typeof delimitedQuery>>;
 
 /** The form that the query parameters of a request name. */
-export function formOf(query: DelimitedQuery): DelimitedForm {
+export function delimitedFormOf(query: DelimitedQuery): DelimitedForm {
   const given = Object.keys(delimitedQuery).flatMap((name) => {
     const value = query[name as keyof typeof delimitedQuery];
     return value === undefined ? [] : [[name, value]];

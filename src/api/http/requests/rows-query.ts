@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
 import { MalformedBody } from '../../../language/values/malformed-body.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
-import { parseContinuation } from '../../query/protocol.ts';
+import { parseEngineContinuation } from '../../query/protocol.ts';
 import { parseStrictly } from './json-parameter.ts';
 
 /** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
@@ -83,5 +83,5 @@ export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery
 
 /** Whether a continuation is that of a query, not of a page of all rows. */
 export function isOfQuery(continuation: string | undefined): continuation is string {
-  return continuation !== undefined && parseContinuation(continuation) !== null;
+  return continuation !== undefined && parseEngineContinuation(continuation) !== null;
 }

@@ -12,10 +12,10 @@ import { currentType } from '../../../language/values/table-schema.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import {
   cellErrors,
-  columnType,
+  outputColumnType,
   examples,
   inputRows,
   inputTexts,
@@ -46,7 +46,7 @@ const overwriteOperation: Operation = {
   ifMatch: 'table',
   asynchronous: true,
   body: {
-    ...json(
+    ...jsonContent(
       z.union([
         overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
         inputRows,
@@ -67,7 +67,7 @@ const overwriteOperation: Operation = {
       description: 'The rows were replaced.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         overwritten: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),
@@ -92,7 +92,7 @@ function addOverwriteTable(app: App, dependencies: TableDependencies): void {
 }
 
 const column = z
-  .strictObject({ id: z.string(), displayName: z.string().optional(), type: columnType })
+  .strictObject({ id: z.string(), displayName: z.string().optional(), type: outputColumnType })
   .meta({ id: 'Column', description: 'As a request may have it too.' });
 
 const table = z
@@ -119,7 +119,7 @@ const getOperation: Operation = {
     200: {
       description: 'The table.',
       versioned: true,
-      body: json(z.strictObject({ data: table }), {
+      body: jsonContent(z.strictObject({ data: table }), {
         table: {
           data: {
             id: examples.tableId,
@@ -181,7 +181,9 @@ const deleteOperation: Operation = {
   summary: 'Delete a table',
   description: 'With all its rows. That there is no such table is no error.',
   ifMatch: 'table',
-  answers: { 200: { description: 'The table was deleted, or did not exist.', body: json(nothing, { deleted: {} }) } },
+  answers: {
+    200: { description: 'The table was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
+  },
   errors: ['payment_required'],
 };
 

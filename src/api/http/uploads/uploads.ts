@@ -10,7 +10,7 @@ import { readPage } from '../answers/read-page.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link, type Operation } from '../openapi/operation.ts';
 import { continuation, examples } from '../openapi/schemas.ts';
 import { formatUploadsContinuation, parseUploadsContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
@@ -60,7 +60,7 @@ const listOperation: Operation = {
   answers: {
     200: {
       description: 'Uploads, and where to go on.',
-      body: json(z.strictObject({ data: z.array(listed), continuation }), {
+      body: jsonContent(z.strictObject({ data: z.array(listed), continuation }), {
         'one of each status': {
           data: [
             {
@@ -155,11 +155,11 @@ const createOperation: Operation = {
     'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless ' +
     'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither ' +
     'completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
-  body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
+  body: jsonContent(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
   answers: {
     200: {
       description: 'The upload, and where its bytes go.',
-      body: json(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
         created: {
           data: {
             uploadID: examples.tableId,
