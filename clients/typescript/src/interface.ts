@@ -3278,7 +3278,7 @@ export interface operations {
                         ifMatch?: string;
                     })[];
                     /**
-                     * @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place.
+                     * @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit.
                      * @default abort
                      * @enum {string}
                      */

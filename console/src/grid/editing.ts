@@ -7,7 +7,7 @@ import type { GridApi } from 'ag-grid-community';
 export class Editing {
   /** How many values are on their way to the service. */
   #writes = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   /** Shows new rows in these places (`to` exclusive): at once, or after the cell that is edited there. */
   show(grid: GridApi | null, from: number, to: number, show: () => void): void {
