@@ -119,7 +119,7 @@ test('copies stay within their limit: the least recently used ones make room', a
   const refused = await count(client, large);
   expect([outcomeOf(refused), refused.json.error.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/),
+    expect.stringMatching(/^The table has \d+ bytes, but queries support tables of at most 1572864 bytes\.$/),
   ]);
 });
 

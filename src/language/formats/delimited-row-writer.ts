@@ -300,8 +300,8 @@ export class DelimitedRowWriter {
   }
 
   /**
-   * Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled; delimiters,
-   * quotes and apostrophes come on top.
+   * Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled;
+   * delimiters, quotes and apostrophes come on top.
    */
   #reserve(bytes: number): void {
     const needed = this.#length + 2 * bytes + 4 * this.#ends.length + 1;
