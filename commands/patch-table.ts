@@ -1,10 +1,19 @@
 /**
- * PatchTable: renames a table, and changes its columns: adds, removes and orders them, and changes their display names
- * and types.
+ * PatchTable: renames a table, changes its columns, and declares or removes its key. Columns are added, removed and
+ * ordered, and their display names and types change.
  */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { columnIdBytesMax, columnType, displayName, givenColumn, parse, tableName, boundedText } from './inputs.ts';
+import {
+  columnIdBytesMax,
+  columnType,
+  displayName,
+  givenColumn,
+  parse,
+  tableKey,
+  tableName,
+  boundedText,
+} from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** As many columns as a table may have. */
@@ -37,6 +46,7 @@ export const patchTableBody = z.strictObject({
     .max(columnsMax)
     .default([])
     .describe('The IDs of the columns that come first, in this order. The others follow in their present order.'),
+  key: tableKey.nullable().optional().describe('The columns in which no two rows may be equal; null: there is no key.'),
 });
 
 export const patchTableQuery = z.strictObject({
@@ -67,12 +77,20 @@ export function patchTable({
   members,
 }: PatchTableInput): EventOf<'TablePatchRequested'> {
   const body = parse(patchTableBody, members, (message) => new InvalidRequest(message));
-  const { name, columns, add, remove, order } = body;
-  const event = { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null } as const;
+  const { name, columns, add, remove, order, key } = body;
+  const event = {
+    type: 'TablePatchRequested',
+    teamId,
+    tableId,
+    ifMatch,
+    name: name ?? null,
+    ...(key === undefined ? {} : { key }),
+  } as const;
   const changes = add.length + remove.length + order.length;
   // The encoding from before columns could be changed, so that processes of earlier versions can read it.
   if (changes === 0 && columns.every(({ type }) => type === undefined))
     return { ...event, columns: columns.map(({ id, displayName: shown }) => ({ id, displayName: shown! })) };
+  if (key) throw new InvalidRequest('key: columns are changed in the same request; declare the key in one of its own');
   const { onMisfit } = query;
   return {
     ...event,

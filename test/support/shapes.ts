@@ -86,7 +86,7 @@ const table = exactly({
   version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
   created: time,
   rows: count,
-  schema: exactly({ columns: listOf(column) }),
+  schema: exactly({ 'columns': listOf(column), 'key?': listOf(text) }),
   appIDs: listOf(text),
 });
 
@@ -204,6 +204,11 @@ const shapes: readonly Shape[] = [
     route: /^POST \/tables\/[^/]*\/rows$/,
     versioned: true,
     bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+  },
+  {
+    route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows$/,
+    bodies: { 200: exactly({ data: added }) },
+    versioned: true,
   },
   {
     route: /^POST \/tables\/[^/]*\/batch$/,

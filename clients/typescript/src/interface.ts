@@ -78,8 +78,8 @@ export interface paths {
          */
         head: operations["getTableHead"];
         /**
-         * Rename a table, or change its columns
-         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
+         * Change a table
+         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -102,14 +102,22 @@ export interface paths {
          * @description All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.
          */
         post: operations["addRows"];
-        delete?: never;
+        /**
+         * Delete the rows that meet a filter
+         * @description All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         */
+        delete: operations["deleteRows"];
         options?: never;
         /**
          * Get the version of a table's rows
          * @description The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.
          */
         head: operations["getRowsVersion"];
-        patch?: never;
+        /**
+         * Update the rows that meet a filter
+         * @description Sets the columns that the body names; null empties one. All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         */
+        patch: operations["updateRows"];
         trace?: never;
     };
     "/tables/{tableID}/batch": {
@@ -930,6 +938,7 @@ export interface components {
                 displayName?: string;
                 type: components["schemas"]["ColumnType"];
             }[];
+            key?: components["schemas"]["TableKey"];
         };
         /** @description A scalar type, or an array of one. `url` is another name of `uri`. */
         ColumnType: ("string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url") | {
@@ -943,6 +952,8 @@ export interface components {
                 kind: "string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url";
             };
         };
+        /** @description The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared. */
+        TableKey: string[];
         /** @description The values of a row's columns by column ID. A column that is null or left out is empty. */
         InputRow: {
             [key: string]: unknown;
@@ -971,9 +982,10 @@ export interface components {
             created: string;
             /** @description How many rows it has. */
             rows: number;
-            /** @description Its columns in their order. */
+            /** @description Its columns in their order, and its key if it has one. */
             schema: {
                 columns: components["schemas"]["Column"][];
+                key?: components["schemas"]["TableKey"];
             };
             /** @description The apps that it was linked to. */
             appIDs: string[];
@@ -1592,6 +1604,24 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_timeout";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /** @description `key_not_unique`: Two rows would have the same key. The message names both rows, the columns and the values. */
+        "409.key_not_unique": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "key_not_unique";
                         message: string;
                     };
                 };
@@ -2342,10 +2372,15 @@ export interface components {
          */
         "Link.at-times": string;
         /**
-         * @description How many operations of a batch added, patched or deleted a row, and how many changed nothing.
+         * @description How many operations added, patched or deleted a row, and how many changed nothing.
          * @example added=3, patched=10, unchanged=2, deleted=1
          */
         "Tablog-Rows": string;
+        /**
+         * @description How many operations added, patched or deleted a row, and how many changed nothing.
+         * @example added=3, patched=10, unchanged=2, deleted=1
+         */
+        "Tablog-Rows.at-times": string;
         /**
          * @description Whether it is shown or saved, and its name.
          * @example inline; filename="photo.png"
@@ -2600,6 +2635,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
@@ -2781,6 +2817,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -2938,6 +2975,8 @@ export interface operations {
                      * @default []
                      */
                     order?: string[];
+                    /** @description The columns in which no two rows may be equal; null: there is no key. */
+                    key?: components["schemas"]["TableKey"] | null;
                 };
             };
         };
@@ -2967,6 +3006,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -3173,9 +3213,69 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    deleteRows: {
+        parameters: {
+            query?: {
+                /** @description Which rows are asked for: a condition in JSON. */
+                filter?: string;
+                /** @description Whether to answer with the rows, and change nothing. */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The ID of a table.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows that met the filter, in their order. With `dryRun=true` there is no `Tablog-Rows`. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows.at-times"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
+            402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.table_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
+            412: components["responses"]["412.precondition_failed"];
+            413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];
@@ -3230,6 +3330,73 @@ export interface operations {
             429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
             503: components["responses"]["503.service_unavailable.head"];
+        };
+    };
+    updateRows: {
+        parameters: {
+            query?: {
+                /** @description Which rows are asked for: a condition in JSON. */
+                filter?: string;
+                /** @description Whether to answer with the rows, and change nothing. */
+                dryRun?: "true" | "false";
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
+                onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+            };
+            header?: {
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                "Idempotency-Key"?: string;
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
+            };
+            path: {
+                /**
+                 * @description The ID of a table.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InputRow"];
+            };
+        };
+        responses: {
+            /** @description The rows that met the filter, in their order. With `dryRun=true` there is no `Tablog-Rows`. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows.at-times"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
+            402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.table_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
+            412: components["responses"]["412.precondition_failed"];
+            413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
         };
     };
     changeRows: {
@@ -3335,6 +3502,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
@@ -3514,6 +3682,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];

@@ -51,7 +51,7 @@ interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'nicene
 }
 
 /** An answer of the engine: rows or groups as the text of a page. */
-interface EngineAnswer {
+export interface EngineAnswer {
   readonly body: Buffer;
   /** The continuation for the next page; null on the last page. A JSON body also contains it. */
   readonly continuation: string | null;
