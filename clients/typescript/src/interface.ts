@@ -3391,6 +3391,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout.query_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
