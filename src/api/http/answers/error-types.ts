@@ -104,6 +104,11 @@ const types = {
     meaning: 'The upload is complete already.',
     example: 'The upload is complete already.',
   },
+  key_not_unique: {
+    status: 409,
+    meaning: 'Two rows would have the same key. The message names both rows, the columns and the values.',
+    example: 'rows[0]: row AAAAAAAAAAEAAAAAAAAAAA has the same key, "email" = "ada@example.org"',
+  },
   precondition_failed: {
     status: 412,
     meaning: 'It has changed since the version in `If-Match`.',

@@ -43,7 +43,12 @@ export const inputRow = z.looseObject({}).meta({
 export const inputRows = z.array(inputRow);
 
 /** What can be wrong with the cells of rows. */
-export const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
+export const cellErrors = [
+  'key_not_unique',
+  'column_id_not_found',
+  'column_has_invalid_value',
+  'column_id_reserved',
+] as const;
 
 const cells =
   'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';

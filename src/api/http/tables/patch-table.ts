@@ -54,10 +54,10 @@ const misfit = z
 const operation: Operation = {
   operationId: 'updateTable',
   tag: 'Tables',
-  summary: 'Rename a table, or change its columns',
+  summary: 'Change a table',
   description:
     'Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, ' +
-    'and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
+    'and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
     'there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a ' +
     'removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with ' +
     '`onMisfit=clear` empties the cells that do not fit.',
@@ -68,6 +68,8 @@ const operation: Operation = {
     'another type': { columns: [{ id: 'born', type: 'dateTime' }] },
     'a new column in the first place': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
     'a column that goes': { remove: ['born'] },
+    'a key': { key: ['name'] },
+    'no key': { key: null },
   }),
   answers: {
     200: {
@@ -87,6 +89,7 @@ const operation: Operation = {
     'limit_exceeded',
     'payment_required',
     'table_not_found',
+    'key_not_unique',
     'column_id_not_found',
     'column_has_invalid_value',
     'column_id_reserved',
