@@ -185,7 +185,7 @@ export class LanguageTooNew extends NotAppended {
 
   constructor() {
     super(
-      'The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. Nothing was changed by this try.',
+      'The service is being upgraded: until all of its processes are of the new version, this request cannot be taken. This try changed nothing.',
     );
   }
 }

@@ -232,7 +232,7 @@ describe('with an Idempotency-Key', () => {
       await client().post(table.path, [{ a: 1 }], headers),
       await client().post(table.path, [{ a: 2 }], headers),
     ];
-    const message = 'Idempotency-Key: it was used for another request.';
+    const message = 'Idempotency-Key: this key was used for another request. Use a new key.';
     const jobs = [];
     for (const { status, json } of answers) {
       // Where the first is done already, the second has no job.

@@ -129,7 +129,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
   const error = {
     type: 'service_unavailable',
-    message: "The service's disk has less than 1 bytes free. Nothing was changed by this try.",
+    message: "The service's disk has less than 1 bytes free. This try changed nothing.",
   };
   expect(await refused.json()).toEqual({ error });
   const errorOf = async (response: Promise<Response>): Promise<unknown> =>
@@ -167,8 +167,8 @@ test('large bodies, chunks and uploads are refused until there is room again', a
       answer.headers.get('retry-after'),
     ]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
     expect(unknown.message).toBe(
-      `${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
-        'ask for the job, or send the request again.',
+      `${error.message} An earlier try with the same Idempotency-Key may still take effect: ` +
+        'send the request again, or get the job.',
     );
     expect((await client.get(`/jobs/${answer.headers.get('job-id')}`)).json.data).toMatchObject({ status: 'running' });
   }

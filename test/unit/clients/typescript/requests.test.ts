@@ -127,7 +127,7 @@ const turnedAway = json(
     error: {
       type: 'outcome_unknown',
       message:
-        'too much. Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ask for the job.',
+        'too much. An earlier try with the same Idempotency-Key may still take effect: get the job.',
     },
   },
   { 'tablog-turned-away': 'payment_required', 'retry-after': '0' },

@@ -207,7 +207,7 @@ describe('what is too much', () => {
       errorOf(
         'rate_limited',
         expect.stringMatching(
-          /^The limit of the team is 2 requests in 3600 s\. For the next \d+ s 0 of them are left\.$/,
+          /^The team is limited to 2 requests in 3600 s\. It has 0 left for the next \d+ s\.$/,
         ),
       ),
     );
@@ -231,7 +231,7 @@ describe('what is too much', () => {
       ['rows', { r: 0 }],
     ]);
     expect(answer.json().error.message).toMatch(
-      /^The limit of the team is 10 rows in 3600 s\. For the next \d+ s 0 of them are left\.$/,
+      /^The team is limited to 10 rows in 3600 s\. It has 0 left for the next \d+ s\.$/,
     );
   });
 });
