@@ -81,8 +81,7 @@ paths under \`/admin\` are for operators, who have tokens of their own.
 Every version is the position of an event in the team's log, so versions of rows and of tables can be compared.
 
 All errors have one shape, \`{"error":{"type","message"}}\`. Programs should look at \`type\`. After an answer of 503
-another try is worth it, and an \`Idempotency-Key\` makes that safe for writes.`; a program should look at \`type\`. Every answer of 503 is worth
-another try, and an \`Idempotency-Key\` makes that safe for writes.`;
+it is worth trying again, and an \`Idempotency-Key\` makes that safe for writes.`;
 
 /** Throws for a route without an operation. */
 export function buildDocument(routes: readonly RouteOptions[], { version, serverUrl }: DocumentInfo): OpenApiDocument {
