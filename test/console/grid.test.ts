@@ -322,7 +322,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await paste(0, 'day', '2024-02-01\n01.02.2024\n2024-02-03\n');
   await page
     .locator('.notice')
-    .getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.')
+    .getByText('Line 2: 01.02.2024 is not a date. Write it as in 2024-03-01. Nothing was changed.')
     .waitFor();
   await paste(2, 'day', '2024-02-01\t1\n2024-02-02\t9007199254740993\n');
   await page.locator('.notice').getByText('Line 2, column n: 9007199254740993 is not kept exactly').waitFor();
@@ -341,7 +341,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await type(page, 0, 'n', '9007199254740993');
   await page
     .getByRole('dialog')
-    .getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.')
+    .getByText('9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.')
     .waitFor();
   await page.getByRole('button', { name: 'Keep number' }).click();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-filter-button').click();

@@ -14,7 +14,7 @@ import { QuotaLine } from './quota-line.tsx';
 const askEveryMs = 3000;
 const shownMax = 50;
 
-/** What the service is doing for the team. */
+/** The activity of the service for the team. */
 export function ActivityPage(): ReactElement {
   useTitle('Activity');
   const { who } = useWho();
@@ -22,7 +22,7 @@ export function ActivityPage(): ReactElement {
     <div className="page">
       <h1>Activity</h1>
       {who?.kind === 'team' && who.token.appID !== null && (
-        <p>The token is for the app {who.token.appID}, and so only jobs and files of the app are shown.</p>
+        <p>This token is limited to the app {who.token.appID}. The page shows only jobs and files of that app.</p>
       )}
       <Hour />
       <Quotas />
@@ -41,7 +41,7 @@ function Hour(): ReactElement {
         <>
           <LogState log={activity.log} />
           <Curves minutes={activity.minutes} />
-          <p className="faint">Counted by the process that answers, since {showTime(activity.since)}.</p>
+          <p className="faint">Counts of one process of the service, since {showTime(activity.since)}.</p>
         </>
       )}
     </Part>
@@ -57,19 +57,19 @@ function LogState({
     <>
       {halted !== null && (
         <p className="problem" role="alert">
-          The part of the log with your tables takes no writes: {halted}. An operator has to look at it.
+          The service accepts no writes to your tables: {halted}. Tell an operator.
         </p>
       )}
       {quarantinedSince !== null && (
         <p className="problem" role="alert">
-          Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be
-          processed. An operator has to look at it.
+          The service has refused your requests since {showTime(quarantinedSince)}, because it could not process one of
+          your events. Tell an operator.
         </p>
       )}
       <p>
         {eventsBehind === 0
           ? `Up to date (version ${version}).`
-          : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}
+          : `The tables show version ${version}. ${showCount(eventsBehind, 'event')} still to be processed.`}
       </p>
     </>
   );
@@ -173,7 +173,7 @@ function Jobs(): ReactElement {
     <Part title="Jobs of the last 7 days" query={query}>
       {({ data }) =>
         data.length === 0 ? (
-          <p>There is none.</p>
+          <p>No jobs.</p>
         ) : (
           <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
             <table className="list">
@@ -237,7 +237,7 @@ function Uploads(): ReactElement {
     <Part title="Uploaded files" query={query}>
       {({ data }) =>
         data.length === 0 ? (
-          <p>There is none.</p>
+          <p>No uploaded files.</p>
         ) : (
           <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
             <table className="list">
