@@ -16,7 +16,7 @@ export interface ChartData {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** Maximum of rows in a chart. Later rows are left out: a chart of more points would look the same. */
+/** Maximum of rows in a chart. Later rows of the answer are left out. */
 const pointsMax = 5000;
 
 /** Null if there is nothing to draw. A chart needs a column of numbers and another column. */
