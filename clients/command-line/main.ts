@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `tablog` without the service: the commands that are its clients. */
+/** `tablog` without the service: only the commands for clients. */
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { addClientCommands } from '../../src/cli/client-commands.ts';
@@ -10,7 +10,7 @@ import packaged from './package.json' with { type: 'json' };
 const program = new Command('tablog')
   .version(packaged.version, '-V, --version', 'write the version')
   .description('A client of Tablog, a service for tables of rows.')
-  .showHelpAfterError('(add --help for what there is)');
+  .showHelpAfterError('(add --help to list commands and options)');
 addClientCommands(program);
 
 try {

@@ -25,7 +25,7 @@ const program = new Command('tablog')
   // An option behind the name of a command is that command's, also where the one above it has the same (`tablog
   // backup`).
   .enablePositionalOptions()
-  .showHelpAfterError('(add --help for what there is)');
+  .showHelpAfterError('(add --help to list commands and options)');
 program
   .command('serve')
   .description('run the service; the same as `npm start`')

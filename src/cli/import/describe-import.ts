@@ -116,7 +116,7 @@ export function importFailure(error: unknown, file: string): unknown {
   }
   if (!(error instanceof OutcomeUnknown)) return error;
   return new UserError(
-    `${describeServerError(error.cause)} Whether the import has taken effect is not known: look at the table.`,
+    `${describeServerError(error.cause)} It is unknown whether the import took effect: check the table.`,
     { cause: error },
   );
 }

@@ -75,7 +75,7 @@ function decompressed(pieces: AsyncIterable<Buffer>, compression: Compression): 
       null,
       code === 'Z_BUF_ERROR'
         ? `the ${compression} data ends too soon: the file is cut short`
-        : `this is not ${compression} data as it should be: ${message}`,
+        : `this is not valid ${compression} data: ${message}`,
     );
   });
 }

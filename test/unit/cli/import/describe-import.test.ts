@@ -34,7 +34,7 @@ test.each<readonly [Error, string]>([
   ],
   [
     new OutcomeUnknown(new UserError('Interrupted.')),
-    'Interrupted. Whether the import has taken effect is not known: look at the table.',
+    'Interrupted. It is unknown whether the import took effect: check the table.',
   ],
 ])('%s is told', (error, message) => {
   const told = importFailure(error, 'a.csv');

@@ -43,8 +43,8 @@ describe('what is not whole is refused, and never taken for less', () => {
   test.each<readonly [string, Uint8Array, Compression, string]>([
     ['gzip cut short', gzipSync(long).subarray(0, -9), 'gzip', 'the gzip data ends too soon'],
     ['zstd cut short', zstdCompressSync(long).subarray(0, -9), 'zstd', 'the zstd data ends too soon'],
-    ['what is no gzip', Buffer.from(long), 'gzip', 'this is not gzip data as it should be: incorrect header check'],
-    ['what is no zstd', Buffer.from(long), 'zstd', 'this is not zstd data as it should be: '],
+    ['what is no gzip', Buffer.from(long), 'gzip', 'this is not valid gzip data: incorrect header check'],
+    ['what is no zstd', Buffer.from(long), 'zstd', 'this is not valid zstd data: '],
     [
       'two frames of zstd',
       Buffer.concat([zstdCompressSync('a'), zstdCompressSync('b')]),
@@ -55,7 +55,7 @@ describe('what is not whole is refused, and never taken for less', () => {
       'something behind gzip',
       Buffer.concat([gzipSync('a'), Buffer.from('garbage')]),
       'gzip',
-      'this is not gzip data as it should be',
+      'this is not valid gzip data',
     ],
   ])('a source that is not whole is refused: %s', async (_what, content, compression, message) => {
     await expect(read(content, compression)).rejects.toThrow(message);

@@ -272,10 +272,10 @@ describe('mistakes have their line', () => {
   test('what is not gzip, or cut short, or Zstandard', async () => {
     const whole = new Uint8Array(gzipSync('a\n1\n'));
     for (const content of ['a\n1\n', whole.slice(0, -3)])
-      expect((await mistakeOf('csv', content, {}, 'a.csv.gz'))[1]).toMatch(/^this is not gzip data as it should be/);
+      expect((await mistakeOf('csv', content, {}, 'a.csv.gz'))[1]).toMatch(/^this is not valid gzip data/);
     expect(await mistakeOf('csv', new Uint8Array(zstdCompressSync('a\n1\n')), {}, 'a.csv.zst')).toEqual([
       null,
-      'a browser cannot read what is compressed by Zstandard: decompress it first',
+      'a browser cannot decompress Zstandard: decompress the file first',
     ]);
   });
 });
