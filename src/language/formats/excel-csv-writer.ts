@@ -1,12 +1,12 @@
 /**
- * Writes rows as CSV that people open in Excel: with a byte order mark, so that Excel reads UTF-8, and an apostrophe
- * before what Excel would run as a formula (https://owasp.org/www-community/attacks/CSV_Injection). Such a cell is
- * another text then: this is for reading, not for bringing rows back.
+ * Writes rows as CSV for Excel: with a byte order mark, so that Excel reads UTF-8, and with an apostrophe before each
+ * text that Excel would run as a formula (https://owasp.org/www-community/attacks/CSV_Injection). The apostrophe
+ * changes the text, so such a file is not for importing rows back.
  */
 import { cellText, type WrittenColumn } from './delimited-row-writer.ts';
 import { eachRow, RowCells } from './row-cells.ts';
 
-/** What begins a formula. Excel takes the wide forms of other keyboards too. */
+/** The first character of a formula. Excel also accepts the wide forms of other keyboards. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -26,7 +26,7 @@ export class ExcelCsvWriter {
     this.#text = `\ufeff${columns.map(({ id }) => this.#cell(id)).join(delimiter)}\n`;
   }
 
-  /** Adds rows: JSON objects, each with a line feed behind it. Cells of other columns are passed over. */
+  /** Adds rows: JSON objects, each followed by a line feed. Cells of other columns are skipped. */
   add(rows: Buffer): void {
     eachRow(rows, (row) => this.addRow(row));
   }
@@ -36,11 +36,11 @@ export class ExcelCsvWriter {
       .read(row)
       .map((token, place) => (token === null ? '' : this.#cell(cellText(token, this.#columns[place]!))))
       .join(this.#delimiter);
-    // An empty line is no row.
+    // An empty line would be no row.
     this.#text += line === '' ? '""\n' : `${line}\n`;
   }
 
-  /** The lines since the last call, the header first of all. */
+  /** The lines since the last call. The first call begins with the header. */
   take(): Buffer {
     const lines = Buffer.from(this.#text);
     this.#text = '';
